@@ -1,4 +1,6 @@
-"""One text for many: written down, paid for, and sent chunk by chunk."""
+"""This room knows campaigns: one text for many people is written down, paid for, and sent chunk
+by chunk.
+"""
 
 from heliograph.campaigns.api import endpoints
 from heliograph.campaigns.audience import look

@@ -81,7 +81,7 @@ def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, t
 def _looking(
     campaign: Campaign, pricing: Pricing, size: int, *, write: bool
 ) -> Callable[[Connection, int], Chunk | None]:
-    """What takes the next chunk behind a number, when no texts have to be filled in."""
+    """Returns what takes the next chunk behind a number, when no texts have to be filled in."""
     plain = campaign.template.plain
     of_all = counted(plain) if plain is not None else None
     segments = of_all.segments if isinstance(of_all, Text) else 0
@@ -94,7 +94,7 @@ def _without_texts(campaign: Campaign, chunk: Chunk | None) -> tuple[Chunk, Fill
 
 
 def _is_filled_in(campaign: Campaign) -> bool:
-    """Whether each contact's text has to be made."""
+    """Returns whether each contact's text has to be made."""
     return campaign.audience.kind != "numbers" and campaign.template.plain is None
 
 
@@ -115,7 +115,7 @@ class _Ahead:
         self._thread.shutdown()
 
     def following(self) -> list[Person]:
-        """The next ones, each once; empty at the end."""
+        """Returns the next people, each once; it is empty at the end."""
         people = self._next.result()
         if people:
             self._next = self._thread.submit(self._read, people[-1].phone)
@@ -157,7 +157,7 @@ class _Behind:
 def _fill_in(
     ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None
 ) -> tuple[Chunk, Filling] | None:
-    """The next chunk, filled in, and with `behind` stored."""
+    """Returns the next chunk, filled in. With `behind`, it is stored too."""
     people, filling = ahead.following(), Filling(campaign.template)
     if not people:
         return None

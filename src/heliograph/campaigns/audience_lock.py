@@ -1,8 +1,8 @@
-"""Who writes down a campaign's audience: one at a time.
+"""Only one process at a time writes down a campaign's audience.
 
-Its row holds the id of whoever does, renewed in each of its transactions; so each sees whether it
-is still the one, and an id that is old is of somebody who was killed, for ids tell when they were
-made.
+The campaign's row holds the id of whoever does, renewed in each of its transactions. So each sees
+whether it is still the one. An id that is old belongs to a process that was killed, for ids tell
+when they were made.
 """
 
 import time
@@ -52,7 +52,7 @@ class Hold:
         return self._transact(work, since=None)
 
     def step(self, work: Callable[[Connection], T]) -> T:
-        """One transaction of it. Raises Taken, and then nothing is stored."""
+        """Runs one transaction of it. Raises Taken, and then nothing is stored."""
         assert self._mine is not None
         found = self._transact(work, since=self._mine)
         if not self.db.postgresql:
@@ -89,7 +89,7 @@ class Hold:
         return found
 
     def _renew(self, tx: Connection, mine: str | None, following: str | None) -> None:
-        """Locks the row, too."""
+        """Renews the mark, and locks the row too."""
         if (
             tx.execute(
                 sa.update(campaigns)
@@ -106,8 +106,8 @@ class Hold:
 
 
 def take_from_the_dead(tx: Connection, account_id: str) -> None:
-    """Who has been silent for so long has no campaign of this account any more; should one
-    live after all, its next transaction is rolled back.
+    """Takes the campaigns of this account from processes that have been silent for long. Should
+    one live after all, its next transaction is rolled back.
     """
     held = tx.execute(
         sa.select(campaigns.c.id, campaigns.c.freezing).where(
@@ -124,5 +124,5 @@ def take_from_the_dead(tx: Connection, account_id: str) -> None:
 
 
 def is_held(freezing: str | None) -> bool:
-    """Whether somebody is at work, as far as can be seen. `freezing`: the column."""
+    """Returns whether somebody is at work, as far as can be seen. `freezing` is the column."""
     return freezing is not None and ids.made_at_ms(int(freezing, 16)) > clock.now_ms() - SILENT_MS

@@ -1,4 +1,4 @@
-"""What a campaign is, and how ones are found."""
+"""This says what a campaign is, and finds campaigns."""
 
 from typing import Any, Final, NamedTuple
 
@@ -18,8 +18,8 @@ ID_PREFIX: Final = "cmp"
 
 
 class Audience(NamedTuple):
-    """Whom a campaign is for: all contacts, those with any of the tags, or the numbers of a file,
-    which are written down when it is made.
+    """This says whom a campaign is for: all contacts, those with any of the tags, or the numbers
+    of a file, which are written down when it is made.
     """
 
     kind: str  # all, tags, numbers
@@ -28,13 +28,15 @@ class Audience(NamedTuple):
 
 
 def audience_of(stored_json: str) -> Audience:
-    """Of the column `audience`."""
+    """Reads the column `audience`."""
     stored = msgspec.json.decode(stored_json)
     return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
 
 
 class Campaign(NamedTuple):
-    """A row of `campaigns`, in the table's order. `id`, `account_id` and `freezing` are raw."""
+    """This is a row of `campaigns`, in the table's order. `id`, `account_id` and `freezing` are
+    raw.
+    """
 
     id: str
     group_id: int
@@ -73,12 +75,12 @@ class Campaign(NamedTuple):
 
 
 def text_id(campaign: Campaign) -> str:
-    """`cmp_…`"""
+    """Returns the campaign's id in text form, `cmp_…`."""
     return ids.text_of_raw(ID_PREFIX, campaign.id)
 
 
 def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
-    """The campaign with this raw id; `lock`: kept from every other change until the
+    """Returns the campaign with this raw id. `lock` keeps it from every other change until the
     transaction ends. Raises NotFound.
     """
     query = sa.select(campaigns).where(campaigns.c.id == campaign_id)
@@ -89,8 +91,8 @@ def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
 
 
 def find(tx: Connection, campaign_text_id: str) -> Campaign:
-    """The campaign with this id in text form (`cmp_…`), of whatever account: for the
-    operator. Raises NotFound.
+    """Returns the campaign with this id in text form (`cmp_…`), of whatever account: this is for
+    the operator. Raises NotFound.
     """
     raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
     row = (
@@ -106,7 +108,9 @@ def find(tx: Connection, campaign_text_id: str) -> Campaign:
 def of_account(
     tx: Connection, account_id: str, campaign_text_id: str, *, sandbox: bool
 ) -> Campaign:
-    """An account's campaign in its mode. Raises NotFound, the same for others' and for none."""
+    """Returns an account's campaign in its mode. Raises NotFound, the same for another account's
+    campaign and for none.
+    """
     raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
     found = by_id(tx, raw) if raw is not None else None
     if found is None or (found.account_id, found.sandbox) != (account_id, sandbox):
@@ -123,8 +127,8 @@ def page(
     status: str | None = None,
     before_id: str | None = None,
 ) -> list[Campaign]:
-    """At most `limit` campaigns, newest first, those made before the one with the raw id
-    `before_id`; without `account_id` everybody's.
+    """Returns at most `limit` campaigns, newest first: those made before the one with the raw id
+    `before_id`. Without `account_id`, it returns everybody's.
     """
     query = sa.select(campaigns).order_by(campaigns.c.id.desc()).limit(limit)
     wanted = {
@@ -160,8 +164,8 @@ def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
 
 
 def is_suspended(tx: Connection, account_id: str) -> bool:
-    """Whether the account is, or the partner whose customer it is. The account is kept from being
-    closed until the transaction ends.
+    """Returns whether the account is suspended, or the partner whose customer it is. The account
+    is kept from being closed until the transaction ends.
     """
     partner = accounts.alias("partner")
     query = sa.select(accounts.c.status, partner.c.status).select_from(

@@ -37,9 +37,11 @@ class Wish(NamedTuple):
 
 
 def read_wish(body: dict[str, Any]) -> Wish:
-    """`name`, `sender`, `message`, `audience` (all, tags or numbers), `tags`, `validity_s`, `rate`.
+    """Reads `name`, `sender`, `message`, `audience` (all, tags or numbers), `tags`, `validity_s`
+    and `rate`.
 
-    Raises InvalidRequest for all bad fields together."""
+    Raises InvalidRequest for all bad fields together.
+    """
     form = Form(body)
     name = form.value(
         "name", read=keeping(lambda text: one_line("name", text, most=NAME_MAX)), required=True
@@ -75,10 +77,11 @@ def read_wish(body: dict[str, Any]) -> Wish:
 
 
 def create(tx: Connection, account_id: str, wish: Wish, *, sandbox: bool, now_ms: int) -> Campaign:
-    """A draft. Of an audience of numbers it is the head: `numbers.py` writes them down.
+    """Stores a draft. Of a campaign to numbers it is the head: `from_file.py` writes the numbers
+    down.
 
-    Raises InvalidRequest for a sender that is not approved for this account and mode, and a live
-    campaign of a sandbox customer.
+    Raises InvalidRequest for a sender that is not approved for this account and mode, and for a
+    live campaign of a sandbox customer.
     """
     account = accounts.by_id(tx, account_id)
     if account.sandbox and not sandbox:
@@ -126,7 +129,7 @@ def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: boo
 
 
 def encoded(audience: Audience) -> str:
-    """As the column `audience` holds it."""
+    """Returns an audience as the column `audience` holds it."""
     return msgspec.json.encode(audience._asdict()).decode()
 
 

@@ -1,5 +1,5 @@
-"""Which campaigns have something to do, and the steps that they take by themselves, each one
-transaction of whoever calls it.
+"""This tells which campaigns have something to do, and takes the steps that they take by
+themselves. Each step is one transaction of whoever calls it.
 """
 
 from typing import Any, Final, NamedTuple
@@ -65,7 +65,7 @@ class AtWork(NamedTuple):
 
 
 class Glance(NamedTuple):
-    """What there is to do, as far as one quick question tells."""
+    """This says what there is to do, as far as one quick question tells."""
 
     at_work: bool  # a campaign is under way, or somebody has opted out
     due: bool  # the time of a scheduled one has come
@@ -151,8 +151,8 @@ _AT_WORK: Final = _at_work()
 def _can_go_on(
     reason: str | None, waits_for: int | None, credits: int, left_today: int | None
 ) -> bool:
-    """Whether there are credits for the next recipient at least: so each time that it goes
-    on, it gets on.
+    """Returns whether there are credits for the next recipient at least. So each time that a
+    campaign goes on, it makes progress.
     """
     if reason not in (states.INSUFFICIENT_CREDITS, states.DAILY_CAP_REACHED):
         return False
@@ -161,7 +161,9 @@ def _can_go_on(
 
 
 def go_on(tx: Connection, campaign: AtWork) -> None:
-    """What it was paused for is over; unless somebody has just decided otherwise."""
+    """Lets a campaign go on, because what it was paused for is over; unless somebody has just
+    decided otherwise.
+    """
     found = by_id(tx, campaign.id, lock=True)
     if (found.status, found.status_reason) == (states.PAUSED, campaign.status_reason):
         move(tx, found, states.SENDING, status_reason=None)

@@ -1,5 +1,5 @@
-"""A chunk of a campaign: its messages, their charge and the campaign's place in its list are one
-transaction.
+"""A chunk of a campaign is one transaction: its messages, their charge and the campaign's place in
+its list.
 
 So whatever kills the process, each recipient has become a message once, or not yet.
 """
@@ -57,8 +57,8 @@ class _After(Row, frozen=True):
 
 
 class _Next(Row, frozen=True):
-    """A recipient to come. `text`, `encoding`, `segments`: None where the campaign's text
-    is the same for all.
+    """This is a recipient to come. `text`, `encoding` and `segments` are None where the
+    campaign's text is the same for all.
     """
 
     recipient: BigInt
@@ -84,8 +84,8 @@ _NEXT: Final = same(
 
 
 class _Moved(Row, frozen=True):
-    """Where a campaign stands after a chunk. `waits_for`: the credits of the recipient who
-    could not be paid.
+    """This says where a campaign stands after a chunk. `waits_for` is the credits of the
+    recipient who could not be paid.
     """
 
     id: Id
@@ -110,7 +110,9 @@ _MOVE_ON: Final = same(
 
 
 class Expanded(NamedTuple):
-    """What one chunk has come to. `paused`: why the campaign does not go on by itself."""
+    """This says what one chunk has come to. `paused` is why the campaign does not go on by
+    itself.
+    """
 
     messages: int
     carrier_ids: frozenset[int]

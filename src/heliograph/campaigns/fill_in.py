@@ -26,7 +26,7 @@ class Filling:
         self.lacking: Counter[str] = Counter()
 
     def recipients(self, people: Iterable[Person]) -> list[Recipient]:
-        """Of those who are reached, the ones for whom there is a text, with it."""
+        """Returns, of those who are reached, the ones for whom there is a text, with it."""
         found = []
         for phone, standing, country_code, name, custom in people:
             if standing == REACHED:
@@ -40,7 +40,9 @@ class Filling:
     def recipient(
         self, phone: int, country_code: str | None, values: dict[str, str]
     ) -> Recipient | None:
-        """None: there is no text for them that can be sent."""
+        """Returns a recipient with the text, or None when there is no text for it that can be
+        sent.
+        """
         for name in self._names:
             if not values.get(name):
                 self.lacking[name] += 1
@@ -51,7 +53,7 @@ class Filling:
         return Recipient(phone, country_code, text.text, text.encoding, text.segments)
 
     def groups(self, recipients: Iterable[Recipient], digits: int) -> list[Group]:
-        """As the server groups them when all get the same text."""
+        """Groups recipients as the database does when all get the same text."""
         found: dict[tuple[str, str | None], list[int]] = {}
         for recipient in recipients:
             sums = found.setdefault(

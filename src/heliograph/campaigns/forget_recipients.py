@@ -1,9 +1,10 @@
-"""Whom a campaign was for is forgotten some time after it has ended: what became of it stands in
-its tallies.
+"""The recipients of a campaign are forgotten some time after it has ended. What became of it stands
+in its tallies.
 
-So is whom a draft was written down for, when nobody has launched it for so long. One to a file's
-numbers is canceled with that, for nobody is left; another writes its contacts down anew when it is
-launched. And of one that has been paused, and has made no message, for so long: it is canceled too.
+The recipients of a draft are forgotten too, when nobody has launched it for so long. A draft to a
+file's numbers is canceled with that, for nobody is left; another one writes its contacts down anew
+when it is launched. A campaign that has been paused, and has made no message, for so long is
+canceled too.
 """
 
 from typing import Final
@@ -33,8 +34,8 @@ class _EndedBefore(Row, frozen=True):
 
 
 class _DraftBefore(Row, frozen=True):
-    """`freezing`: the lowest mark of those who freeze an audience and have shown lately that they
-    live.
+    """This selects old drafts. `freezing` is the lowest mark of processes that freeze an
+    audience and have shown lately that they live.
     """
 
     until_ms: BigInt
@@ -42,7 +43,9 @@ class _DraftBefore(Row, frozen=True):
 
 
 class _PausedBefore(Row, frozen=True):
-    """`until`: the lowest id of what was sent since."""
+    """This selects campaigns that have been paused for long. `until` is the lowest id of what
+    was sent since.
+    """
 
     until_ms: BigInt
     until: Id

@@ -1,4 +1,6 @@
-"""A campaign to the numbers of a file: they are written down, with their texts, when it is made."""
+"""A campaign can go to the numbers of a file. They are written down, with their texts, when it
+is made.
+"""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -28,8 +30,8 @@ BAD_ROWS_TOLD_MAX: Final = 100
 
 
 class Listed(NamedTuple):
-    """What became of a file's lines: `recipients` are written down, the others counted; of bad ones
-    the first are told.
+    """This says what became of a file's lines: `recipients` are written down, the others are
+    counted, and the first bad ones are told.
     """
 
     campaign: Campaign
@@ -42,7 +44,7 @@ class Listed(NamedTuple):
 
 
 class _Reading:
-    """What was read so far."""
+    """This is what was read so far."""
 
     def __init__(self, wish: Wish) -> None:
         self._wish = wish
@@ -87,8 +89,8 @@ def create_listed(
     sandbox: bool,
     tell: Tell = lambda people: None,
 ) -> Listed:
-    """A draft to the numbers of a file. Bad lines are left out, and told. A file that cannot be
-    read to its end, or in which nobody is left, makes no campaign; one whose reading was killed
+    """Makes a draft to the numbers of a file. Bad lines are left out, and told. A file that cannot
+    be read to its end, or in which nobody is left, makes no campaign; one whose reading was killed
     cannot be launched.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.

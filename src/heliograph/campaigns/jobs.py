@@ -1,5 +1,5 @@
-"""What goes on with campaigns by itself: they are expanded, completed, resumed after a top-up; what
-is queued of them is held or fails.
+"""This does what goes on with campaigns by itself: they are expanded, completed, and resumed after
+a top-up; what is queued of them is held or fails.
 
 One process does it for all. Everything that it knows is in the database but how much a campaign's
 rate still allows: after a start that begins anew.
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Bucket(NamedTuple):
-    """What a campaign's rate still allowed at a moment."""
+    """This is what a campaign's rate still allowed at a moment."""
 
     tokens: float
     at_s: float
@@ -94,8 +94,8 @@ class Jobs:
         return bool(campaigns)
 
     async def glance(self) -> Glance:
-        """Whether a look is worth while: it is several questions, and what it costs is
-        taken from what is sent.
+        """Returns whether a look is worth while: a look is several questions, and what it costs
+        is taken from what is sent.
         """
         return await asyncio.to_thread(self._glance)
 
@@ -135,8 +135,9 @@ class Jobs:
             await self._change(lambda tx: work.all_let_go(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
-        """What a carrier has at that moment goes on; what comes back from it fails at a later look.
-        When nothing is queued, it has ended.
+        """Fails what is queued of a canceled campaign. What a carrier has at that moment goes
+        on; what comes back from it fails at a later look. When nothing is queued, the campaign
+        has ended.
         """
         if not campaign.queued:
             await self._change(lambda tx: work.end_canceled(tx, campaign.id))
@@ -149,7 +150,7 @@ class Jobs:
             pass
 
     async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
-        """Whether there is nothing left to move."""
+        """Moves batch by batch, and returns whether there is nothing left to move."""
         until_s = clock.monotonic_s() + SETTLE_S
         while await move(self._db, campaign.group_id):
             if clock.monotonic_s() > until_s:
@@ -189,7 +190,7 @@ class Jobs:
                 return
 
     def _room(self, campaign: AtWork, queued: int) -> int:
-        """How many recipients may be taken now."""
+        """Returns how many recipients may be taken now."""
         if campaign.rate is None:
             return min(self._most, self._ahead - queued)
         now_s = clock.monotonic_s()

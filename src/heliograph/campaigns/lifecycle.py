@@ -1,5 +1,5 @@
-"""What is done with a campaign: launched, scheduled, paused, resumed, canceled; and started when
-its time has come.
+"""A campaign is launched, scheduled, paused, resumed and canceled here, and started when its time
+has come.
 
 A change is one transaction under the lock of the campaign's row. A launch is several: the audience
 is frozen and priced before the one in which it becomes `sending`.
@@ -60,15 +60,15 @@ class Launched(NamedTuple):
 
 
 def audience_size(tx: Connection, campaign: Campaign) -> int:
-    """How many people are looked at to freeze or to estimate it."""
+    """Returns how many people are looked at to freeze or to estimate it."""
     return (Written(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)).size(
         tx
     )
 
 
 def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None) -> Quote:
-    """What it would cost now, and whom it would reach; nothing is stored. Raises WrongState when it
-    was launched already.
+    """Returns what it would cost now, and whom it would reach; nothing is stored. Raises
+    WrongState when it was launched already.
     """
     states.require_one_of(campaign.status, states.STARTABLE, "be estimated")
     with db.read() as tx:
@@ -166,9 +166,10 @@ def _start(
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
     as_far: bool | None = None,
 ) -> Launched:
-    """`as_far`: also when the credits do not reach for all; None: as its row says. `refused`: what
-    becomes of a campaign that cannot be sent, in the transaction that finds it out; with how many
-    of its audience opted out.
+    """Freezes the audience and starts to send. `as_far` starts also when the credits do not
+    reach for all; None means as its row says. `refused` says what becomes of a campaign that
+    cannot be sent, in the transaction that finds it out, with how many of its audience opted
+    out.
     """
     with hold.db.read() as tx:
         pricing = pricing_of(tx, campaign)
@@ -294,8 +295,8 @@ def schedule(
 
 
 def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:
-    """What is queued waits. One that has stopped by itself does not go on by itself then. Raises
-    WrongState.
+    """Pauses a campaign: what is queued waits. One that has stopped by itself does not go on by
+    itself then. Raises WrongState.
     """
     campaign = by_id(tx, campaign_id, lock=True)
     if campaign.status == states.PAUSED and campaign.status_reason != reason == PAUSED_BY_OPERATOR:
@@ -319,7 +320,7 @@ def resume(tx: Connection, campaign_id: str) -> Campaign:
 
 
 def cancel(tx: Connection, campaign_id: str, *, now_ms: int) -> Campaign:
-    """For good: what is queued fails, and is refunded. Raises WrongState."""
+    """Cancels a campaign for good: what is queued fails, and is refunded. Raises WrongState."""
     campaign = by_id(tx, campaign_id, lock=True)
     begun = campaign.started_at_ms is not None  # then it ends when nothing of it is queued any more
     canceled = move(

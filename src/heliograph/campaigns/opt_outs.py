@@ -1,8 +1,8 @@
-"""Whoever opts out while campaigns are under way: still to come, he is taken out of their lists;
-what is queued for him fails.
+"""People opt out while campaigns are under way. Whoever is still to come is taken out of their
+lists; what is queued for them fails.
 
 All that is done for some notes (`contacts/opt_outs.py`), and their end, is one transaction. A note
-is looked at again while a carrier has something for its phone, which may come back; and while an
+is looked at again while a carrier has something for its phone, which may come back, and while an
 audience is being frozen, which may have been read before it.
 """
 
@@ -48,7 +48,7 @@ class _FrozenSince(Row, frozen=True):
 
 
 class _World(Row, frozen=True):
-    """An account in one mode."""
+    """This is an account in one mode."""
 
     account_id: Id
     sandbox: Bool
@@ -70,7 +70,9 @@ class _Locked(Row, frozen=True):
 
 
 class _Left(Row, frozen=True):
-    """How many of a campaign's recipients were taken out, and the first of them in its order."""
+    """This says how many of a campaign's recipients were taken out, and the first of them in its
+    order.
+    """
 
     group_id: Int
     count: Int
@@ -173,7 +175,7 @@ _AGAIN: Final = BatchStatement(
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
-    """Whether there is anything to heed: asked at each look, by index."""
+    """Returns whether there is anything to heed. It is asked at each look, by index."""
     return (
         tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first()
         is not None

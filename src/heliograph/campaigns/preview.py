@@ -23,7 +23,9 @@ class Unfilled(NamedTuple):
 
 
 def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
-    """Of an audience of contacts, as it is now; a file's columns are judged when it is read."""
+    """Returns what cannot be filled in for an audience of contacts, as it is now. A file's
+    columns are judged when it is read.
+    """
     if campaign.audience.kind == "numbers":
         return Unfilled((), 0)
     audience = Contacts(campaign)
@@ -34,8 +36,9 @@ def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
 
 
 def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
-    """As the one with this number would get it; if there is none, as the first of the audience.
-    Raises NoRecipients, and InvalidRequest when theirs takes too many segments or is empty.
+    """Returns the text as the person with this number would get it; if there is none, as the
+    first of the audience would. Raises NoRecipients, and InvalidRequest when that text takes too
+    many segments or is empty.
     """
     template = campaign.template
     if template.plain is not None:

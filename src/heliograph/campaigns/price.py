@@ -1,5 +1,5 @@
-"""What an audience costs, and who of it cannot be sent to: by the plans that accepting
-charges by.
+"""This tells what an audience costs, and who of it cannot be sent to, by the plans that
+accepting charges by.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from heliograph.text import Phone
 
 
 class Quote(NamedTuple):
-    """`recipients`: who gets a text; `opted_out` and `refused` (people by reason) are beside them.
-    Credits are 0 in sandbox.
+    """This is a quote. `recipients` are those who get a text; `opted_out` and `refused` (people by
+    reason) are beside them. Credits are 0 in sandbox.
 
-    `lacking`: people by the placeholder that they have no value for.
+    `lacking` counts people by the placeholder that they have no value for.
     """
 
     recipients: int

@@ -1,5 +1,5 @@
-"""Whom an account sends to. (Files of contacts are read and written by `importing.py`,
-`sheet.py` and `export.py`, which the commands import.)
+"""This room knows contacts: the people an account sends to. Files of contacts are read and
+written by `import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
 """
 
 from heliograph.contacts.api import endpoints

@@ -116,8 +116,8 @@ class _Handlers:
 def _opting_out(
     tx: Connection, change: Change, apply: Callable[[Change], T]
 ) -> tuple[T, list[str]]:
-    """What becomes of a change, and what is to be warned of: of one that opts out, and is
-    too much to be stored today, that alone is done.
+    """Applies a change, and returns what became of it and what is to be warned of. If a change
+    opts out and is too much to be stored today, only the opting out is done.
     """
     if not change.opts_out:
         return apply(change), []

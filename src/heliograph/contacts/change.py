@@ -1,5 +1,5 @@
-"""What is to become of a contact: from a body to a change that is right in form, and what
-it makes of a contact. Needs no database.
+"""This turns a body into a change of a contact that is right in form, and applies it to a
+contact. It needs no database.
 """
 
 from collections.abc import Mapping
@@ -31,14 +31,16 @@ _CLEARED: Final[dict[str, Any]] = {
 
 
 class TooManyFields(ValueError):
-    """What is there and what is added are more custom fields than a contact may have."""
+    """The custom fields that are there and those that are added are more than a contact may
+    have.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`given`: new values of `name`, `email`, `tags`, `custom` and `opted_out`; what is not among
-    them stays. `parts`: custom fields that change each for itself (None: goes), after that. `phone`
-    None: stays.
+    """This says what is to change. `given` holds new values of `name`, `email`, `tags`, `custom`
+    and `opted_out`; what is not among them stays. `parts` holds custom fields that change each
+    for itself after that (None removes one). `phone` None stays.
     """
 
     phone: Phone | None
@@ -51,7 +53,7 @@ class Change:
 
     @property
     def opting_out(self) -> "Change":
-        """Of one that opts out, that alone."""
+        """Returns only the opting out of a change that opts out."""
         return Change(self.phone, {"opted_out": True})
 
 
@@ -64,9 +66,9 @@ class Asked(NamedTuple):
 
 
 def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None = None) -> Asked:
-    """Only given fields change, and null clears (docs/api.md, "Contacts"). `home`: the account's
-    country, by which a phone with a leading 0 is read when no country is given. Raises
-    InvalidRequest for all bad fields together.
+    """Reads a change: only given fields change, and null clears (docs/api.md, "Contacts").
+    `home` is the account's country, by which a phone with a leading 0 is read when no country is
+    given. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
@@ -113,8 +115,8 @@ def changed(contact: Contact, change: Change, now_ms: int) -> Contact:
 
 
 def searched(contact: Contact) -> str:
-    """What a search looks through: each on a line of its own, so that nothing is found
-    across two.
+    """Returns what a search looks through. Each field has a line of its own, so that nothing is
+    found across two.
     """
     return folded(
         "\n".join((contact.name or "", contact.phone, contact.email or "", *contact.tags))
@@ -122,7 +124,7 @@ def searched(contact: Contact) -> str:
 
 
 def folded(text: str) -> str:
-    """As texts are compared in a search: in any case, and whether or not whoever typed them has
-    joiners on the keyboard.
+    """Returns a text as it is compared in a search: in any case, and whether or not there are
+    joiners on the keyboard of whoever typed it.
     """
     return without_joiners(text).casefold()

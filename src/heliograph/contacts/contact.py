@@ -1,4 +1,4 @@
-"""What a contact is, and how ones are found: always by account and mode."""
+"""This says what a contact is, and finds contacts, always by account and mode."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,9 @@ _custom: Final = msgspec.json.Decoder(dict[str, str])
 
 
 class World(NamedTuple):
-    """Whose contacts, and of which mode: nothing is asked for without both. `account_id` is raw."""
+    """This names whose contacts are meant, and of which mode. Nothing is asked for without both.
+    `account_id` is raw.
+    """
 
     account_id: str
     sandbox: bool
@@ -34,7 +36,9 @@ class World(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """Somebody whom an account sends to. `id` is raw, `phone` E.164 digits without plus."""
+    """This is somebody whom an account sends to. `id` is raw, `phone` is E.164 digits without
+    plus.
+    """
 
     id: str
     phone: str
@@ -64,7 +68,7 @@ COLUMNS: Final = (
 
 
 def of_row(row: Sequence[Any]) -> Contact:
-    """Of a row of COLUMNS."""
+    """Returns the contact of a row of COLUMNS."""
     raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = (
         row
     )
@@ -83,7 +87,7 @@ def of_row(row: Sequence[Any]) -> Contact:
 
 
 def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
-    """`contact_id` in text form. Raises NotFound."""
+    """Returns the contact with the id `contact_id` in text form. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, contact_id)
     row = (
         None
@@ -96,7 +100,7 @@ def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
 
 
 def by_phone(tx: Connection, world: World, phone: str) -> Contact | None:
-    """`phone`: E.164 digits."""
+    """Returns the contact with this phone in E.164 digits, if there is one."""
     row = tx.execute(
         sa.select(*COLUMNS).where(world.here, contacts.c.phone == int(phone))
     ).one_or_none()
@@ -115,8 +119,8 @@ def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, 
 
 
 def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
-    """One look into the index for each number: OFFSET 0 leaves no other way. Asked for a list,
-    PostgreSQL comes to compare each of the account's contacts with each of its numbers, which takes
+    """Looks into the index once for each number: OFFSET 0 leaves no other way. Asked for a list,
+    PostgreSQL may compare each of the account's contacts with each of its numbers, which takes
     seconds.
     """
     array = sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))
@@ -133,7 +137,9 @@ def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
 
 
 def page(tx: Connection, world: World, *, limit: int, before: str | None = None) -> list[Contact]:
-    """At most `limit`, newest first, those made before the one with the raw id `before`."""
+    """Returns at most `limit` contacts, newest first: those made before the one with the raw id
+    `before`.
+    """
     query = sa.select(*COLUMNS).where(world.here).order_by(contacts.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(contacts.c.id < before)
@@ -145,7 +151,7 @@ def text_id(contact: Contact) -> str:
 
 
 def as_record(contact: Contact, *, sandbox: bool) -> dict[str, Any]:
-    """The fields of /contacts (docs/api.md, "Contacts")."""
+    """Returns the fields of /contacts (docs/api.md, "Contacts")."""
     return {
         "id": text_id(contact),
         "phone": contact.phone,

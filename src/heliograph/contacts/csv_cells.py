@@ -67,7 +67,7 @@ def neutral(text: str) -> str:
 
 
 def plain(cell: str) -> str:
-    """What `neutral` made a cell of."""
+    """Returns the cell that `neutral` was given."""
     return _MARKED.sub("", cell) if "'" in cell else cell
 
 
@@ -80,13 +80,13 @@ def line_of(cells: Iterable[str], delimiter: str) -> str:
 
 
 def header_of(custom_names: Sequence[str]) -> list[str]:
-    """The columns of a file with these custom fields."""
+    """Returns the columns of a file with these custom fields."""
     marked = [f"{CUSTOM_MARK}{name}" if _is_taken(name) else name for name in custom_names]
     return [*FIELDS, *(neutral(name) for name in marked)]
 
 
 def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
-    """A contact's row under `header_of(custom_names)`."""
+    """Returns a contact's row under `header_of(custom_names)`."""
     fields = (
         contact.phone,
         contact.name or "",
@@ -101,8 +101,8 @@ def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
 
 
 class Layout(NamedTuple):
-    """Which cell of a row is what: places by field, and by the name of a custom field.
-    `names`: of all columns, as the file has them.
+    """This says which cell of a row is what: its places by field, and by the name of a custom
+    field. `names` holds all columns, as the file has them.
     """
 
     fields: Mapping[str, int]
@@ -157,9 +157,10 @@ def layout_of(header: Sequence[str]) -> Layout:
 def change_of(
     cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None
 ) -> Change:
-    """What a row says of its contact: a column that is there changes the contact, an empty cell
-    clears; of `opted_out` it changes nothing. Empty cells beyond the last column, as spreadsheets
-    leave them, are nothing. Raises ValueError for all that is wrong with it.
+    """Returns what a row says of its contact. A column that is there changes the contact, and an
+    empty cell clears; an empty `opted_out` changes nothing. Empty cells beyond the last column,
+    as spreadsheets leave them, count for nothing. Raises ValueError for all that is wrong with
+    it.
     """
     if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
         has = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
@@ -237,12 +238,12 @@ _READS: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def _normal(name: str) -> str:
-    """As columns are compared: `Opted out` is `opted_out`."""
+    """Returns a name as columns are compared: `Opted out` is `opted_out`."""
     return name.lower().replace(" ", "_").replace("-", "_")
 
 
 def _is_taken(name: str) -> bool:
-    """Whether a column of this name would not be read as the custom field."""
+    """Returns whether a column of this name would not be read as the custom field."""
     return _normal(name) in (*FIELDS, *COUNTRY_COLUMNS) or name.startswith(
         (CUSTOM_MARK, COMMENT_MARK)
     )

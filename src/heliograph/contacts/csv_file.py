@@ -37,8 +37,8 @@ class BadRow(NamedTuple):
 
 
 def open_sheet(path: str) -> TextIO:
-    """`-`: standard input. Octets that are not UTF-8 are read as lone surrogates, so that
-    the row that has them can be told.
+    """Opens a file; `-` is standard input. Octets that are not UTF-8 are read as lone
+    surrogates, so that the row that has them can be named.
     """
     how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
     return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
@@ -102,8 +102,8 @@ def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 
 def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
-    """How well the first line is taken apart: whether there is a phone, then into how many
-    cells.
+    """Returns how well the first line is taken apart: whether there is a phone, then into how
+    many cells.
     """
     cells = next(csv.reader([line], delimiter=delimiter), [])
     return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(

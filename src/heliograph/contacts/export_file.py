@@ -1,4 +1,6 @@
-"""Contacts written to a file, page by page: what `sheet.py` reads back to the same contacts."""
+"""Contacts are written to a file, page by page. `csv_file.py` reads it back to the same
+contacts.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import IO, Final
@@ -50,7 +52,7 @@ def write(
 
 
 def count(db: Database, world: World) -> int:
-    """How many contacts there are."""
+    """Returns how many contacts there are."""
     with db.read() as tx:
         return tx.execute(
             sa.select(sa.func.count()).select_from(contacts).where(world.here)
@@ -58,8 +60,8 @@ def count(db: Database, world: World) -> int:
 
 
 def _pages(db: Database, world: World) -> Iterator[list[Contact]]:
-    """Oldest first; each page has a transaction of its own, so that none stays open as
-    long as a file takes.
+    """Yields pages of contacts, oldest first. Each page has a transaction of its own, so that
+    none stays open as long as a file takes.
     """
     after = ""
     while True:

@@ -1,5 +1,5 @@
-"""What the fields of a contact may be. Each function takes what was given and returns what
-is stored, or raises ValueError (BadParts).
+"""These are the rules for the fields of a contact. Each function takes what was given and
+returns what is stored, or raises ValueError (BadParts).
 """
 
 import re
@@ -79,7 +79,7 @@ def read_tags(value: Any) -> tuple[str, ...]:
 
 
 def read_custom_name(value: Any) -> str:
-    """As a campaign's text names it between braces."""
+    """Reads a custom field's name, as a campaign's text names it between braces."""
     name = _custom_name(value)
     if name in OWN_PLACEHOLDERS:
         raise ValueError(

@@ -1,4 +1,6 @@
-"""A file of contacts, stored batch by batch: each is one transaction, and what is in stays in."""
+"""A file of contacts is stored batch by batch. Each batch is one transaction, and what is stored
+stays stored.
+"""
 
 import sqlite3
 from collections import deque
@@ -17,8 +19,8 @@ TOLD_MAX: Final = 20  # rows of each kind that a report names by line
 
 
 class Import:
-    """How far an import is; the figures stand for what is committed. Rows of one phone:
-    the later one wins.
+    """This says how far an import is; the figures stand for what is committed. Of several rows
+    with one phone, the later one wins.
     """
 
     def __init__(self, db: Database, world: World) -> None:

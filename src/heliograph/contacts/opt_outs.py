@@ -1,5 +1,5 @@
-"""Who has just opted out, for whoever is sending to them at that moment: noted with the contact's
-change, and read and deleted by campaigns.
+"""These notes say who has just opted out, for campaigns that are sending to them at that moment.
+They are written with the contact's change, and campaigns read and delete them.
 
 A note stands for itself: the contact may have another phone, or be gone, before it is read.
 """
@@ -26,11 +26,11 @@ _NOTE_SQLITE: Final = (
 
 
 def note(tx: Connection, world: World, changes: Iterable[tuple[Contact | None, Contact]]) -> None:
-    """Of contacts before (None: new) and after a change, those who want no campaigns any more, and
-    those who want them again.
+    """Notes which contacts want no campaigns any more, and which want them again. `changes` holds
+    contacts before (None when new) and after a change.
 
-    Who opts out with a new phone does so with the old one too, to which something may be on its
-    way.
+    A contact that opts out with a new phone does so with the old one too, to which something may be
+    on its way.
     """
     out, back = set[int](), set[int]()
     for before, after in changes:

@@ -1,5 +1,5 @@
-"""Searching: a case-insensitive substring of name, phone, email or tag, newest first (docs/api.md,
-"Contacts").
+"""A search finds a case-insensitive substring of name, phone, email or tag, newest first
+(docs/api.md, "Contacts").
 """
 
 from typing import Any, Final
@@ -24,7 +24,9 @@ _SHELF: Final = "\x01"
 def search(
     tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None
 ) -> list[Contact]:
-    """At most `limit`, newest first, those made before the one with the raw id `before`."""
+    """Returns at most `limit` contacts, newest first: those made before the one with the raw id
+    `before`.
+    """
     wanted = folded(needle)
     if not wanted or "\n" in wanted or _SHELF in wanted:
         return []  # nothing but joiners; a line's end stands between the fields, and is in none
@@ -82,8 +84,8 @@ def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]
 
 
 def _query_of(wanted: str) -> str:
-    """A tsquery for the trigrams of a needle, or for all that begin with a shorter one;
-    with _SHELF in place of the shelf's number.
+    """Returns a tsquery for the trigrams of a needle, or for all that begin with a shorter one,
+    with _SHELF in place of the bucket's number.
     """
     if len(wanted) < 3:
         return f"{_lexeme(wanted)}:*"

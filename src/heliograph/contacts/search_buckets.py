@@ -1,10 +1,11 @@
-"""Shelves: an account's contacts of a mode by age, some thousands together.
+"""A search bucket (a shelf) holds an account's contacts of one mode by age, some thousands
+together.
 
-PostgreSQL's index of trigrams (`contacts_grams`) knows the shelf of each, so a search takes one
-shelf after the other, newest first, and ends when its page is full. What it costs is bounded by a
-shelf's size where matches are many, and by the number of shelves where there are few; wherever they
-lie, and however many contacts other accounts have. A contact stays on its shelf: which one follows
-from its id alone.
+PostgreSQL's index of trigrams (`contacts_grams`) knows the shelf of each contact. So a search takes
+one shelf after the other, newest first, and ends when its page is full. Its cost is bounded by a
+shelf's size where matches are many, and by the number of shelves where they are few, wherever they
+lie, and however many contacts other accounts have. A contact stays on its shelf: which one it is
+follows from its id alone.
 """
 
 from bisect import bisect_right
@@ -86,8 +87,8 @@ def shelve(tx: Connection, world: World, new_ids: Sequence[str]) -> list[int | N
 
 
 def _begins(tx: Connection, world: World, new_ids: Sequence[str]) -> str | None:
-    """Where a new shelf may begin: above all that is there. None: nowhere yet, for these
-    were made by a clock that is behind another's.
+    """Returns where a new shelf may begin: above all that is there. None means nowhere yet, for
+    these contacts were made by a clock that is behind another's.
     """
     newest = (
         tx.execute(

@@ -1,6 +1,6 @@
-"""Contacts stored, changed and deleted. Whoever changes contacts of an account and mode is alone in
-it until the transaction ends: so equal upserts that race make one contact, and none waits for
-another in a circle.
+"""Contacts are stored, changed and deleted here. A transaction that changes contacts of an
+account and mode is alone in it until it ends. So equal upserts that race make one contact, and
+none waits for another in a circle.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class PhoneTaken(InvalidRequest):
 
 
 class Outcome(StrEnum):
-    """What became of a change."""
+    """This says what became of a change."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -41,8 +41,10 @@ class Outcome(StrEnum):
 
 
 class Stored(NamedTuple):
-    """`contact` None: refused, and `why`. What changes nothing is UPDATED too.
-    `before_ms`: when the contact was changed last before this; None for a new one."""
+    """This is a contact after a change. `contact` None means refused, and `why` says why. What
+    changes nothing is UPDATED too. `before_ms` is when the contact was changed last before this,
+    or None for a new one.
+    """
 
     outcome: Outcome
     contact: Contact | None
@@ -101,7 +103,9 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
 def update(
     tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int
 ) -> Contact:
-    """`contact_id` in text form. Raises NotFound, PhoneTaken, StorageQuotaReached."""
+    """Changes the contact with the id `contact_id` in text form. Raises NotFound, PhoneTaken,
+    StorageQuotaReached.
+    """
     hold(tx, world)
     before = by_id(tx, world, contact_id)
     after = changed(before, change, now_ms)
@@ -125,7 +129,7 @@ def update(
 
 
 def delete(tx: Connection, world: World, contact_id: str) -> None:
-    """`contact_id` in text form. Raises NotFound."""
+    """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
     hold(tx, world)
     found = by_id(tx, world, contact_id)
     tx.execute(contacts.delete().where(world.here, contacts.c.id == found.id))
@@ -142,7 +146,9 @@ def growth(before: Contact | None, after: Contact) -> int:
 
 
 def _octets(contact: Contact) -> int:
-    """Of its texts: those that a search looks through stand in its row twice."""
+    """Returns the octets of a contact's texts. Those that a search looks through stand in its
+    row twice.
+    """
     return 2 * octets_of(contact.name, contact.email, contact.phone, *contact.tags) + octets_of(
         *contact.custom, *contact.custom.values()
     )
@@ -246,5 +252,5 @@ def _row(contact: Contact) -> dict[str, Any]:
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Each column as one array."""
+    """Returns each column as one array."""
     return {name: literal([row[name] for row in rows]) for name in rows[0]}

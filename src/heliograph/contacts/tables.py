@@ -1,4 +1,6 @@
-"""Contacts: whom an account sends to, and who wants no campaigns any more."""
+"""These tables hold contacts: the people an account sends to, and who wants no campaigns any
+more.
+"""
 
 import sqlalchemy as sa
 

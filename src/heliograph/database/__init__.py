@@ -1,1 +1,3 @@
-"""The database: connections, transactions, the configuration cache, leases and migrations."""
+"""This room is the database: connections, transactions, the configuration cache, leases and
+migrations.
+"""

@@ -1,15 +1,16 @@
-"""Smart batching, without timers: while one batch is being carried out, what arrives waits in a
-list; the next batch takes all of it.
+"""This is smart batching, without timers: while one batch is being carried out, what arrives waits
+in a list, and the next batch takes all of it.
 
 Alone, an item waits for nobody; under load, hundreds share one transaction. And a batch never fails
 for one of its items:
 
-- a deadlock, a serialization failure or a lock not got in time: the whole batch again, 5 times;
-- a lost connection: again, told that it may have happened already (the reply to COMMIT may be what
-  was lost), unless that took so long that it must be refused now; so must be what has waited behind
-  it for as long;
-- any other error of the database: the batch is halved until the item that fails alone gets the
-  error.
+- after a deadlock, a serialization failure or a lock that was not got in time, the whole batch is
+  run again, up to 5 times;
+- after a lost connection it is run again, and told that it may have happened already, for the reply
+  to COMMIT may be what was lost. If that took so long that it must be refused now, so must be what
+  has waited behind it for as long;
+- after any other error of the database, the batch is halved until the item that fails alone gets
+  the error.
 """
 
 import asyncio
@@ -117,8 +118,8 @@ class Batcher(Generic[Item, Outcome]):
             del self._running[task]
 
     def _give_up(self) -> None:
-        """Whoever waits is told so: also those whose batch waits for a lock, and those
-        whose turn is still to come; of these nothing is done.
+        """Tells all who wait that the database cannot be reached: also those whose batch waits
+        for a lock, and those whose turn is still to come. Of these nothing is done.
         """
         for batch in (self._waiting, *self._running.values()):
             for entry in batch:
@@ -128,8 +129,8 @@ class Batcher(Generic[Item, Outcome]):
         self._waiting_weight = 0
 
     def _refuse_late(self, message: str) -> None:
-        """Whoever has waited too long for another try behind a batch that was lost is told
-        so; nothing of it was begun.
+        """Refuses those who have waited too long for another try behind a batch that was lost.
+        Nothing of theirs was begun.
         """
         while self._waiting and clock.monotonic_s() > self._waiting[0].came_s + RETRIED_WITHIN_S:
             late = self._waiting.popleft()

@@ -1,9 +1,10 @@
-"""What a process remembers of the configuration, and for how long: until the epoch moves, never
-longer than 0.9 s unchecked.
+"""A process remembers the configuration until its epoch moves, and never longer than 0.9 s
+unchecked.
 
-When the epoch has moved, all that is remembered is read anew in one query a kind, not forgotten: a
-change of one key must not make the next thousand requests wait for a look-up each. What is asked
-for and not remembered is loaded together with whatever else is missing at that moment.
+When the epoch has moved, all that is remembered is read anew in one query a kind, and is not
+forgotten: a change of one key must not make the next thousand requests wait for a look-up each.
+What is asked for and not remembered is loaded together with whatever else is missing at that
+moment.
 """
 
 import asyncio
@@ -40,8 +41,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[K, V]):
-    """One sort of thing to remember. `load(tx, keys)` gives the values of those keys that exist, at
-    most KEYS_PER_QUERY at once.
+    """This is one sort of thing to remember. `load(tx, keys)` returns the values of those keys
+    that exist, at most KEYS_PER_QUERY at once.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Kind(Generic[K, V]):
 
 
 class ConfigCache:
-    """Values of the configuration's tables, by kind and key, as of one epoch."""
+    """This holds values of the configuration's tables, by kind and key, as of one epoch."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -66,12 +67,12 @@ class ConfigCache:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether what is remembered may be used."""
+        """Returns whether what is remembered may be used."""
         return clock.monotonic_s() - self._seen_s <= STALE_S
 
     def peek(self, kind: Kind[K, V], key: K) -> V | None:
-        """The remembered value; None when it must be loaded. Raises Unavailable when what is
-        remembered may be out of date.
+        """Returns the remembered value, or None when it must be loaded. Raises Unavailable when
+        what is remembered may be out of date.
         """
         if not self.is_fresh:
             raise Unavailable("The database is not reachable.")
@@ -166,8 +167,9 @@ class ConfigCache:
         self._seen_s = asked_s
 
     def confirm(self, epoch: int, asked_s: float) -> bool:
-        """Somebody else's transaction, begun at `asked_s`, saw this epoch. True when it is the
-        remembered one: then nothing is out of date, and a busy process needs no poll to know it.
+        """Says that another transaction, begun at `asked_s`, saw this epoch. It returns True
+        when that is the remembered one: then nothing is out of date, and a busy process needs no
+        poll to know it.
         """
         if epoch != self.epoch:
             return False
@@ -187,9 +189,7 @@ class ConfigCache:
         await self._reads_anew.close()
 
     async def poll(self) -> None:
-        """Runs until cancelled. Its loop is its own: of many faults in a row it logs only the first
-        one, and that they are over.
-        """
+        """Asks for the epoch again and again. It runs until it is cancelled."""
         reachable = True
         while True:
             try:
@@ -207,7 +207,7 @@ class ConfigCache:
 
 @asynccontextmanager
 async def _in_time() -> AsyncIterator[None]:
-    """Whoever waits in the block waits for ANSWER_S; what it waits for goes on past that. Raises
+    """Limits the waiting in the block to ANSWER_S; what is waited for goes on past that. Raises
     Unavailable.
     """
     try:

@@ -49,8 +49,8 @@ class Measured(NamedTuple):
 
     @property
     def apart_ms(self) -> int:
-        """How far they are apart at least, in milliseconds: a slow answer says nothing against a
-        clock.
+        """Returns how far the clocks are apart at least, in milliseconds: a slow answer says
+        nothing against a clock.
         """
         return max(0, abs(self.ahead_us) - self.within_us) // 1_000
 

@@ -53,7 +53,7 @@ log = structlog.get_logger(__name__)
 
 
 class Backend(NamedTuple):
-    """A session of PostgreSQL; the number of its process alone may be given again."""
+    """This is a session of PostgreSQL. The number of its process alone may be given again."""
 
     pid: int
     started_at_us: int
@@ -90,7 +90,7 @@ class _Waiting:
 
 
 class Session(Protocol):
-    """What `Commits` asks through: a connection to the same database."""
+    """`Commits` asks through this: a connection to the same database."""
 
     def execute(self, query: Any, params: Any = None) -> Any:
         """Returns a cursor over the rows."""
@@ -122,7 +122,7 @@ class Commits:
             raise Unconfirmed
 
     def hear(self, tell: Callable[[], None]) -> None:
-        """From now on `tell` is called in the running event loop whenever a first commit is found
+        """Calls `tell` in the running event loop, from now on, whenever a first commit is found
         unconfirmed.
         """
         self._listeners.append((asyncio.get_running_loop(), tell))
@@ -217,8 +217,8 @@ def _close(session: Session | None) -> None:
 
 @contextmanager
 def confirmed() -> Iterator[None]:
-    """Around `reachable()`: a COMMIT that was not answered in time is Unconfirmed, and not an
-    unreachable database.
+    """Stands around `reachable()`, so that a COMMIT that was not answered in time is
+    Unconfirmed, and not an unreachable database.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""The configuration's epoch: one row that every change of a key, account, sender, route or rate
-bumps in its own transaction.
+"""The configuration has an epoch: one row that every change of a key, account, sender, route or
+rate counts up in its own transaction.
 
-Each process polls it and drops what it has cached when it moved; a write reads it under its locks
+Each process polls it, and drops what it has cached when it moved. A write reads it under its locks,
 and judges again when it differs. So a change takes effect within a second everywhere (docs/api.md,
 "API keys").
 """

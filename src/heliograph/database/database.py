@@ -1,9 +1,9 @@
-"""The database: who opens a transaction, on SQLite and on PostgreSQL.
+"""This opens transactions, on SQLite and on PostgreSQL.
 
-`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, the same
-statements on both databases. They stand in an `api.py`, a command, a job or a batch, nowhere else;
-use cases take `tx` first and never commit. `hot()` is for the few statements that carry the load
-(accepting a batch, a carrier's turn).
+`write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, with the same
+statements on both databases. They stand in an `api.py`, a command, a job or a batch, and nowhere
+else; use cases take `tx` first and never commit. `hot()` is for the few statements that carry the
+load (accepting a batch, a carrier's turn).
 
 Ids travel in raw form (32 hex digits) and times as integer milliseconds, so a value means the same
 on both databases.
@@ -33,8 +33,8 @@ T = TypeVar("T")
 
 
 class RawId(sa.types.TypeDecorator[str]):
-    """An id in raw form: uuid on PostgreSQL, 32 hex digits on SQLite, always 32 hex digits
-    in Python.
+    """This is an id in raw form: a uuid on PostgreSQL, 32 hex digits on SQLite, and always 32
+    hex digits in Python.
     """
 
     impl = sa.Uuid(as_uuid=False)
@@ -45,9 +45,9 @@ class RawId(sa.types.TypeDecorator[str]):
 
 
 class Database:
-    """One database. Made once a process, by whatever is started; closed by `close()` (and
-    `close_hot()` in the event loop). `synchronous_commit`: when PostgreSQL may answer a COMMIT, one
-    of settings.SYNCHRONOUS_COMMITS.
+    """This is one database. Each process makes it once, and closes it by `close()` (and
+    `close_hot()` in the event loop). `synchronous_commit` says when PostgreSQL may answer a
+    COMMIT; it is one of settings.SYNCHRONOUS_COMMITS.
     """
 
     def __init__(self, url: str, synchronous_commit: str = DURABLE) -> None:
@@ -96,8 +96,8 @@ class Database:
             self._lock.release()
 
     def transact(self, effect: Callable[[Connection], T]) -> T:
-        """What `effect(tx)` returns, from a transaction that is run again, whole, when it met what
-        `is_conflict` names; then Unavailable.
+        """Returns what `effect(tx)` returns, from a transaction that is run again, whole, when
+        it met what `is_conflict` names. Raises Unavailable when it goes on meeting that.
         """
         for _ in range(CONFLICT_TRIES):
             try:
@@ -112,7 +112,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view; nothing is stored."""
+        """Opens a transaction with one consistent view, in which nothing is stored."""
         with readable(), self.engine.connect() as connection:
             if not self.postgresql:
                 connection.exec_driver_sql("BEGIN")

@@ -1,5 +1,5 @@
-"""When a file was made: the one time of a file that neither its owner nor a program that
-restores it can set.
+"""This tells when a file was made. That is the one time of a file that neither its owner nor a
+program that restores it can set.
 """
 
 import ctypes

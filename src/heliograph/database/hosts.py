@@ -1,10 +1,10 @@
-"""Which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
+"""This chooses which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
 
 One is chosen by asking all of them at once, and kept until a connection to it fails, or an answer
-is overdue and it shows itself no more. Of several that say they can be written to, the one with the
-highest timeline is meant: PostgreSQL counts it up at every promotion, so an old primary that nobody
-has told of its successor has a lower one (PostgreSQL manual, section 26.3.5). Who has once seen the
-successor goes back to the old one no more.
+is overdue and it shows no sign of life. If several say that they can be written to, the one with
+the highest timeline is meant. PostgreSQL counts the timeline up at every promotion, so an old
+primary that nobody has told of its successor has a lower one (PostgreSQL manual, section 26.3.5). A
+process that has once seen the successor does not go back to the old one.
 
 A host that is frozen, or whose disk is stuck, still acknowledges what it is sent. It is told from
 one that works long at a statement by asking it for something else over a new connection (`doubt`).
@@ -46,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 
 class Standing(NamedTuple):
-    """What a host says of itself over a connection to it."""
+    """A host says this of itself over a connection to it."""
 
     read_only: bool
     is_standby: bool
@@ -82,7 +82,9 @@ def standing_of(row: Any) -> Standing:
 
 
 class Seat(NamedTuple):
-    """Where a connection was made to, and when: it is of no use any more once `turn` has passed."""
+    """This says where a connection was made to, and when. The connection is of no use any more
+    once `turn` has passed.
+    """
 
     host: Host
     turn: int
@@ -106,8 +108,8 @@ class _Doubt:
 
 
 class Hosts:
-    """The hosts that `url` names. For any thread. `ask(hosts, host)` connects to one and
-    returns what it says of itself, or raises.
+    """These are the hosts that `url` names. Any thread may use it. `ask(hosts, host)` connects
+    to one and returns what it says of itself, or raises.
     """
 
     def __init__(self, url: str, ask: Callable[["Hosts", Host], Standing]) -> None:
@@ -388,7 +390,7 @@ class Hosts:
 
 
 def _shows_itself(said: Standing | Exception | None) -> bool:
-    """Whether PostgreSQL itself has answered, be it that it lets nobody else in. That
+    """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
     nothing could be connected to says nothing for it.
     """
     return isinstance(said, Standing) or "FATAL" in str(said)

@@ -21,20 +21,22 @@ class HotTx(Protocol):
     news: set[str]
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
-        """Rows of one statement with `$1…` for its values (the same text for both
-        databases where it needs no arrays).
+        """Returns the rows of one statement with `$1…` for its values. The text is the same for
+        both databases where it needs no arrays.
         """
         ...
 
     async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        """Rows of one statement over equally long columns of values: arrays to `unnest` on
-        PostgreSQL, one execution a row on SQLite.
+        """Returns the rows of one statement over equally long columns of values: arrays to
+        `unnest` on PostgreSQL, one execution a row on SQLite.
         """
         ...
 
 
 async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -> T:
-    """What `work` returns, done while the database is busy with what it was `asked`."""
+    """Returns what `work` returns. It is done while the database is busy with what it was
+    `asked`.
+    """
     asking = asyncio.ensure_future(asked)
     try:
         await asyncio.sleep(0)  # in which it is asked
@@ -44,8 +46,8 @@ async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -
 
 
 class News:
-    """Who in this process hears what of committed transactions, in the event loop. Other processes
-    hear nothing: they look by themselves.
+    """This tells in the event loop what was committed in this process. Other processes hear
+    nothing of it: they look by themselves.
     """
 
     def __init__(self) -> None:

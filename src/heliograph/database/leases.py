@@ -1,10 +1,10 @@
-"""Which processes are alive: each has a row, with an epoch that is never given twice, and shows in
-it every few seconds that it goes on.
+"""A lease tells which processes are alive. Each has a row, with an epoch that is never given twice,
+and shows in it every few seconds that it goes on.
 
 What a process claims from the queue carries its epoch, and is its own for as long as its row
-stands. Whoever sees, by its own monotonic clock, that a process's beat has stood still for 30 s
-takes that row away. A process that was stopped may not know it yet: so it writes nothing to the
-wire once its own last beat is 20 s old.
+stands. Another process takes that row away when it sees, by its own monotonic clock, that the beat
+has stood still for 30 s. A process that was stopped may not know this yet. So it writes nothing to
+the wire once its own last beat is 20 s old.
 """
 
 import asyncio
@@ -80,9 +80,9 @@ class Peer(NamedTuple):
 
 
 class Lease:
-    """This process among its peers. Its methods wait for each other; `peers`, `looked_s` and
-    `may_write` are for any thread, at any time. `secret_keys`: what secrets.key_ids says of the
-    keys that it knows.
+    """This is this process among its peers. Its methods wait for each other; `peers`, `looked_s`
+    and `may_write` are for any thread, at any time. `secret_keys` is what secrets.key_ids says
+    of the keys that it knows.
     """
 
     def __init__(
@@ -144,9 +144,9 @@ class Lease:
             self._look()
 
     async def looked(self) -> None:
-        """`look`, in a thread. When it takes long this is Unavailable, and the next call is for the
-        same look: a database that fell silent must hold up neither whoever waits for it nor one
-        thread after another.
+        """Calls `look`, in a thread. When that takes long, it raises Unavailable, and the next
+        call waits for the same look: a database that fell silent must hold up neither its
+        callers nor one thread after another.
         """
         if self._looking is None:
             self._looking, self._looking_as = (
@@ -179,8 +179,9 @@ class Lease:
                 self._retire(epoch, peer)
 
     def _must_show_itself(self, peer: Peer) -> bool:
-        """Beside a server that has a SQLite file there are only commands, which show themselves to
-        each other; the server shows nothing to nobody.
+        """Returns whether a peer must show signs of life. Beside a server that has a SQLite file
+        there are only commands, which show themselves to each other; the server itself shows
+        none.
         """
         return self._db.postgresql or peer.kind == self.kind
 
@@ -190,8 +191,8 @@ class Lease:
             tx.execute(workers.delete().where(workers.c.epoch == self.epoch))
 
     def may_write(self) -> bool:
-        """Whether nobody can have taken over what this process holds. Asked immediately
-        before bytes leave. A SQLite file has one process only.
+        """Returns whether nobody can have taken over what this process holds. It is asked
+        immediately before bytes leave. A SQLite file has one process only.
         """
         return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
 
@@ -204,7 +205,7 @@ class Lease:
         return lambda: self.epoch == epoch and self.may_write()
 
     def count(self, *kinds: str) -> int:
-        """How many live processes are of these kinds, as it was last seen."""
+        """Returns how many live processes are of these kinds, as it was last seen."""
         return sum(peer.kind in kinds for peer in self.peers.values())
 
     def _beat(self) -> None:
@@ -255,7 +256,7 @@ class Lease:
             self._retired()
 
     def _retired(self) -> NoReturn:
-        """From now on this process may write nothing, until it begins anew."""
+        """Forbids this process to write anything from now on, until it begins anew."""
         self._beaten_s = float("-inf")
         raise Retired
 

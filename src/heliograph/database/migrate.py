@@ -1,8 +1,8 @@
-"""Bringing a database to the current schema (Alembic), also beside processes that use it.
+"""This brings a database to the current schema (Alembic), also beside processes that use it.
 
 On PostgreSQL each migration is a transaction of its own. It waits for a lock for LOCK_MS at most,
-because whoever waits for one has all who come later wait behind it; then it is rolled back, and
-tried again. What a migration may do is in docs/recipes.md: the version before must survive it.
+because everything that comes later waits behind a waiting lock. Then it is rolled back, and tried
+again. What a migration may do is in docs/recipes.md: the version before must survive it.
 """
 
 import time

@@ -1,4 +1,6 @@
-"""When the database cannot be used: what of it is worth another try, and what a client is told."""
+"""This says, when the database cannot be used, which errors are worth another try, and what a
+client is told.
+"""
 
 import sqlite3
 from collections.abc import Iterator

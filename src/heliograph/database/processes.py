@@ -1,4 +1,6 @@
-"""Which processes have sessions in the database: each session carries the name of its process."""
+"""This tells which processes have sessions in the database: each session carries the name of its
+process.
+"""
 
 import os
 import re
@@ -22,8 +24,8 @@ _OTHERS: Final = sa.text("""
 
 
 class Process(NamedTuple):
-    """A process with sessions in the database. `kind`: what it runs as; None for a command, and for
-    a process of an earlier version. `schema`: the newest one that it knows.
+    """This is a process with sessions in the database. `kind` is what it runs as, or None for a
+    command and for a process of an earlier version. `schema` is the newest one that it knows.
     """
 
     kind: str | None

@@ -1,14 +1,14 @@
-"""Where a database is at home, by which a copy that was restored is told from the database that was
-served.
+"""This knows where a database is at home, and so tells a copy that was restored from the database
+that was served.
 
 `installation.home` is a mark, which is made anew at each start, every minute, and at a stop. A file
-beside it remembers the last one. What else tells a copy:
+beside it remembers the last one. More things tell a copy:
 
 - on PostgreSQL the mark holds the server's identifier, the database's in it, and the transaction
   that wrote it, which is its row's `xmin` as long as nobody restores the row: a row that
-  `pg_restore` writes has another one. So it does not matter into which server and database. The
-  file is in the data directory; it tells a copy of the whole server (which has all of this) by a
-  later transaction than the copy's.
+  `pg_restore` writes has another one. So it does not matter into which server and database it is
+  restored. The file is in the data directory; it tells a copy of the whole server (which has all of
+  this) by a later transaction than the copy's.
 - on SQLite the mark is a word, and the file stands beside the database. It also remembers when it
   was made itself, and when the database's file was: a copy of both files, by whatever program, was
   made later.
@@ -58,7 +58,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Mark(NamedTuple):
-    """A mark of PostgreSQL."""
+    """This is a mark of PostgreSQL."""
 
     place: str
     # Unix time of the last restore-check, so that what data directories remember of before is past
@@ -159,8 +159,8 @@ def _remembered(data_dir: Path) -> _Mark | None:
 
 
 def _remember(data_dir: Path, made: str) -> None:
-    """As far as the data directory may be written to: without it, a copy of the whole server is not
-    told.
+    """Writes the mark to the file, as far as the data directory may be written to. Without it, a
+    copy of the whole server is not told.
     """
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ class Cipher(Protocol):
 
 
 class Encrypted:
-    """The Cipher of `secrets.encrypt`, for one purpose."""
+    """This is the Cipher of `secrets.encrypt`, for one purpose."""
 
     def __init__(self, keys: Keys, purpose: str) -> None:
         self._keys = keys
@@ -39,8 +39,8 @@ class Encrypted:
 
 
 class Sealed(NamedTuple):
-    """A column. `name` is what operators call its contents; `rows(now_ms)` says which of its rows
-    anybody will read again.
+    """This is a column. `name` is what operators call its contents; `rows(now_ms)` says which of
+    its rows anybody will read again.
     """
 
     name: str
@@ -54,7 +54,9 @@ class Sealed(NamedTuple):
 
 
 class Resealed(NamedTuple):
-    """What one batch did. `last`: the id to go on after; None: this was the end."""
+    """This says what one batch did. `last` is the id to go on after; None means that this was
+    the end.
+    """
 
     rows: int
     last: Any

@@ -1,5 +1,5 @@
-"""Which HELIOGRAPH_SECRET_KEY a database's secrets are under: it holds a text sealed with that key,
-which no other can read.
+"""The canary tells which HELIOGRAPH_SECRET_KEY a database's secrets are under: it is a text sealed
+with that key, which no other key can read.
 
 While one key replaces another, `sealed` is under the key in use, and `former` under the one before
 until everything has been sealed anew.

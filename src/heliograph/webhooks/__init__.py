@@ -1,5 +1,5 @@
-"""Events told to customers' own servers: written with the change, signed, delivered at
-least once, and only to the outside.
+"""This room tells events to customers' own servers. They are written with the change, signed,
+delivered at least once, and sent only to the outside.
 """
 
 from heliograph.webhooks.events import (

@@ -1,9 +1,9 @@
-"""Where webhooks may go: URLs as customers give them, and the address of every connection at the
-moment it is made (docs/webhooks.md, "Which addresses").
+"""This decides where webhooks may go: it judges URLs as customers give them, and the address of
+every connection at the moment it is made (docs/webhooks.md, "Which addresses").
 
 The list is our own. `ipaddress.is_global` is True for some addresses that lead inside: of NAT64,
-6to4, mapped ones; it says nothing of the services of clouds that tell secrets to whoever asks from
-within. Sources: IANA's special-purpose registries (RFC 6890), and the clouds' manuals.
+6to4, and mapped ones. It says nothing of the services of clouds that tell secrets to whoever asks
+from within. The sources are IANA's special-purpose registries (RFC 6890), and the clouds' manuals.
 """
 
 import re
@@ -117,7 +117,7 @@ _CLOSED_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """What the operator opened beyond the public internet."""
+    """The operator opened this beyond the public internet."""
 
     networks: tuple[Network, ...] = ()
     loopback: bool = False  # for development: any port, http:// too
@@ -146,7 +146,9 @@ def openings(settings: Settings) -> Openings:
 
 
 def judge(address: Address, allow: Openings = CLOSED) -> str | None:
-    """Why nothing may be sent to it: a kind of address; None: something may."""
+    """Returns why nothing may be sent to an address, as a kind of address, or None when
+    something may.
+    """
     closed = next(
         (closed for closed in _CLOSED_OF[address.version] if address in closed.network), None
     )
@@ -160,10 +162,10 @@ def judge(address: Address, allow: Openings = CLOSED) -> str | None:
 
 
 def check_url(url: str, allow: Openings = CLOSED) -> None:
-    """Whether a webhook may be sent to this URL, as far as it can be told without asking a name
-    server. Raises InvalidRequest.
+    """Checks whether a webhook may be sent to this URL, as far as it can be told without asking a
+    name server. Raises InvalidRequest.
 
-    It must be written in the one form that every reader of URLs reads alike; what a name leads to
+    It must be written in the one form that every reader of URLs reads alike. What a name leads to
     is judged when connecting.
     """
     if len(url) > URL_MAX:
@@ -203,7 +205,7 @@ def check_url(url: str, allow: Openings = CLOSED) -> None:
 
 
 def _check_host(host: str, allow: Openings) -> bool:
-    """Whether it is this machine's own loopback. Raises InvalidRequest."""
+    """Returns whether it is this machine's own loopback. Raises InvalidRequest."""
     address = _literal(host)
     if address is not None:
         kind = judge(address, allow)

@@ -1,4 +1,6 @@
-"""How one attempt ended. Beside `post.py`, for whoever must not load an HTTP client to know it."""
+"""This says how one attempt ended. It is not in `post.py`, so that others can know it without
+loading an HTTP client.
+"""
 
 from typing import Final, Literal, NamedTuple
 
@@ -33,7 +35,7 @@ class Answered(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """No answer, or not the whole of it."""
+    """There was no answer, or not the whole of it."""
 
     reason: Reason
     detail: str  # one line, for people

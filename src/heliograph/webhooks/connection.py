@@ -89,8 +89,8 @@ class PostConnection(ResponseHandler):
         return super().is_connected() and not self._has_something()
 
     def close(self) -> None:
-        """Ends it now: a polite end of TLS would wait for the other side, and read what it sends
-        meanwhile.
+        """Ends the connection now: a polite end of TLS would wait for the other side, and read
+        what it sends meanwhile.
         """
         self.abort()
 

@@ -1,9 +1,9 @@
-"""Delivering: each endpoint is held by one process, which reads what is due for it, posts it and
-records what came of it.
+"""Each endpoint is held by one process, which reads what is due for it, posts it and records what
+came of it.
 
-There is no order over all endpoints: each has its own place in the queue and its own POSTs, so a
+There is no order over all endpoints. Each has its own place in the queue and its own POSTs, so a
 dead one delays nobody. A process that dies loses what it holds to the others when its row in
-`workers` is gone; what it had posted and not recorded goes out again, with the same id.
+`workers` is gone. What it had posted and not recorded goes out again, with the same id.
 """
 
 import asyncio
@@ -50,9 +50,10 @@ log = structlog.get_logger(__name__)
 
 
 class Deliveries:
-    """The deliveries of one process. `only`: the raw id of the one endpoint that it is for
-    (`heliograph listen`); `on_attempt` is told of each attempt, with the kind and the body of its
-    event. `moved`: how much this process's carriers have moved since it began.
+    """These are the deliveries of one process. `only` is the raw id of the one endpoint that it
+    is for (`heliograph listen`). `on_attempt` is told of each attempt, with the kind and the
+    body of its event. `moved` returns how much this process's carriers have moved since it
+    began.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class Deliveries:
         self._looked_s = 0.0  # monotonic: when the last look began
 
     async def start(self) -> None:
-        """Where endpoints are there already, the HTTP client is loaded now, and not in the
-        middle of a rush.
+        """Loads the HTTP client now where endpoints are there already, and not in the middle of
+        a rush.
         """
         if await asyncio.to_thread(self._is_wanted):
             self._poster = await self._make_poster()
@@ -212,8 +213,8 @@ class Deliveries:
         return made
 
     async def _miss(self, endpoint_id: str, receiver: Receiver | None) -> None:
-        """What waits for a disabled endpoint is kept as missed, a batch at a look, once
-        nothing of it is under way.
+        """Keeps what waits for a disabled endpoint as missed, a batch at a look, once nothing of
+        it is under way.
         """
         if receiver is not None:
             receiver.stop()

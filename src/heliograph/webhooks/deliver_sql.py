@@ -1,5 +1,5 @@
-"""The statements of delivering, in both dialects. Order of locks: holders, queue, deliveries,
-attempts, endpoints.
+"""These are the statements of delivering, in both dialects. They lock in the order holders,
+queue, deliveries, attempts, endpoints.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ class Target(Row, frozen=True):
 
 
 class _Looking(Row, frozen=True):
-    """Which process looks for what is due."""
+    """This names the process that looks for what is due."""
 
     now_ms: BigInt
     worker: BigInt
@@ -73,7 +73,7 @@ _DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoin
 
 
 class Holder(Row, frozen=True):
-    """The process that delivers to an endpoint, by its epoch."""
+    """This is the process that delivers to an endpoint, by its epoch."""
 
     endpoint_id: Id
     worker: BigInt
@@ -112,7 +112,7 @@ LET_GO: Final = BatchStatement(
 
 
 class Wanted(Row, frozen=True):
-    """So much of an endpoint's queue is read, from what is due first."""
+    """This says how much of an endpoint's queue is read, from what is due first."""
 
     endpoint_id: Id
     now_ms: BigInt
@@ -120,7 +120,7 @@ class Wanted(Row, frozen=True):
 
 
 class QueueKey(Row, frozen=True):
-    """Which row of the queue."""
+    """This names a row of the queue."""
 
     endpoint_id: Id
     due_at_ms: BigInt
@@ -128,7 +128,9 @@ class QueueKey(Row, frozen=True):
 
 
 class Waiting(Row, frozen=True):
-    """A row of the queue: an event that waits for an endpoint. `tries`: how many have failed."""
+    """This is a row of the queue: an event that waits for an endpoint. `tries` is how many have
+    failed.
+    """
 
     endpoint_id: Id
     due_at_ms: BigInt
@@ -141,7 +143,9 @@ class Waiting(Row, frozen=True):
 
 
 class WaitingEvent(Row, frozen=True):
-    """With its event; `kind` and `body` are None when that was pruned meanwhile."""
+    """This is a row of the queue with its event. `kind` and `body` are None when the event was
+    pruned meanwhile.
+    """
 
     waiting: Waiting
     kind: Text | None
@@ -194,8 +198,8 @@ AGAIN: Final = Insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
 
 
 class Outcome(Row, frozen=True):
-    """What came of an event in the end: a row of the deliveries. `status`, `took_ms` and
-    `answer` are of the last try, if there was one.
+    """This says what came of an event in the end: it is a row of the deliveries. `status`,
+    `took_ms` and `answer` are those of the last try, if there was one.
     """
 
     endpoint_id: Id
@@ -218,7 +222,7 @@ OUTCOMES: Final = Insert("webhook_deliveries", Outcome, _REPLACED)
 
 
 class Attempt(Row, frozen=True):
-    """A try that failed. `number`: which one of its event, from 1."""
+    """This is a try that failed. `number` says which one of its event it was, from 1."""
 
     id: Id
     endpoint_id: Id

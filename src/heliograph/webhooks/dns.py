@@ -1,9 +1,9 @@
-"""The system's resolver for names that strangers choose: a name server that does not answer holds
-up names like its own only.
+"""This asks the system's resolver for names that strangers choose. A name server that does not
+answer holds up names like its own only.
 
 Names are of three kinds: those that were found fast the last time, those that were slow not long
-ago, and those that nothing is known of. Each kind has places of its own, of which one account has
-few, and a look-up keeps its place for a second unless the name is slow already: dead names delay
+ago, and those that nothing is known of. Each kind has slots of its own, of which one account has
+few, and a look-up keeps its slot for a second unless the name is slow already. So dead names delay
 neither what is known to be good nor what is new of others.
 """
 
@@ -45,7 +45,7 @@ def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
 
 
 class _Places:
-    """Those of one kind of names. Who waits for one has its account's turn first, so an
+    """These are the slots of one kind of names. A waiter has its account's turn first, so an
     account never has more than its own in anybody's way.
     """
 
@@ -111,7 +111,7 @@ class Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing to close: a look-up under way ends by itself, and with the process."""
+        """Closes nothing: a look-up under way ends by itself, and with the process."""
 
     def _in_thread(self, host: str, port: int) -> "asyncio.Future[Sequence[AddressInfo]]":
         loop = asyncio.get_running_loop()

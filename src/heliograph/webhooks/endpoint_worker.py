@@ -1,4 +1,4 @@
-"""One endpoint at work: what is due is read a little ahead, signed, posted side by side,
+"""This is one endpoint at work: what is due is read a little ahead, signed, posted side by side,
 and handed to the recorder.
 """
 
@@ -88,7 +88,7 @@ class Receiver:
 
     @property
     def wanted(self) -> int:
-        """How much of the queue is to be read: what is known stands before what is new."""
+        """Returns how much of the queue is to be read: what is known comes before what is new."""
         return len(self._known) + AHEAD * self._window
 
     @property
@@ -196,8 +196,8 @@ class Receiver:
         metrics.webhook(tried.reason, outcome.seconds)
 
     async def _put_back(self, due: Due) -> None:
-        """What could not be posted for want of files, for another try soon that counts as
-        the first.
+        """Puts back what could not be posted for want of files, for another try soon that counts
+        as the first.
         """
         self._places.exhausted()
         self._window = max(WINDOW_MIN, self._window // 2)

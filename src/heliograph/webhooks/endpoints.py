@@ -1,5 +1,5 @@
-"""Endpoints: to which URL the events of an account go; made, rotated, disabled, enabled
-and removed.
+"""An endpoint says to which URL the events of an account go. Endpoints are made, rotated,
+disabled, enabled and removed here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -100,8 +100,8 @@ def add(
     listens_until_ms: int | None = None,
     now_ms: int,
 ) -> tuple[Endpoint, str]:
-    """A new endpoint, and its secret: shown now, and stored encrypted. Raises NotFound and
-    AccountClosed for the account, InvalidRequest.
+    """Makes a new endpoint, and returns it with its secret, which is shown now, and stored
+    encrypted. Raises NotFound and AccountClosed for the account, InvalidRequest.
     """
     check_url(url, allow)
     wanted = read_kinds(kinds)
@@ -154,7 +154,7 @@ def _count(tx: Connection, account_id: str, *, sandbox: bool) -> int:
 
 
 def all_endpoints(tx: Connection, account_id: str | None = None, *, limit: int) -> list[Endpoint]:
-    """The oldest first: an account's, or everybody's."""
+    """Returns an account's endpoints, or everybody's, the oldest first."""
     query = sa.select(*_COLUMNS).where(_ORDINARY).order_by(webhook_endpoints.c.id).limit(limit)
     return [
         _of_row(row)
@@ -167,7 +167,7 @@ def all_endpoints(tx: Connection, account_id: str | None = None, *, limit: int) 
 
 
 def enabled(tx: Connection) -> int:
-    """How many there are, of everybody's."""
+    """Returns how many enabled endpoints there are, of everybody's."""
     return int(
         tx.execute(
             sa.select(sa.func.count()).where(
@@ -200,7 +200,7 @@ def troubled(
 
 
 def endpoint_of(tx: Connection, endpoint_id: str) -> Endpoint:
-    """By its id in text form. Raises NotFound."""
+    """Returns the endpoint with this id in text form. Raises NotFound."""
     row = tx.execute(
         sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
     ).one_or_none()
@@ -250,9 +250,9 @@ def _secrets(
 def rotate(
     tx: Connection, endpoint_id: str, secret_key: Keys, *, now_ms: int
 ) -> tuple[Endpoint, str]:
-    """A new secret; the present one signs beside it for 24 h, or until `finish_rotation`. Raises
-    NotFound, InvalidRequest while one goes on: a third secret would take from the receiver the one
-    that he has.
+    """Makes a new secret; the present one signs beside it for 24 h, or until `finish_rotation`.
+    Raises NotFound, and InvalidRequest while a rotation goes on: a third secret would take from
+    the receiver the one that it has.
     """
     endpoint = _locked(tx, endpoint_id)
     if endpoint.former_until_ms is not None and now_ms < endpoint.former_until_ms:
@@ -271,7 +271,7 @@ def rotate(
 
 
 def finish_rotation(tx: Connection, endpoint_id: str) -> Endpoint:
-    """The former secret signs no more. Raises NotFound."""
+    """Ends a rotation: the former secret signs no more. Raises NotFound."""
     endpoint = _locked(tx, endpoint_id)
     tx.execute(
         webhook_endpoints.update()
@@ -301,7 +301,7 @@ def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
 
 
 def enable(tx: Connection, endpoint_id: str) -> Endpoint:
-    """From now on events go there again; what it missed can be replayed. Raises NotFound,
+    """Lets events go there again from now on; what it missed can be replayed. Raises NotFound,
     AccountClosed.
     """
     accounts.kept_open(tx, endpoint_of(tx, endpoint_id).account_id)
@@ -336,8 +336,8 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
 
 
 def forget(tx: Connection, endpoint_ids: Sequence[str]) -> None:
-    """These, by raw id, and what became of their events: all at once, so for those of a `heliograph
-    listen` only.
+    """Deletes these endpoints, by raw id, and what became of their events, all at once. It is
+    for the endpoints of a `heliograph listen` only.
     """
     for table, column in (
         (webhook_queue, webhook_queue.c.endpoint_id),
@@ -373,7 +373,7 @@ def _unknown(endpoint_id: str) -> NotFound:
 
 
 def as_record(endpoint: Endpoint, account_id: str) -> dict[str, Any]:
-    """As commands show it; `account_id` in text form."""
+    """Returns an endpoint as commands show it. `account_id` is in text form."""
     return {
         "id": text_id(endpoint.id),
         "account_id": account_id,

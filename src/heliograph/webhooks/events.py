@@ -55,7 +55,7 @@ class Listener(NamedTuple):
 
 
 class Listeners:
-    """The endpoints that hear of some accounts."""
+    """These are the endpoints that hear of some accounts."""
 
     def __init__(self, hearing: Iterable[Hearing]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
@@ -80,12 +80,12 @@ class Listeners:
         return account_id in self._shown
 
     def shown(self, account_id: str) -> str:
-        """The account's id in text form."""
+        """Returns the account's id in text form."""
         return self._shown[account_id]
 
 
 class Rows(NamedTuple):
-    """What is stored of some events, sorted as it is locked."""
+    """This is what is stored of some events, sorted as it is locked."""
 
     events: list[StoredEvent]
     waiting: list[ForEndpoint]
@@ -94,7 +94,7 @@ class Rows(NamedTuple):
 
 @lru_cache(4_096)
 def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
-    """Who hears of an account (raw id), by the text that `events_sql.EARS` makes of it."""
+    """Returns who hears of an account (raw id), by the text that `events_sql.EARS` makes of it."""
     found = []
     for ear in ears.split(";"):
         endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
@@ -112,14 +112,14 @@ def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
 
 
 def listeners_of(ears: Mapping[str, str]) -> Listeners:
-    """Who hears of these accounts, by what `events_sql.EARS` said of each."""
+    """Returns who hears of these accounts, by what `events_sql.EARS` said of each."""
     return Listeners(
         one for account_id, text in ears.items() for one in _endpoints(account_id, text)
     )
 
 
 async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
-    """Who hears of these accounts (raw ids)."""
+    """Returns who hears of these accounts (raw ids)."""
     return Listeners(
         await events_sql.LISTENERS.rows(
             tx, [HeardAccount(account_id) for account_id in sorted(set(account_ids))]
@@ -133,7 +133,7 @@ async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
 
 
 async def emit_rows(tx: HotTx, rows: Rows) -> None:
-    """The second half of `emit`."""
+    """Stores what `rows_of` has made. This is the second half of `emit`."""
     await events_sql.store(tx, rows.events, rows.waiting, rows.missed)
     if rows.waiting:
         tx.news.add(NEWS)
@@ -176,7 +176,7 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
 
 
 def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
-    """The first half of `emit`: what is to be stored, the bodies encoded."""
+    """Returns what is to be stored, with the bodies encoded. This is the first half of `emit`."""
     rows = Rows([], [], [])
     # a run for each moment: one by one, ids cost as much as all the rest of a row
     next_of: dict[int, int] = {}
@@ -203,8 +203,8 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
 
 
 def body_of(event_id: str, event: Event, account_id: str) -> str:
-    """What is sent (docs/api.md, "Events and webhooks"), both ids in text form: at most 20 kB, for
-    a text has at most ten segments.
+    """Returns what is sent (docs/api.md, "Events and webhooks"), with both ids in text form. It
+    is at most 20 kB, for a text has at most ten segments.
     """
     return encode(
         {

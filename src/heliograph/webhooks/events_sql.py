@@ -1,4 +1,4 @@
-"""The hot statements of events, in both dialects."""
+"""These are the hot statements of events, in both dialects."""
 
 from typing import Final
 
@@ -23,7 +23,9 @@ class HeardAccount(Row, frozen=True):
 
 
 class Hearing(Row, frozen=True):
-    """An endpoint that hears of an account: its own, or its partner's. `kinds`: comma-separated."""
+    """This is an endpoint that hears of an account: its own, or its partner's. `kinds` is
+    comma-separated.
+    """
 
     account_id: Id
     is_customer: Bool
@@ -65,7 +67,7 @@ class StoredEvent(Row, frozen=True):
 
 
 class ForEndpoint(Row, frozen=True):
-    """For whom an event is stored: it waits in the queue, or was missed."""
+    """This says for which endpoint an event is stored: it waits in the queue, or was missed."""
 
     endpoint_id: Id
     at_ms: BigInt

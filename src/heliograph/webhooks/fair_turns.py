@@ -1,5 +1,5 @@
-"""Turns: whoever waits for the same thing has it one account after another, so what one account has
-plenty of delays nobody else.
+"""All who wait for the same thing get it one account after another, so that an account with
+plenty to do delays nobody else.
 """
 
 from typing import Generic, Protocol, TypeVar
@@ -16,8 +16,8 @@ T = TypeVar("T", bound=OfAccount)
 
 
 class Turns(Generic[T]):
-    """Those who wait: an account that has had its turn stands behind all others, and so does one of
-    its endpoints behind its others.
+    """These are those who wait. An account that has had its turn stands behind all others, and
+    so does one of its endpoints behind its others.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""What became of events, as the operator sees it: an endpoint's events, and every attempt
-to deliver one.
+"""This tells the operator what became of events: an endpoint's events, and every attempt to
+deliver one.
 """
 
 from typing import Any, Final, NamedTuple
@@ -32,8 +32,8 @@ def events(
     before: str | None = None,
     failed: bool = False,
 ) -> list[dict[str, Any]]:
-    """An endpoint's events, newest first; `failed`: only those that are not delivered.
-    Raises NotFound for `before`.
+    """Returns an endpoint's events, newest first. `failed` returns only those that are not
+    delivered. Raises NotFound for `before`.
     """
     waiting, delivery, event = webhook_queue.c, webhook_deliveries.c, webhook_events.c
     queued = sa.select(
@@ -88,8 +88,9 @@ def _event(row: Any, told: Any) -> dict[str, Any]:
 def attempts(
     tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | None = None
 ) -> list[dict[str, Any]]:
-    """Attempts to deliver the newest events, of each the last one first: failures, and beside them
-    successes. Of one event, or of all. Raises NotFound for the event's id.
+    """Returns attempts to deliver the newest events, of each the last one first: failures, and
+    beside them successes. It returns those of one event, or of all. Raises NotFound for the
+    event's id.
     """
     tried, delivery = webhook_attempts.c, webhook_deliveries.c
     failures = (

@@ -134,8 +134,8 @@ class Poster:
 
 
 class _Target(NamedTuple):
-    """`where`: what aiohttp's connector wants to know of a request. `head`: the beginning of each
-    request.
+    """This is a receiver's address. `where` is what aiohttp's connector wants to know of a
+    request. `head` is the beginning of each request.
     """
 
     where: aiohttp.ClientRequest
@@ -179,7 +179,9 @@ def _line(text: str, most: int) -> str:
 
 
 def _told(error: Exception) -> tuple[Reason, str]:
-    """In the order in which one class of error is a part of another."""
+    """Returns why a POST failed, and the words for it. The errors are tried in the order in
+    which one class of error is a part of another.
+    """
     match error:
         case TimeoutError():
             return "timeout", "no whole answer in time"

@@ -1,6 +1,6 @@
-"""When deliveries may begin to post: accounts in turns, a few in each turn of the event loop, and a
-limited number a second while the process hands messages to carriers at full speed, for a POST costs
-several times what a message does.
+"""This says when deliveries may begin to post. Accounts have their turns, a few in each turn of
+the event loop. While the process hands messages to carriers at full speed, only a limited number
+begin each second, for a POST costs several times what a message does.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ LOOK_S: Final = 0.25  # how often at most it is judged whether carriers are busy
 
 
 class Posting(Protocol):
-    """Whoever has something to post."""
+    """This has something to post."""
 
     @property
     def account_id(self) -> str: ...
@@ -32,8 +32,8 @@ class Posting(Protocol):
 
 
 class Allowance:
-    """`moved`: how much this process's carriers have moved since it began. Each who asks has its
-    turns, of one POST each, until it has no more.
+    """This gives turns, of one POST each, to those who ask until they have no more. `moved`
+    returns how much this process's carriers have moved since it began.
     """
 
     def __init__(self, moved: Callable[[], int]) -> None:
@@ -48,7 +48,7 @@ class Allowance:
         self._asked.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Gives turns until it is cancelled."""
         owed = 0.0
         while True:
             await self._asked.wait()
@@ -67,7 +67,7 @@ class Allowance:
                 self._asked.clear()
 
     def look(self) -> None:
-        """Whether carriers are busy."""
+        """Finds out whether carriers are busy."""
         now_s = clock.monotonic_s()
         if now_s - self._seen_s >= LOOK_S:
             moved = self._moved()

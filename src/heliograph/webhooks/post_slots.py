@@ -1,5 +1,5 @@
-"""How many POSTs may be under way at once: so many in the process, some of them kept for each
-endpoint, the rest for whoever has use for them.
+"""This limits how many POSTs may be under way at once: so many in the process, some of them kept
+for each endpoint, and the rest for whoever has use for them.
 
 A receiver that is slow to answer keeps each of its POSTs, and their connections, for up to 15 s.
 The API's connections and the databases' are files of the same process.
@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 
 
 class Places:
-    """Those of one process. `free`: shared places that nobody has."""
+    """These are the slots of one process. `free` holds shared slots that nobody has."""
 
     def __init__(self, limit: int) -> None:
-        """`limit`: of open files."""
+        """Shares out the slots. `limit` is the limit of open files."""
         self._limit = limit
         self.receivers = max(1, min(RECEIVERS_MAX, limit // _FILES_OF_RECEIVER))
         self.shared = self.free = min(SHARED_MAX, limit // _FILES_OF_SHARED)
@@ -36,7 +36,7 @@ class Places:
 
     @property
     def posts(self) -> int:
-        """Most at once."""
+        """Returns how many POSTs there are at most at once."""
         return OWN * self.receivers + self.shared
 
     def take(self, posts: int) -> bool:
@@ -62,7 +62,7 @@ class Places:
             log.error("webhooks_no_files_left", limit=self._limit, posts=self.posts)
 
     def crowded(self, waiting: int) -> None:
-        """So many endpoints have something due, and no place; told once a minute."""
+        """Logs, once a minute, that so many endpoints have something due and no slot."""
         if self._may_tell("crowded"):
             log.warning(
                 "webhooks_endpoints_wait",

@@ -42,7 +42,7 @@ class Reading(Protocol):
 
     @property
     def wanted(self) -> int:
-        """How much of the queue is to be read, from its beginning."""
+        """Returns how much of the queue is to be read, from its beginning."""
         ...
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
@@ -53,7 +53,7 @@ class Reading(Protocol):
 
 
 class Reads:
-    """The reading of one process. Who asks is told once what was read."""
+    """This is the reading of one process. Each who asks is told once what was read."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -66,7 +66,7 @@ class Reads:
         self._asked.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Reads until it is cancelled."""
         while True:
             await self._asked.wait()
             batch = self._next_batch()

@@ -1,7 +1,7 @@
-"""What became of attempts, stored in batches: a success on the delivery's row alone, a failure with
-a row of its own and its next time.
+"""What became of attempts is stored in batches: a success on the delivery's row alone, a failure
+with a row of its own and its next time.
 
-Only what is stored counts: whoever takes over delivers the rest again, with the same id.
+Only what is stored counts: a process that takes over delivers the rest again, with the same id.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 
 
 class Tried(NamedTuple):
-    """One attempt, as it ended at `at_ms`. `reason` None: a success."""
+    """This is one attempt, as it ended at `at_ms`. `reason` None means a success."""
 
     waiting: Waiting
     at_ms: int
@@ -60,8 +60,8 @@ class Tried(NamedTuple):
 
 
 class Recorder:
-    """The outcomes of one process. `failing_since` holds what is stored of each endpoint
-    at work: null while it does not fail.
+    """This records the outcomes of one process. `failing_since` holds what is stored of each
+    endpoint at work: null while it does not fail.
     """
 
     def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:
@@ -87,7 +87,9 @@ class Recorder:
             await self._stored_all.wait()
 
     async def run(self, stored: Callable[[Sequence[Tried]], None]) -> None:
-        """Until cancelled. `stored(batch)` is told of each batch that is committed."""
+        """Records until it is cancelled. `stored(batch)` is told of each batch that is
+        committed.
+        """
         while True:
             await self._news.wait()
             self._news.clear()
@@ -197,7 +199,7 @@ def _outcome_of(tried: Tried) -> Outcome:
 
 
 def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
-    """Of one that has failed."""
+    """Returns the row of an attempt that has failed."""
     assert tried.reason is not None
     return Attempt(
         attempt_id,
@@ -215,7 +217,7 @@ def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
 def _to_disable(
     batch: Iterable[Tried], failing_since: dict[str, int | None]
 ) -> set[tuple[str, str]]:
-    """(endpoint, reason)."""
+    """Returns the endpoints to disable, as (endpoint, reason)."""
     found: dict[str, str] = {}
     for tried in batch:
         endpoint_id, since_ms = (

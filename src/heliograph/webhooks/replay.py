@@ -28,8 +28,8 @@ REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
 
 
 def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int) -> None:
-    """One event, whatever became of it; one that waits for its next try has it now. Raises
-    NotFound, InvalidRequest for a disabled endpoint.
+    """Delivers one event again, whatever became of it. An event that waits for its next try has
+    it now. Raises NotFound, and InvalidRequest for a disabled endpoint.
     """
     _must_be_enabled(endpoint)
     raw, delivery, waiting = (

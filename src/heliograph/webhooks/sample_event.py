@@ -29,8 +29,8 @@ async def send_sample(
     allow: Openings,
     now_ms: int,
 ) -> dict[str, Any]:
-    """One attempt, signed like any other. What was answered; `reason`: why it counts as a failure,
-    None: it does not.
+    """Makes one attempt, signed like any other, and returns what was answered. `reason` is why
+    it counts as a failure, or None when it does not.
     """
     event = _sample(endpoint, account_id, now_ms)
     event_id = ids.new(EVENT_PREFIX)

@@ -18,12 +18,12 @@ _KEYS_KEPT: Final = 4_096  # endpoints whose keys stay decoded
 
 
 def new_secret() -> str:
-    """`whsec_` and the base64 of 32 bytes from the system's random source."""
+    """Returns `whsec_` and the base64 of 32 bytes from the system's random source."""
     return PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def is_secret(text: str) -> bool:
-    """Whether it has the form that `new_secret` makes."""
+    """Returns whether a text has the form that `new_secret` makes."""
     return _SECRET.fullmatch(text) is not None
 
 
@@ -61,8 +61,9 @@ def _mac(key: hmac.HMAC, signed: bytes) -> bytes:
 
 @lru_cache(_KEYS_KEPT)
 def _keys(secret: str) -> tuple[hmac.HMAC, hmac.HMAC]:
-    """Of X-Service-Signature: of the secret as it is shown; of Standard Webhooks: of what
-    is encoded in it. Raises ValueError, without the secret.
+    """Returns two keyed hashes: that of X-Service-Signature, which is keyed with the secret as
+    it is shown, and that of Standard Webhooks, which is keyed with what is encoded in it. Raises
+    ValueError, without the secret.
     """
     if not is_secret(secret):
         raise ValueError(f"no webhook secret: {PREFIX} and the base64 of {SECRET_BYTES} bytes")

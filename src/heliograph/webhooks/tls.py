@@ -1,9 +1,9 @@
-"""TLS to a stranger's server: what it takes in beside the answer is counted, and bounded.
+"""What TLS to a stranger's server takes in beside the answer is counted, and bounded.
 
 An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can
-send session tickets, key updates or handshake messages for as long as the connection lasts: this
+send session tickets, key updates or handshake messages for as long as the connection lasts; this
 process would work through them, and nobody would see it. Event loops read TLS through the object
-that the context makes (`SSLContext.wrap_bio`), so that is where it is counted, as it comes.
+that the context makes (`SSLContext.wrap_bio`), so it is counted there, as it comes.
 """
 
 import ssl
@@ -26,8 +26,8 @@ class TooMuch(ssl.SSLError):
 
 
 class CountedTls(ssl.SSLObject):
-    """One side of a connection. It ends with TooMuch when that has come beside the plain text;
-    `count_anew` begins another POST.
+    """This is one side of a connection. It ends with TooMuch when too much has come beside the
+    plain text; `count_anew` begins another POST.
     """
 
     incoming: ssl.MemoryBIO

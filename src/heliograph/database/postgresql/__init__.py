@@ -1,1 +1,3 @@
-"""What only PostgreSQL has: its drivers and pool, advisory locks, indexes and partitions."""
+"""This folder has what only PostgreSQL has: its drivers and pool, advisory locks, indexes and
+partitions.
+"""

@@ -1,5 +1,5 @@
-"""An advisory lock of PostgreSQL: held by a connection of its own for as long as that lives, and
-watched.
+"""An advisory lock of PostgreSQL is held by a connection of its own for as long as that lives,
+and is watched.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ ANSWER_WITHIN_S: Final = 3.0
 
 
 class AdvisoryLock:
-    """One lock of the database on these hosts, by its number. Nobody else holds it while `held`, or
-    only others who share it too; `lost` tells when that has ended. What is held on a host that
-    another one has taken the place of is held no more: the successor knows nothing of it.
+    """This is one lock of the database on these hosts, by its number. While it is `held`, nobody
+    else holds it, or only others who share it too; `lost` tells when that has ended. What is
+    held on a host that another one has taken the place of is held no more, for the successor
+    knows nothing of it.
     """
 
     def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
@@ -38,7 +39,7 @@ class AdvisoryLock:
         return self._connection is not None and self._counts(self._connection)
 
     async def take(self) -> bool:
-        """False: another session holds it. Raises Unavailable."""
+        """Takes the lock. It returns False when another session holds it. Raises Unavailable."""
         connection = await postgres_connection(self._hosts)
         try:
             with reachable():
@@ -55,9 +56,9 @@ class AdvisoryLock:
         return taken
 
     async def alone(self) -> bool:
-        """Whether nobody shares it. If so, nobody else can until `together`; a process that is
-        stopped meanwhile loses the lock within seconds, by the time limit of idle transactions.
-        Raises Unavailable.
+        """Returns whether nobody shares the lock. If so, nobody else can until `together`. A
+        process that is stopped meanwhile loses the lock within seconds, by the time limit of
+        idle transactions. Raises Unavailable.
         """
         await self._ask("BEGIN")
         if await self._ask("SELECT pg_try_advisory_xact_lock($1)", self._number):

@@ -1,4 +1,6 @@
-"""Connections to PostgreSQL for synchronous transactions: an SQLAlchemy engine over psycopg."""
+"""These are the connections to PostgreSQL for synchronous transactions: an SQLAlchemy engine
+over psycopg.
+"""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -102,8 +104,9 @@ class ImpatientConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("a connection as old as this one was lost")
 
     def _doubting(self, hosts: Hosts, gen: PQGen[T]) -> Generator[Any, Any, T]:
-        """As `gen`. Whenever an answer is overdue its host is asked whether it is there; raises
-        OperationalError if it is not. Whoever waits wakes it many times a second, ready or not.
+        """Runs `gen`. Whenever an answer is overdue, its host is asked whether it is there.
+        Raises OperationalError if it is not. Whoever waits wakes it many times a second, ready
+        or not.
         """
         is_silent = False
 
@@ -129,12 +132,14 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
 
 def wait_for_it(tx: sa.Connection) -> None:
-    """What `tx` asks until its connection is given back may take as long as it does."""
+    """Lets what `tx` asks take as long as it does, until its connection is given back."""
     answer_within(tx, None)
 
 
 def answer_within(tx: sa.Connection, seconds: float | None) -> None:
-    """What `tx` asks until its connection is given back has this long for an answer, each time."""
+    """Gives what `tx` asks this long for an answer, each time, until its connection is given
+    back.
+    """
     connection = tx.connection.driver_connection
     if isinstance(connection, ImpatientConnection):
         connection.answer_within_s = seconds
@@ -244,8 +249,8 @@ def _ask(hosts: Hosts, host: Host) -> Standing:
 def _standing(
     hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
 ) -> Standing:
-    """What the host says of itself, asked with the statement that `sql` makes with or without the
-    system, as the role may.
+    """Returns what the host says of itself. It is asked with the statement that `sql` makes with
+    or without the system's identifier, as the role may.
     """
     with_system = hosts.may_ask_system  # now: another thread may find out meanwhile that it may not
     try:

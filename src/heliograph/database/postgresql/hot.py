@@ -43,8 +43,8 @@ class _PostgresTx:
 
 
 class PostgresHot:
-    """A pool of connections, opened at the first use. A COMMIT is never cancelled: cancelled is
-    whoever waits for it.
+    """This is a pool of connections, opened at the first use. A COMMIT is never cancelled; only
+    whoever waits for it is.
     """
 
     def __init__(

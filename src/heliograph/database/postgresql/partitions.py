@@ -1,8 +1,8 @@
-"""PostgreSQL's partitions of `messages`, one a month, made well ahead of the clock.
+"""PostgreSQL's partitions of `messages`, one a month, are made well ahead of the clock.
 
-Attaching one takes a lock of the default partition that nobody shares. Whoever wants such a lock
-while others read has all who come later wait behind it, the API and the carriers' turns among them.
-So it is waited for LOCK_MS at most, and asked for again: there are months to spare.
+Attaching one takes a lock of the default partition that nobody shares. While such a lock is waited
+for, everything that comes later waits behind it, the API and the carriers' turns too. So it is
+waited for LOCK_MS at most, and asked for again: there are months to spare.
 """
 
 from datetime import UTC, datetime
@@ -111,7 +111,7 @@ def make_partitions(tx: Connection, now_ms: int) -> None:
 
 
 def first_id_of_month(months: int) -> str:
-    """The lowest id (raw) of a month, counted from January of the year 0."""
+    """Returns the lowest id (raw) of a month, counted from January of the year 0."""
     begins = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)
     return f"{int(begins.timestamp() * 1_000) << 80:032x}"
 

@@ -96,7 +96,7 @@ class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the drive
 async def postgres_pool(
     hosts: Hosts, synchronous_commit: str = DURABLE
 ) -> "asyncpg.Pool[asyncpg.Record]":
-    """The hot paths' connections. Raises Unavailable."""
+    """Returns the hot paths' connections. Raises Unavailable."""
 
     async def connect(*_: object, **__: object) -> PostgresConnection:
         return await _connected(
@@ -123,7 +123,7 @@ async def postgres_connection(hosts: Hosts) -> PostgresConnection:
 async def _connected(
     hosts: Hosts, settings: dict[str, str], command_timeout_s: float | None = None
 ) -> PostgresConnection:
-    """As `_connect`, in the event loop."""
+    """Connects as `_connect` does, in the event loop."""
     for is_last in (len(hosts.all) == 1, True):
         seat = hosts.seat() if hosts.chosen is not None else await asyncio.to_thread(hosts.seat)
         connection: PostgresConnection | None = None
@@ -177,6 +177,6 @@ async def _prepare_hot(connection: PostgresConnection) -> None:
 
 
 async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Our transactions leave nothing behind in a session; the driver's RESET ALL after
-    each would be a round trip more.
+    """Leaves a connection as it is. Our transactions leave nothing behind in a session, and the
+    driver's RESET ALL after each would be a round trip more.
     """

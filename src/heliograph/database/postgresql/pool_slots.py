@@ -1,4 +1,4 @@
-"""The places of a pool of connections, to wait for."""
+"""These are the slots of a pool of connections, which can be waited for."""
 
 import asyncio
 from collections import deque
@@ -7,8 +7,8 @@ from heliograph.database.commits import Unconfirmed
 
 
 class Slots:
-    """The connections of a pool as places to wait for, in order of arrival. Whoever waits can be
-    refused, which a pool cannot do.
+    """These are the connections of a pool as slots to wait for, in order of arrival. A waiter
+    can be refused, which a pool cannot do.
     """
 
     def __init__(self, count: int) -> None:

@@ -1,5 +1,5 @@
 """Who opens a transaction commits it, and only a few kinds of files do (docs/architecture.md,
-"Rules that keep it sound").
+"Transactions and locks").
 
 A use case takes `tx` first and never commits: so what belongs together is stored together, whoever
 calls.

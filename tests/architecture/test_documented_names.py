@@ -8,13 +8,13 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
 from heliograph.base import metrics, settings
-from heliograph.cli import COMMANDS, FOLDERS
 from heliograph.database.database import metadata
 from tests.support.sources import PACKAGE, ROOT, sources
 
@@ -26,11 +26,7 @@ PAGES = [
 ]
 # what a path in a page may begin below
 FOLDERS_OF_PATHS = (PACKAGE, ROOT, ROOT / "tests", ROOT / "tests" / "architecture")
-NOT_LISTED = (  # files that docs/architecture.md need not name one by one
-    # named like their commands
-    *(f"cli/{FOLDERS[command]}/{command.replace('-', '_')}.py" for command in COMMANDS),
-    "migrations/versions/",
-)
+MAP_LINES_MAX = 250  # of docs/architecture.md: what a file is for stands in the file
 PATH_AND_NAME = re.compile(r"`([\w.-]+/[\w./-]+\.py)(?:: ([\w.]+))?`")
 LOGGED = re.compile(
     r"(?:\b(?:log\.(?:debug|info|warning|error)|survive_faults)\(\s*|\bfault=)\"(\w+)\""
@@ -113,17 +109,60 @@ def test_every_file_says_what_it_is_for() -> None:
     assert not silent, f"without a docstring of the module: {', '.join(silent)}"
 
 
-def test_the_tour_of_the_house_names_every_file_of_it() -> None:
-    tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    files = [
-        source.path
-        for source in sources(PACKAGE)
-        if not source.path.endswith("__init__.py") and not source.path.startswith(NOT_LISTED)
+def test_every_room_stands_on_the_map_in_the_order_of_imports() -> None:
+    folders = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*")
+        if path.is_dir() and any(path.glob("*.py"))
+    }
+    told = _map()
+    assert sorted(told) == sorted(folders)
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]["layers"]
+    built = [[room for room in layer.split(" | ") if not room.startswith("(")] for layer in layers]
+    assert [room for room in told if "/" not in room] == [*chain(*built), "migrations"]
+    assert [room for room, beside in told.items() if beside] == [
+        room for layer in built if len(layer) > 1 for room in layer
     ]
-    unnamed = [path for path in files if f"`{path}`" not in tour]
-    assert not unnamed, (
-        f"docs/architecture.md does not say what these are for: {', '.join(unnamed)}"
-    )
+
+
+def _map() -> dict[str, bool]:
+    """The rooms and sub-rooms of the picture, and which rooms stand beside others (`│`)."""
+    picture = re.findall(r"^```text\n(.*?)^```$", _of("architecture.md"), re.M | re.S)[0]
+    rooms: dict[str, bool] = {}
+    room = ""
+    for line in picture.splitlines():
+        found = re.fullmatch(r"(│ )?(  )?([a-z_]+)/ +\S.*", line)
+        assert found, f"neither a room nor a sub-room: {line}"
+        beside, inner, name = found.groups()
+        if not inner:
+            room = name
+        rooms[f"{room}/{name}" if inner else name] = bool(beside) and not inner
+    return rooms
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is a receipt matched?",
+        "Where is a refund written?",
+        "Where do I add a column to the queue?",
+    ],
+)
+def test_the_map_answers_in_one_step(question: str) -> None:
+    [answer] = [row[1] for row in _table("docs/architecture.md", "question") if row[0] == question]
+    [(path, name)] = PATH_AND_NAME.findall(answer)
+    assert name
+    assert _is_there(path, name)
+
+
+def test_the_map_stays_short() -> None:
+    assert len(_of("architecture.md").splitlines()) <= MAP_LINES_MAX
+
+
+def _of(page: str) -> str:
+    return (ROOT / "docs" / page).read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

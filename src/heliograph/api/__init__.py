@@ -1,1 +1,3 @@
-"""The HTTP API: one request from its first byte to its answer, and the pages beside the API."""
+"""This room is the HTTP API: one request from its first byte to its answer, and the pages beside
+the API.
+"""

@@ -1,5 +1,5 @@
-"""The API as an ASGI application: one request from its first byte to its answer, in the order of
-judgement of docs/api.md, "Order of judgement".
+"""This is the API as an ASGI application. It takes one request from its first byte to its answer,
+in the order of docs/api.md, "Order of judgement".
 
 401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the
 database → 402. The first five stand here; the rest is the endpoint's. It is raw ASGI because a
@@ -50,7 +50,7 @@ JSON: Final = (b"content-type", b"application/json")
 
 
 class Api:
-    """Everything below /api/v1."""
+    """This serves everything below /api/v1."""
 
     def __init__(
         self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits
@@ -159,9 +159,11 @@ class Routes:
         ]
 
     def find(self, method: str, path: str, parts: list[str]) -> tuple[Endpoint, dict[str, str]]:
-        """`parts`: of the path, of which one may hold a slash that was sent as `%2F`.
+        """Returns the endpoint of a path, and the path's parameters. `parts` are the segments of
+        the path; one may hold a slash that was sent as `%2F`.
 
-        Raises NoSuchPath, or MethodNotAllowed with what the path does answer."""
+        Raises NoSuchPath, or MethodNotAllowed with what the path does answer.
+        """
         methods = self._fixed.get(path, {}) if len(parts) == path.count("/") + 1 else {}
         parameters: dict[str, str] = {}
         if method not in methods:  # GET /messages/send is a message's path, though POST is not

@@ -1,4 +1,4 @@
-"""The one ASGI application: the API below /api/v1, and beside it health, metrics and the
+"""This is the one ASGI application: the API below /api/v1, and beside it health, metrics and the
 documentation.
 """
 
@@ -47,8 +47,8 @@ OK: Final = b"ok\n"
 
 
 class App:
-    """What one process answers over HTTP. `start` before the first request, `stop` after
-    the last.
+    """This is what one process answers over HTTP. Call `start` before the first request, and
+    `stop` after the last.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class App:
             await self._store_usage()
 
     async def _store_usage(self) -> None:
-        """When keys were last used is told to the operator and decides nothing: what
-        cannot be stored is left out.
+        """Stores when keys were last used. The operator is told of it and nothing depends on it,
+        so what cannot be stored is left out.
         """
         used = self.api.usage.taken()
         try:
@@ -152,8 +152,8 @@ class App:
             raise Unavailable("The configuration could not be read for a second.")
 
     async def _metrics(self, scope: Scope) -> Shown:
-        """For the holder of HELIOGRAPH_METRICS_TOKEN; without one set, for loopback peers only, who
-        ask for it by a name of this machine.
+        """Shows metrics to the holder of HELIOGRAPH_METRICS_TOKEN. Without one set, it shows
+        them to loopback peers only, who ask for it by a name of this machine.
         """
         if not _may_read_metrics(self._settings.metrics_token, scope, self.proxies):
             raise Forbidden(
@@ -165,7 +165,7 @@ class App:
 
 
 def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
-    """What a process's FairQueue resumes from."""
+    """Returns what a process's FairQueue resumes from."""
     with db.read() as tx:
         hold_still(tx)  # ten million sends that wait take ten seconds
         return account_ends(tx)
@@ -178,8 +178,8 @@ def endpoints(
     queue: FairQueue,
     settings: Settings,
 ) -> list[Endpoint]:
-    """The one table of all endpoints: routing, guards, description and tests are made from
-    it. Raises SettingError.
+    """Returns the one table of all endpoints: routing, guards, description and tests are made
+    from it. Raises SettingError.
     """
     acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
     service_sender = _service_sender(settings)

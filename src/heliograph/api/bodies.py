@@ -1,5 +1,5 @@
-"""A request's body, read whole: how large it may be. How long it may take to come,
-`api/connection/protocol.py` watches over.
+"""This reads a request's body as a whole, and limits how large it may be.
+`api/connection/protocol.py` limits how long it may take to come.
 """
 
 import asyncio

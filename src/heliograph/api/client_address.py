@@ -1,4 +1,6 @@
-"""Who asks: the address of a request's client, also behind proxies (HELIOGRAPH_TRUSTED_PROXIES)."""
+"""This finds the address of a request's client, also behind proxies
+(HELIOGRAPH_TRUSTED_PROXIES).
+"""
 
 import ipaddress
 import re
@@ -24,10 +26,10 @@ class Proxies:
         self._networks = [ipaddress.ip_network(network) for network in networks]
 
     def client_of(self, scope: Scope) -> Address | None:
-        """The peer; if that is a proxy of ours, the last address of X-Forwarded-For that is none:
-        those before it anybody may have written.
+        """Returns the peer. If that is a proxy of ours, it returns the last address of
+        X-Forwarded-For that is not a proxy of ours: anybody may have written those before it.
 
-        None: a proxy does not say, or says what is no address.
+        It returns None when a proxy does not say, or says what is no address.
         """
         peer = _address(scope["client"][0]) if scope.get("client") else None
         if peer is None or not self._ours(peer):
@@ -42,7 +44,7 @@ class Proxies:
         return None
 
     def is_local(self, scope: Scope) -> bool:
-        """Whether a client on this machine asks. What a proxy passed on that nobody has
+        """Returns whether a client on this machine asks. What a proxy passed on that nobody has
         named does not count as that.
         """
         client, peer = (
@@ -53,7 +55,7 @@ class Proxies:
         return client is not None and client.is_loopback and (client != peer or not passed_on)
 
     def is_ours(self, host: str) -> bool:
-        """Whether this is the address of one of them."""
+        """Returns whether this is the address of one of them."""
         address = _address(host)
         return address is not None and self._ours(address)
 
@@ -68,9 +70,9 @@ def host_of(scope: Scope) -> str:
 
 
 def names_this_machine(host: str) -> bool:
-    """Whether this Host (RFC 9110, 7.2) is a loopback address or `localhost`. A page of anybody's
-    can make a browser here ask a loopback address under the page's own name (DNS rebinding), and a
-    proxy mostly passes on the name that it was asked for.
+    """Returns whether this Host (RFC 9110, 7.2) is a loopback address or `localhost`. Any page
+    can make a browser here ask a loopback address under the page's own name (DNS rebinding), and
+    a proxy mostly passes on the name that it was asked for.
     """
     name = (_HOST.fullmatch(host) or ("", ""))[1]
     if name.lower() in ("localhost", "localhost."):

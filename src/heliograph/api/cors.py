@@ -1,7 +1,7 @@
-"""What lets scripts of web pages call the API: cross-origin resource sharing (the Fetch standard,
+"""This lets scripts of web pages call the API: cross-origin resource sharing (the Fetch standard,
 3.3), for origins that the operator has named.
 
-A browser sends the key only because the script puts it there: there are no cookies, so credentials
+A browser sends the key only because the script puts it there: there are no cookies. So credentials
 are never allowed, and neither is `*`.
 """
 
@@ -53,8 +53,8 @@ class Cors:
         return send_with_headers
 
     def is_preflight(self, scope: Scope) -> bool:
-        """Whether a browser asks, for one of the origins, if a script may send a request.
-        It asks so without a key.
+        """Returns whether a browser asks, for one of the origins, if a script may send a
+        request. It asks so without a key.
         """
         return (
             scope["method"] == "OPTIONS"

@@ -1,4 +1,4 @@
-"""What listens for HTTP requests: the socket, and uvicorn on it."""
+"""This listens for HTTP requests: it has the socket, and uvicorn on it."""
 
 import asyncio
 import socket
@@ -41,7 +41,9 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def address_of(host: str, port: int) -> str:
-    """`http://127.0.0.1:8080`, `http://[::1]:8080` (RFC 3986, 3.2.2)."""
+    """Returns an address such as `http://127.0.0.1:8080` or `http://[::1]:8080` (RFC 3986,
+    3.2.2).
+    """
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -75,7 +77,9 @@ async def answer(
 async def _unless_stopped(
     ready: Coroutine[None, None, bool], serving: "asyncio.Task[None]"
 ) -> bool:
-    """What `when_ready` returns; False when the server was told to stop before it had."""
+    """Returns what `when_ready` returns, or False when the server was told to stop before it
+    had.
+    """
     told = asyncio.create_task(ready)
     await asyncio.wait({told, serving}, return_when=asyncio.FIRST_COMPLETED)
     if told.done():

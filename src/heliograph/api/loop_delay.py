@@ -1,5 +1,5 @@
-"""A watchdog: how much later than it should the event loop comes to what is due. While it is held,
-nobody is answered.
+"""This watchdog measures how much later than it should the event loop comes to what is due.
+While the loop is held up, nobody is answered.
 """
 
 import asyncio

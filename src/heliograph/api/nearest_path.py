@@ -1,5 +1,5 @@
-"""Which path a client probably meant when there is nothing at the one it asked for, or
-when that one does not answer its method.
+"""This finds which path a client probably meant when there is nothing at the one that it asked
+for, or when that one does not answer its method.
 """
 
 import difflib
@@ -100,7 +100,9 @@ class Meant:
 
 
 def _plain(path: str) -> str:
-    """Without what is often written too much: `/api/v1/sms//send/` becomes `/sms/send`."""
+    """Returns a path without what is often written too much: `/api/v1/sms//send/` becomes
+    `/sms/send`.
+    """
     plain = re.sub("/{2,}", "/", path).rstrip("/").lower()
     while begin := _REPEATED.match(plain):
         plain = plain[begin.end() :]

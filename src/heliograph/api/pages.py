@@ -1,5 +1,5 @@
-"""What is answered without an API key: pages by their path, and nothing at any other.
-Errors have the one shape of the API's.
+"""These pages are answered without an API key, by their path; at any other path there is
+nothing. Errors have the one shape of the API's.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

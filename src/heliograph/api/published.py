@@ -1,5 +1,5 @@
-"""What anybody may read without a key: the API's description, for programs and for people.
-Made once, when the process starts.
+"""Anybody may read this without a key: the API's description, for programs and for people. It is
+made once, when the process starts.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from heliograph.requests import Endpoint
 
 
 def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict[str, Page]:
-    """The pages by path. Raises Undescribed for an endpoint of which nothing is written."""
+    """Returns the pages by path. Raises Undescribed for an endpoint of which nothing is written."""
     document = openapi_document(endpoints, base_url or "")
     return {
         f"{BASE_PATH}/openapi.json": _page(document, [JSON]),

@@ -1,4 +1,4 @@
-"""`/readyz`: whether requests can be answered now. Anybody may ask, as often as he likes,
+"""`/readyz` tells whether requests can be answered now. Anybody may ask, as often as he likes,
 and it costs the same.
 """
 
@@ -20,9 +20,10 @@ Check: TypeAlias = Callable[[], None]
 
 
 class Readiness:
-    """What must hold, in order. `at_once` are judged for each who asks: they cost nothing. `checks`
-    ask the database, in a thread of their own, and one run of them is shared by all who ask within
-    SHARED_S of its beginning. Each check raises Unavailable, which says why.
+    """This says what must hold, in order. `at_once` are judged for each who asks, for they cost
+    nothing. `checks` ask the database, in a thread of their own, and one run of them is shared
+    by all who ask within SHARED_S of its beginning. Each check raises Unavailable, which says
+    why.
     """
 
     def __init__(self, at_once: Sequence[Check], checks: Sequence[Check]) -> None:

@@ -1,4 +1,4 @@
-"""The orderly end of what answers HTTP: it says that it stops, sends clients elsewhere, and cuts
+"""What answers HTTP ends in order: it says that it stops, sends clients elsewhere, and cuts
 nobody off who has come already.
 """
 
@@ -50,9 +50,9 @@ log = structlog.get_logger(__name__)
 
 
 class Server(uvicorn.Server):
-    """uvicorn with an end of its own, and without its signal handling: it would raise SIGTERM anew
-    when it has stopped, before the carriers are unbound. `ending` is set as soon as it was told to
-    stop.
+    """This is uvicorn with an end of its own, and without its signal handling: that would raise
+    SIGTERM anew when it has stopped, before the carriers are unbound. `ending` is set as soon as
+    it was told to stop.
     """
 
     def __init__(self, app: App, drain_s: float) -> None:
@@ -94,8 +94,8 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(number, self.told, number)
 
     def told(self, number: int) -> None:
-        """By a signal: the first SIGTERM drains. SIGINT, which is somebody at a terminal, stops at
-        once, and so does a second SIGTERM.
+        """Obeys a signal. The first SIGTERM drains. SIGINT, which comes from somebody at a
+        terminal, stops at once, and so does a second SIGTERM.
         """
         if number == signal.SIGTERM and not self.app.stopping and not self.should_exit:
             self.app.stopping = True
@@ -133,8 +133,8 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def _close_connections(self) -> None:
-        """From now on each with its next answer; those of requests under way have this
-        list already.
+        """Closes each connection, from now on, with its next answer. Requests under way have
+        this list already.
         """
         if not self.ending.is_set():
             self.ending.set()
@@ -178,7 +178,7 @@ class Server(uvicorn.Server):
 
 
 def backlog() -> int:
-    """How many connections may wait to be accepted: of the socket, and again of uvicorn,
+    """Returns how many connections may wait to be accepted: of the socket, and again of uvicorn,
     which has it listen anew.
     """
     return min(BACKLOG_MAX, open_files.limit() // BACKLOG_SHARE)

@@ -1,5 +1,5 @@
-"""Where what blocks is run for an account: in threads, of which one account has some at a
-time, never all: slow reports hold up nobody else.
+"""What blocks is run for an account in threads. One account has some of them at a time, never
+all, so slow reports hold up nobody else.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 class Threads:
-    """Used in the event loop. One account has `of_account` of the `threads` at a time. When
-    `commits` are found unconfirmed, no request that changes something waits any longer; its thread
-    does.
+    """This is used in the event loop. One account has `of_account` of the `threads` at a time.
+    When `commits` are found unconfirmed, no request that changes something waits any longer; its
+    thread does.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""The audit of messages: none is forgotten, none is made up. `heliograph ledger verify` runs it
+"""This audits messages: none is forgotten, none is made up. `heliograph ledger verify` runs it
 beside the proof of the ledger.
 
-Every message is terminal, `sent`, or queued with a row that will bring it on; and, held against the
-SMSCs' logs, what the one side says of it agrees with the other.
+Every message is terminal, `sent`, or queued with a row that will bring it on. And what each side
+says agrees with the other, when it is held against the SMSCs' logs.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _UNSAID: Final = Word()  # of a message that no operator has decided about
 
 
 class Audit(NamedTuple):
-    """`figures`: what there is, and how much of it is `lost` or `unexplained`. `findings`:
+    """`figures` say what there is, and how much of it is `lost` or `unexplained`. `findings` are
     the first of those.
     """
 
@@ -102,7 +102,7 @@ def _findings(
 
 
 def _faults(message: Standing) -> Iterator[tuple[str, str]]:
-    """What one message's own rows say against one another."""
+    """Yields what one message's own rows say against one another."""
     whole, accepted, delivered = message.all_parts, message.parts_accepted, message.parts_delivered
     if (accepted | delivered | message.parts_resent) & ~whole:
         yield UNEXPLAINED, f"it has {message.segments} segments, and knows of others"
@@ -130,10 +130,12 @@ def _faults(message: Standing) -> Iterator[tuple[str, str]]:
 
 
 def _too_many(message: Standing) -> Iterator[tuple[str, str]]:
-    """What more would bring it on than may. A message of one segment is at one place. One of
-    several may wait again while others of its segments are in flight, with each carrier that it
-    came back from; what it has come to leaves those rows behind, until their turn or their validity
-    ends. What was sent once more after a doubt may also be settled by its first try.
+    """Yields what would bring a message on more than may.
+
+    A message of one segment is at one place. One of several may wait again while others of its
+    segments are in flight, with each carrier that it came back from. What it has come to leaves
+    those rows behind, until their turn or their validity ends. What was sent once more after a
+    doubt may also be settled by its first try.
     """
     places, in_flight, again = message.places, message.in_flight, message.parts_resent
     if message.segments == 1 and len(places) + len(in_flight) > 1:

@@ -1,4 +1,6 @@
-"""What a terminal message came to, held against what the SMSCs and the operator have said of it."""
+"""This holds what a terminal message came to against what the SMSCs and the operator have said
+of it.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +28,8 @@ _STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 
 
 class _Said(NamedTuple):
-    """What was said of a message. `receipts`: STATE_BITS of its receipts. `delivered`: bits of the
-    segments whose delivery was said.
+    """This is what was said of a message. `receipts` are STATE_BITS of its receipts. `delivered`
+    are bits of the segments whose delivery was said.
     """
 
     receipts: int
@@ -107,6 +109,6 @@ def _failures(
 
 
 def _is_over(message: Standing) -> bool:
-    """Whether it failed when its validity had ended, and not all of it was accepted."""
+    """Returns whether it failed when its validity had ended, and not all of it was accepted."""
     has_ended = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0)
     return has_ended and message.parts_accepted != message.all_parts

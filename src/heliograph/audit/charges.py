@@ -1,12 +1,13 @@
-"""Proof of the charges: what the ledger took and gave back for a send is what the send and its
+"""This proves the charges: what the ledger took and gave back for a send is what the send and its
 messages say, once each.
 
 Sends, messages and entries are each read once, in the order of their ids, which is the order of
-time: what belongs together comes soon after one another, so only sends whose charge or refund is
+time. What belongs together comes soon after one another, so only sends whose charge or refund is
 still to come are kept in memory.
 
 Entries stay for ever, messages may not (retention.py). What sends that were deleted have cost is
-held against nothing; what a campaign has cost that may have had such, against its tally.
+held against nothing. What a campaign has cost that may have had such sends is held against its
+tally.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ _SEND: Final = "snd"
 
 
 class _Total(NamedTuple):
-    """What the messages of one send add up to that are of one account and mode. Ids are raw."""
+    """This is what the messages of one send add up to that are of one account and mode. Ids are
+    raw.
+    """
 
     send_id: str
     account_id: str
@@ -40,7 +43,7 @@ class _Total(NamedTuple):
 
 
 class _Send(NamedTuple):
-    """What a send says of its messages. Ids are raw."""
+    """This is what a send says of its messages. Ids are raw."""
 
     id: str
     account_id: str
@@ -64,7 +67,9 @@ class _Part(NamedTuple):
 
 
 def verify_charges(tx: Connection) -> list[Discrepancy]:
-    """What is wrong with charges and refunds; nothing, if all agree. At most DISCREPANCIES_MAX."""
+    """Returns what is wrong with charges and refunds: nothing, if all agree, and at most
+    DISCREPANCIES_MAX.
+    """
     found: list[Discrepancy] = []
     # (account, send or campaign) → charged and refunded that the other source has not told yet
     open_: dict[tuple[str, str], tuple[int, int]] = {}
@@ -98,8 +103,8 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
 
 
 def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_Part]:
-    """Sends, from the id `first` on, joined with the sums of their messages; what does not agree
-    between the two goes to `found`.
+    """Yields sends, from the id `first` on, joined with the sums of their messages. What does
+    not agree between the two goes to `found`.
     """
     totals = _Totals(tx, first, found)
     columns = sends.c
@@ -141,8 +146,8 @@ def _differences(send: _Send, total: _Total) -> Iterator[str]:
 
 
 class _Totals:
-    """The sums of messages, asked for send by send, in the order of ids. Messages that belong to no
-    send, or to another account than their send, go to `found`.
+    """These are the sums of messages, asked for send by send, in the order of ids. Messages that
+    belong to no send, or to another account than their send, go to `found`.
     """
 
     def __init__(self, tx: Connection, first: str, found: list[Discrepancy]) -> None:
@@ -183,7 +188,9 @@ class _Totals:
 
 
 def _totals(tx: Connection, first: str) -> Iterator[_Total]:
-    """Of each send: its messages are a run of ids, so they come one after the other."""
+    """Yields the total of each send. Its messages are a run of ids, so they come one after the
+    other.
+    """
     columns = messages.c
     query = sa.select(
         raw_id(columns.send_id),

@@ -26,7 +26,7 @@ class Forgotten:
         self._spans: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, message: Standing) -> None:
-        """Of a number that was erased on request, while its messages were young."""
+        """Adds a message whose number was erased on request, while its messages were young."""
         made_ms = ids.made_at_ms(int(message.id, 16))
         if message.expires_at_ms is not None and message.expires_at_ms > self._erased_ms:
             self._spans[int(message.id[-3:], 16), message.sender or ""].append(
@@ -34,8 +34,8 @@ class Forgotten:
             )
 
     def explains(self, submit: Submit) -> bool:
-        """Whether its message may be one of these: the reference is made from the id, and
-        sender and time agree.
+        """Returns whether its message may be one of these: the reference is made from the id,
+        and sender and time agree.
         """
         if submit.at_ms <= self._erased_ms:
             return True

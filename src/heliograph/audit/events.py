@@ -1,6 +1,6 @@
-"""Proof of the events: each state that a message came to is one event where an endpoint was to hear
-of it, no event is without its change, and each event waits for, or has come to an end with, each
-endpoint that was to hear of it.
+"""This proves the events: each state that a message came to is one event where an endpoint was to
+hear of it, no event is without its change, and each event waits for, or has come to an end with,
+each endpoint that was to hear of it.
 
 Messages, events and what became of those are each read once, in the order of ids; where that is not
 a table's own, the database sorts.
@@ -77,7 +77,7 @@ class _Told(NamedTuple):
 
 
 class _Message(NamedTuple):
-    """A message, and when it came to which state. Its ids are raw."""
+    """This is a message, and when it came to which state. Its ids are raw."""
 
     id: str
     account_id: str
@@ -90,7 +90,7 @@ class _Message(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """A state of a message. `at_ms`: None, if it never came to it."""
+    """This is a state of a message. `at_ms` is None if it never came to it."""
 
     account_id: str
     sandbox: bool
@@ -101,7 +101,7 @@ class _Change(NamedTuple):
 
 
 def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
-    """What is wrong with events; nothing, if all agree. At most DISCREPANCIES_MAX."""
+    """Returns what is wrong with events: nothing, if all agree, and at most DISCREPANCIES_MAX."""
     ears = _ears(tx)
     if not ears and not events_size(tx):
         return []
@@ -116,12 +116,14 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
 
 
 def events_size(tx: Connection) -> int:
-    """How many events are kept."""
+    """Returns how many events are kept."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one())
 
 
 def _ears(tx: Connection) -> _Ears:
-    """Those of `heliograph listen` come and go: nothing is expected of them."""
+    """Returns the endpoints. Those of `heliograph listen` come and go: nothing is expected of
+    them.
+    """
     endpoint = webhook_endpoints.c
     hears = (endpoint.account_id == accounts.c.id) | (
         endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
@@ -148,7 +150,7 @@ def _ears(tx: Connection) -> _Ears:
 def _hear(
     ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
 ) -> Iterator[_Ear]:
-    """Which of them must have heard of it, as far as that is still kept: since then."""
+    """Yields which endpoints must have heard of it, as far as that is still kept: since then."""
     if at_ms > since_ms:
         yield from (
             ear
@@ -163,8 +165,8 @@ def _hear(
 def _of_messages(
     tx: Connection, ears: _Ears, since_ms: int, first_event: str
 ) -> Iterator[Discrepancy]:
-    """`first_event`: the id (raw) from which on events are there; those of a message have the
-    message's own time.
+    """Yields discrepancies of messages. `first_event` is the id (raw) from which on events are
+    there; those of a message have the message's own time.
     """
     first = first_kept(tx, MESSAGES)
     told = _ToldOfMessages(tx, ids.text_of_raw("msg", first))
@@ -214,8 +216,8 @@ def _changes(message: _Message) -> Iterator[_Change]:
 
 
 class _ToldOfMessages:
-    """Events about messages, asked for message by message, in the order of ids. Those about
-    messages before `first` (text id) are left out.
+    """These are events about messages, asked for message by message, in the order of ids. Those
+    about messages before `first` (text id) are left out.
     """
 
     def __init__(self, tx: Connection, first: str) -> None:
@@ -255,7 +257,7 @@ class _ToldOfMessages:
 
 
 def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool) -> Iterator[str]:
-    """One state of one message, and the events that tell of it."""
+    """Yields what is wrong between one state of one message and the events that tell of it."""
     kind, at_ms = KIND_OF[change.status], change.at_ms
     if due and not events:
         yield f"{kind} of {message}, at {rfc3339_or_none(at_ms)}, is no event"
@@ -286,7 +288,7 @@ def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool)
 
 
 def _told(tx: Connection) -> Iterator[_Told]:
-    """Events about messages, in the order of the messages."""
+    """Yields events about messages, in the order of the messages."""
     columns = webhook_events.c
     about, *shown = (
         sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name]

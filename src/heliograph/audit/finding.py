@@ -1,4 +1,4 @@
-"""What an audit finds that must not be."""
+"""An audit finds what must not be."""
 
 from typing import Final, NamedTuple
 

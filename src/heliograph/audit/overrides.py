@@ -1,4 +1,4 @@
-"""An operator's word in the audit: what it replaces of what the SMSCs' logs would have to say. All
+"""An operator's word replaces, in the audit, some of what the SMSCs' logs would have to say. All
 else is judged as if he had said nothing.
 """
 
@@ -17,8 +17,8 @@ _NEVER_HEARD: Final = ("resent", "canceled")  # it has it not: whatever it took,
 
 
 class Decided(NamedTuple):
-    """One decision about a message: bits of the segments that were in doubt, or whose
-    receipt it was.
+    """This is one decision about a message. It holds bits of the segments that were in doubt, or
+    whose receipt it was.
     """
 
     decision: str
@@ -44,7 +44,7 @@ class Word:
         return bits
 
     def resent_ms(self, part: int) -> list[int]:
-        """When this segment, counted from 0, was to be sent again: each time once."""
+        """Returns when this segment, counted from 0, was to be sent again: each time once."""
         return [
             each.at_ms
             for each in self._decided
@@ -52,8 +52,8 @@ class Word:
         ]
 
     def explains_unknown(self, parts: int) -> bool:
-        """Whether these segments were taken unheard: of each, a decision that the carrier
-        has it not explains one submission.
+        """Returns whether these segments were taken unheard: of each, a decision that the
+        carrier has it not explains one submission.
         """
         for place, left in enumerate(self._unheard):
             parts, self._unheard[place] = parts & ~left, left & ~parts
@@ -85,14 +85,14 @@ class Word:
         return bits
 
     def fails(self, error_code: str | None) -> bool:
-        """Whether it was said that the message has failed so."""
+        """Returns whether it was said that the message has failed so."""
         return error_code == "undeliverable" and any(
             each.decision == error_code for each in self._decided
         )
 
 
 def words(tx: Connection) -> dict[str, Word]:
-    """Of each message that an operator has decided about, by its raw id."""
+    """Returns the word of each message that an operator has decided about, by its raw id."""
     columns = operator_decisions.c
     query = sa.select(
         raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms

@@ -1,5 +1,5 @@
-"""Where each message stands: its row, the runs of the queue that it is in, and what is in flight of
-it, side by side.
+"""This shows where each message stands: its row, the runs of the queue that it is in, and what is
+in flight of it, side by side.
 
 All three are read once, in the order of the messages' ids, so ten million take no more memory than
 ten.
@@ -49,14 +49,16 @@ class InFlight(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One run of the queue. `is_first`: its messages were never handed to a carrier."""
+    """This is one run of the queue. `is_first` means that its messages were never handed to a
+    carrier.
+    """
 
     carrier_id: int
     is_first: bool
 
 
 class Standing(NamedTuple):
-    """A message. `sender` and those behind it are its send's."""
+    """This is a message. `sender` and the fields behind it are its send's."""
 
     id: str
     send_id: str
@@ -127,8 +129,8 @@ class _Run:
 
 
 class _Runs:
-    """The queue, by the first message of each run. Few runs hold one message: those are all that is
-    remembered.
+    """This is the queue, by the first message of each run. Few runs hold one message: only those
+    are remembered.
     """
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
@@ -182,7 +184,7 @@ class _Runs:
 
 
 class _InFlight:
-    """What is in flight, message by message."""
+    """This yields what is in flight, message by message."""
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
         columns = inflight.c

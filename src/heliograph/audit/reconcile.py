@@ -91,7 +91,7 @@ class Join:
                 given[0].owner, given[0].owner_parts = message_id, parts
 
     def of(self, message: Standing) -> Iterator[Finding]:
-        """What is wrong with one message."""
+        """Yields what is wrong with one message."""
         if message.sandbox or message.encoding is None:
             return  # it has never gone to an SMSC
         if message.recipient is None or (message.text is None and message.type != OTP):
@@ -185,7 +185,9 @@ class Join:
     def _receipts(
         self, message: Standing, submits: list[Submit], word: Word
     ) -> Iterator[tuple[str, str]]:
-        """What was acknowledged has had its effect, or waits for its message."""
+        """Yields receipts that were acknowledged, and neither had their effect nor wait for
+        their message.
+        """
         if message.status in (DELIVERED, FAILED):
             return  # the first final receipt counts, the others change nothing
         # segments that were given a receipt: it may be of another one of the message
@@ -264,8 +266,8 @@ def _accepted_parts(
 
 
 def _may_be_unknown(message: Standing, submit: Submit, parts: int) -> bool:
-    """Taken, and not known to be: it was in doubt, until it was sent once more or validity
-    ended.
+    """Returns whether it may have been taken, and not be known to be: it was in doubt, until it
+    was sent once more or validity ended.
     """
     if not submit.may_be_unheard:
         return False

@@ -1,5 +1,5 @@
-"""What the SMSCs say that they were given: the logs of `heliograph smsc --log`, read once, for the
-audit to hold messages against.
+"""This reads what the SMSCs say that they were given: the logs of `heliograph smsc --log`, read
+once, for the audit to hold messages against.
 
 It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other
 (docs/decisions/carriers.md, S14).
@@ -35,7 +35,7 @@ class NotALog(ValueError):
 
 
 class _Line(msgspec.Struct):
-    """What is looked at of a line; which fields it has depends on `event`."""
+    """This is what is looked at of a line; which fields it has depends on `event`."""
 
     event: str
     at_ms: int
@@ -54,8 +54,8 @@ class _Line(msgspec.Struct):
 
 
 class Connection:
-    """One client's connection. `waiting`: its submissions that were not answered yet, by
-    sequence_number.
+    """This is one client's connection. `waiting` holds its submissions that were not answered
+    yet, by sequence_number.
     """
 
     __slots__ = ("lost_ms", "waiting")
@@ -67,7 +67,7 @@ class Connection:
 
 @dataclass(slots=True, eq=False)
 class Submit:
-    """One submit_sm as the SMSC read it, and what followed from it."""
+    """This is one submit_sm as the SMSC read it, and what followed from it."""
 
     path: Path
     line: int
@@ -100,7 +100,7 @@ class Submit:
 
     @property
     def may_be_unheard(self) -> bool:
-        """Whether its answer may have reached nobody who could store it."""
+        """Returns whether its answer may have reached nobody who could store it."""
         if self.answered_ms is None or self.answered_ms - self.at_ms >= LATE_MS:
             return True
         lost_ms = self.connection.lost_ms
@@ -126,7 +126,7 @@ class SmscLog:
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
 
     def of(self, recipient: str, low_bits: int) -> list[Submit]:
-        """What may be of a message: to its recipient, with a reference made from the
+        """Returns what may be of a message: to its recipient, with a reference made from the
         lowest 12 bits of its id.
         """
         return self._by_message.get((recipient, low_bits), [])
@@ -138,7 +138,7 @@ class SmscLog:
         return self._by_id.get(plain(ref), [])
 
     def said_to(self, recipient: str) -> int:
-        """STATE_BITS of all receipts to a handset, of whichever message."""
+        """Returns STATE_BITS of all receipts to a handset, of whichever message."""
         return self._said_to.get(recipient, 0)
 
     @cached_property
@@ -149,8 +149,8 @@ class SmscLog:
         return bits
 
     def read(self, path: Path) -> None:
-        """One file; the pieces of a log that was rotated come one after the other, oldest first.
-        Raises OSError, NotALog.
+        """Reads one file. The pieces of a log that was rotated come one after the other, oldest
+        first. Raises OSError, NotALog.
         """
         last_ms = 0
         for number, line in _lines(path):

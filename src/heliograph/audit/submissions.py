@@ -18,7 +18,7 @@ TEXTS_KEPT_MAX: Final = 512
 
 
 def difference(message: Standing, submit: Submit) -> str:
-    """What tells a submission from the message that it may be of; nothing, if it is its."""
+    """Returns what tells a submission from the message that it may be of: nothing, if it is its."""
     if submit.sender != message.sender:
         return "sender"
     if (
@@ -37,7 +37,7 @@ def difference(message: Standing, submit: Submit) -> str:
 
 @lru_cache(TEXTS_KEPT_MAX)
 def _hashes(text: str, encoding: str) -> tuple[str, ...]:
-    """Of the whole text, then of each of its parts."""
+    """Returns the hash of the whole text, then of each of its parts."""
     parts = split_segments(text, encoding)
     return tuple(
         sha256(part.encode("utf-8")).hexdigest()
@@ -64,7 +64,7 @@ def which(parts: int, segments: int) -> str:
 
 
 def forms_of(message_id: str) -> set[str]:
-    """How receipts may print an id: as it is, or the same number in the other base."""
+    """Returns how receipts may print an id: as it is, or the same number in the other base."""
     forms = {plain(message_id)}
     if re.fullmatch(r"[0-9a-fA-F]+", message_id):
         forms.add(str(int(message_id, 16)))

@@ -1,4 +1,4 @@
-"""Proof of the tallies: the figures that are kept of a group are what its messages add up to.
+"""This proves the tallies: the figures that are kept of a group are what its messages add up to.
 
 Messages may be deleted, and their tallies stay (retention.py): a campaign that may have lost some
 is not asked.
@@ -22,7 +22,7 @@ NOTHING: Final = Tally()
 
 
 def verify_tallies(tx: Connection) -> list[Discrepancy]:
-    """What is wrong with tallies; nothing, if all agree. At most DISCREPANCIES_MAX."""
+    """Returns what is wrong with tallies: nothing, if all agree, and at most DISCREPANCIES_MAX."""
     first = first_kept(tx, MESSAGES)
     counted, kept = _counted(tx, first), _kept(tx)
     query = sa.select(groups.c.id, raw_id(groups.c.account_id), raw_id(groups.c.campaign_id)).where(
@@ -60,7 +60,7 @@ def _kept(tx: Connection) -> dict[int, Tally]:
 
 
 def _counted(tx: Connection, first: str) -> dict[int, Tally]:
-    """One look at all messages from the id `first` on."""
+    """Counts all messages from the id `first` on in one look."""
     columns = messages.c
     query = sa.select(
         columns.group_id,

@@ -32,7 +32,7 @@ class Quote(NamedTuple):
 
     @property
     def people(self) -> int:
-        """Whose texts were looked at: all of the audience but those who opted out."""
+        """Returns whose texts were looked at: all of the audience but those who opted out."""
         return self.recipients + sum(self.refused.values())
 
 
@@ -53,14 +53,16 @@ class Pricing:
         self._lacking: Counter[str] = Counter()
 
     def add(self, chunk: Chunk, filling: Filling) -> None:
-        """`filling`: what was found when its texts were filled in."""
+        """Adds a chunk. `filling` is what was found when its texts were filled in."""
         self.opted_out += chunk.opted_out
         self.unsendable += filling.unsendable
         self._lacking += filling.lacking
         self.add_groups(chunk.groups)
 
     def add_groups(self, groups: Iterable[Group]) -> None:
-        """`digits` of each: the first so many of its numbers, or all of shorter ones."""
+        """Adds groups. `digits` of each are the first so many of its numbers, or all of shorter
+        ones.
+        """
         for group in groups:
             plan = self._tariff.plan(
                 self._account_id, Phone(group.digits, group.country_code), sandbox=self._sandbox
@@ -79,7 +81,7 @@ class Pricing:
                 self.credits += plan.rate * group.segments
 
     def quote(self, available: int) -> Quote:
-        """`available`: credits in the wallet."""
+        """Returns the quote. `available` is the wallet's credits."""
         return Quote(
             self.recipients,
             self.opted_out,
@@ -92,7 +94,7 @@ class Pricing:
 
 
 def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:
-    """By routes and rates as they are now."""
+    """Returns the pricing by routes and rates as they are now."""
     key = (campaign.account_id, campaign.sandbox)
     return Pricing(
         campaign.account_id, FACTS.load(tx, [key])[key], load_tariff(tx), sandbox=campaign.sandbox

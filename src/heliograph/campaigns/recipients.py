@@ -1,5 +1,5 @@
-"""Whom a campaign is for, read piece by piece in the order of their numbers: its contacts as they
-are now, or the recipients that are written down.
+"""This reads whom a campaign is for, piece by piece in the order of their numbers: its contacts as
+they are now, or the recipients that are written down.
 
 Every statement is about so many people behind a number, so none of them holds up others, however
 large the audience is.
@@ -44,7 +44,9 @@ _OPTED_OUT_COLUMN: Final[sa.ColumnElement[bool]] = sa.literal_column(
 
 
 class Group(NamedTuple):
-    """So many recipients who begin with the same digits, in one country, with `segments` in all."""
+    """These are so many recipients whose numbers begin with the same digits, in one country,
+    with `segments` in all.
+    """
 
     digits: str
     country_code: str | None
@@ -53,7 +55,7 @@ class Group(NamedTuple):
 
 
 class Recipient(NamedTuple):
-    """A row of campaign_recipients without its group. The last three are None where all
+    """This is a row of campaign_recipients without its group. The last three are None where all
     get the same text.
     """
 
@@ -86,7 +88,7 @@ class Person(NamedTuple):
 
 
 class Contacts:
-    """The contacts of a campaign's account and mode."""
+    """These are the contacts of a campaign's account and mode."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
@@ -121,7 +123,7 @@ class Contacts:
         return chunk
 
     def people(self, tx: Connection, after: int, size: int) -> list[Person]:
-        """The next `size` of them, in the order of their numbers."""
+        """Returns the next `size` of them, in the order of their numbers."""
         part = self._next(
             tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).subquery("part")
@@ -150,8 +152,8 @@ class Contacts:
         )
 
     def nobody_has(self, tx: Connection, name: str) -> bool:
-        """Whether none of the audience has a value for this placeholder. The first who has one is
-        enough.
+        """Returns whether none of the audience has a value for this placeholder. The first who
+        has one is enough.
         """
         value = contacts.c.name != "" if name == NAME else _has_custom(tx, name)
         return (

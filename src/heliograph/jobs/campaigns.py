@@ -62,7 +62,9 @@ class _Looks:
 
 
 async def _start_due(db: Database) -> None:
-    """Beside what is being sent: a large audience takes seconds to be written down."""
+    """Starts campaigns whose time has come, beside what is being sent: a large audience takes
+    seconds to be written down.
+    """
     with survive_faults("campaigns_not_started"):
         for campaign_id in await asyncio.to_thread(campaigns.start_due, db):
             log.info("campaign_started", campaign=ids.text_of_raw(ID_PREFIX, campaign_id))

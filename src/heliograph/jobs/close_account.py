@@ -1,7 +1,7 @@
-"""Closing an account for good: only when nothing of it is owed any more, in either direction.
+"""An account is closed for good only when nothing of it is owed any more, in either direction.
 
 What is owed is told at once, each thing with the command that settles it, in the order in which the
-commands are run: what pays credits back stands before the wallet is paid out, and the endpoints,
+commands are run. What pays credits back stands before the wallet is paid out, and the endpoints,
 which are told of all that, stand last.
 """
 
@@ -109,8 +109,8 @@ def _open_customers(tx: Connection, account: Account) -> list[Account]:
 
 
 def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
-    """A paused one too: it could go on. A draft has cost nothing, and cannot be launched
-    any more.
+    """Yields campaigns that are not over, a paused one too: it could go on. A draft has cost
+    nothing, and cannot be launched any more.
     """
     columns = campaigns.c
     query = sa.select(columns.id, columns.name, columns.status).where(
@@ -124,7 +124,7 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
 
 
 def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tuple[int, int]]:
-    """Of each carrier that has some: its number, and of how many messages it was given
+    """Returns, for each carrier that has some, its number and of how many messages it was given
     segments that it has not answered for.
     """
     columns = inflight.c
@@ -175,7 +175,9 @@ def _on_the_wire(tx: Connection, account: Account) -> Iterator[Owed]:
 
 
 def _held(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
-    """What sandbox customers are shown to hold is owed to nobody: no ledger knows of it."""
+    """Yields what the wallet still holds. What sandbox customers are shown to hold is owed to
+    nobody: no ledger knows of it.
+    """
     held = wallet.wallet_of(tx, account.id)
     parts = [f"{held.sms_credits} SMS credits"] if held.sms_credits else []
     parts += [wallet.to_text(held.balance_minor, held.currency)] if held.balance_minor else []

@@ -1,5 +1,5 @@
-"""Why a number cannot be erased yet: something of it is still to be sent, and must not go
-to nobody.
+"""This tells why a number cannot be erased yet: something of it is still to be sent, and must
+not go to nobody.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
 
 
 def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
-    """To others, that name it."""
+    """Yields texts to others that name the number."""
     in_flight = sa.select(messages.c.send_id).join(inflight, inflight.c.message_id == messages.c.id)
     query = sa.select(sends.c.id, sends.c.text, sends.c.expires_at_ms).where(
         sends.c.account_id == account_id,
@@ -119,8 +119,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
 
 
 def _quotes(tx: Connection, group_id: int, quoted: Quoted, is_frozen: bool) -> bool:
-    """Whether what a campaign has for somebody else names it. Who was left out when it was
-    frozen gets nothing.
+    """Returns whether what a campaign has for somebody else names the number. Whoever was left
+    out when it was frozen gets nothing.
     """
     texts = sa.select(campaign_recipients.c.text).where(
         campaign_recipients.c.group_id == group_id,

@@ -42,7 +42,9 @@ AGREEING: Final = 10**6
 
 
 class Change(NamedTuple):
-    """A row that names the number: by its key, what it becomes; None: it goes."""
+    """This is a row that names the number. It says by the row's key what it becomes; None means
+    that it goes.
+    """
 
     table: sa.Table
     key: tuple[Any, ...]
@@ -70,18 +72,20 @@ def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]
 
 
 def counted(found: Sequence[Change]) -> dict[str, int]:
-    """Of how many rows of each table."""
+    """Returns how many rows of each table are changed."""
     return dict(sorted(Counter(change.table.name for change in found).items()))
 
 
 def batches(found: Sequence[Change]) -> Iterator[Callable[[Connection], None]]:
-    """What is to be called with a transaction each, in this order."""
+    """Yields what is to be called with a transaction each, in this order."""
     for start in range(0, len(found), ROWS_AT_ONCE):
         yield partial(_apply, some=found[start : start + ROWS_AT_ONCE])
 
 
 def note(tx: Connection, account_id: str, by: str, counts: dict[str, int], now_ms: int) -> None:
-    """For the account, and whoever asks later: that it was done, and not which number it was."""
+    """Notes, for the account and whoever asks later, that it was done, and not which number it
+    was.
+    """
     rows = ", ".join(f"{table} {count}" for table, count in counts.items())
     tx.execute(
         notices.insert().values(
@@ -226,8 +230,9 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
 
 
 def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
-    """Receipts name the number as the carrier spells it. Those that found no message are nobody's:
-    they go, unless another account has sent to the number, whose they may be.
+    """Yields receipts, which name the number as the carrier spells it. Those that found no
+    message are nobody's: they go, unless another account has sent to the number, whose they may
+    be.
     """
     number = int(quoted.digits)
     near = carrier_refs.c.recipient % AGREEING == number % AGREEING
@@ -273,8 +278,8 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
 
 
 def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
-    """What a plugin told of it goes as a whole: it is the shop's word, and nothing is made
-    of it.
+    """Yields what a plugin told of the number. It goes as a whole: it is the shop's word, and
+    nothing is made of it.
     """
     mine = sa.select(sites.c.id).where(sites.c.account_id == account_id)
     for table in (site_logs, site_events):
@@ -297,7 +302,7 @@ def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chan
 
 
 def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
-    """Words of the service, of operators and of receivers that name it."""
+    """Yields words of the service, of operators and of receivers that name the number."""
     yield from _redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
     yield from _redacted(
         tx, idempotency_keys, ("answer",), idempotency_keys.c.account_id == account_id, quoted
@@ -323,8 +328,8 @@ def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Ch
 
 
 def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
-    """Of a message to the number, number and text are null, as in its record; one that
-    still waits is posted so.
+    """Yields events. In an event of a message to the number, number and text are null, as in its
+    record; one that still waits is posted so.
     """
     for event_id, body in streamed(
         tx,

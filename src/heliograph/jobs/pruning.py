@@ -1,7 +1,9 @@
-"""What has served its time is deleted: the texts of one-time passwords after ten minutes and all
-else of them after a day, Idempotency-Keys, carriers' ids and receipts that matched nothing after 72
-h, webhook events after 30 days, what sites told after 90; counts of past days after two; and
-endpoints that were removed. Once a minute, in small batches.
+"""What has served its time is deleted once a minute, in small batches.
+
+The texts of one-time passwords go after ten minutes, and all else of them after a day.
+Idempotency-Keys, carriers' ids and receipts that matched nothing go after 72 h, webhook events
+after 30 days, what sites reported after 90 days, and counts of past days after two. Endpoints that
+were removed go too.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""What the operator's days for texts, and for messages, bring about: once a minute, in small
-batches, each a transaction.
+"""The operator's days for texts, and for messages, take effect once a minute, in small batches,
+each a transaction.
 
-Beside the pruning, and not behind it: a million messages take minutes, and one-time passwords are
-erased after ten.
+This runs beside the pruning, and not behind it: a million messages take minutes, and one-time
+passwords are erased after ten.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ async def _counted(db: Database, table: str, work: Callable[[HotTx], Awaitable[i
 async def _batches(
     db: Database, work: Callable[[HotTx], Awaitable[tuple[int, bool]]]
 ) -> AsyncIterator[tuple[int, bool]]:
-    """What `work` answers of one batch after the other, each a transaction, until it says
+    """Yields what `work` answers of one batch after the other, each a transaction, until it says
     that there is no more.
     """
     more = True

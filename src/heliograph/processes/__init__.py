@@ -1,1 +1,3 @@
-"""The programs that run, such as `serve`, `api`, `worker` and `smsc`, and how they share work."""
+"""This room has the programs that run, such as `serve`, `api`, `worker` and `smsc`, and how they
+share work.
+"""

@@ -1,5 +1,5 @@
-"""`heliograph api`: the HTTP API in processes of its own, for PostgreSQL. What they queue
-is sent by `heliograph worker` (or `serve`).
+"""`heliograph api` runs the HTTP API in processes of its own, for PostgreSQL. What they queue is
+sent by `heliograph worker` (or `serve`).
 """
 
 import asyncio
@@ -40,7 +40,9 @@ log = structlog.get_logger(__name__)
 
 
 def run(settings: Settings, host: str, port: int, workers: int) -> int:
-    """Answers until SIGTERM or SIGINT; the exit status. Raises AddressInUse, SettingError."""
+    """Answers until SIGTERM or SIGINT, and returns the exit status. Raises AddressInUse,
+    SettingError.
+    """
     if not settings.database_url.startswith("postgresql"):
         raise SettingError(
             "DATABASE_URL",
@@ -147,7 +149,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
 
 
 def _found_by_looking(carrier_ids: set[int]) -> None:
-    """Without Redis nobody is told: carriers look every 250 ms."""
+    """Does nothing: without Redis nobody is told, and carriers look every 250 ms."""
 
 
 async def _end_in_time(server: Server) -> None:
@@ -156,9 +158,10 @@ async def _end_in_time(server: Server) -> None:
 
 
 def _obey(server: Server, signals: Connection) -> None:
-    """What the one that starts this one passes on is for all of them; SIGTERM to this one is for it
-    alone, unless the other follows: a service manager signals all processes. When that one is gone
-    nobody would start this one again, and its place on the socket is wanted: that is the end too.
+    """Obeys signals. What the parent passes on is for all of its children. A SIGTERM to this
+    process is for it alone, unless the other follows: a service manager signals all processes.
+    When the parent is gone, nobody would start this process again, and its place on the socket
+    is wanted: that is the end too.
     """
     loop = asyncio.get_running_loop()
 

@@ -1,4 +1,4 @@
-"""A carrier at work: its link, its turn, and how both end."""
+"""This is a carrier at work: its link, its turn, and how both end."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Running:
 
 
 def facts_of(carrier: Carrier) -> messages.CarrierFacts:
-    """What a turn needs to know of a carrier."""
+    """Returns what a turn needs to know of a carrier."""
     return messages.CarrierFacts(
         carrier.id,
         carrier.name,

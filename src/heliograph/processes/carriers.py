@@ -1,5 +1,5 @@
-"""The carriers of one process: a Link and a Turn for each, kept in step with the configuration and
-with the processes beside this one.
+"""These are the carriers of one process. Each has a Link and a Turn, kept in step with the
+configuration and with the processes beside this one.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ log = structlog.get_logger(__name__)
 
 
 class Dispatch:
-    """All carriers of this process."""
+    """These are all carriers of this process."""
 
     def __init__(
         self,
@@ -98,7 +98,9 @@ class Dispatch:
         return sum(running.turn.moved for running in self._running.values())
 
     def may_claim(self, allowed: bool) -> None:
-        """Whether anything may be taken from the queue. What comes in is recorded in any case."""
+        """Says whether anything may be taken from the queue. What comes in is recorded in any
+        case.
+        """
         self._claiming = allowed
         for running in self._running.values():
             running.turn.claiming = allowed
@@ -138,7 +140,9 @@ class Dispatch:
         )
 
     def _share_rates(self) -> None:
-        """Who cannot bind for a while waives its part, if there is anybody who could use it."""
+        """Shares out rates. A process that cannot bind for a while waives its part, if there is
+        anybody who could use it.
+        """
         now_s = clock.monotonic_s()
         waived: set[int] = set()
         # a SQLite file has one process only
@@ -243,7 +247,9 @@ class Dispatch:
     async def _start(
         self, carrier: Carrier, connection: SmppSettings | None, *, follows: bool
     ) -> None:
-        """`follows`: another link of this process, which may have used up this second's rate."""
+        """Starts a carrier. `follows` says that it follows another link of this process, which
+        may have used up this second's rate.
+        """
         # what its last turn could not store
         await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)
         turn = messages.Turn(
@@ -294,7 +300,7 @@ class Dispatch:
                 await asyncio.sleep(AGAIN_S)
 
     async def _record_latest(self) -> bool:
-        """Whether all that was to be stored is."""
+        """Records the latest states, and returns whether all that was to be stored is."""
         return all(
             await asyncio.gather(
                 *(

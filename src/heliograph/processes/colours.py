@@ -1,4 +1,4 @@
-"""Whether, and in which colours, states are shown."""
+"""This decides whether states are shown in colours, and in which."""
 
 import os
 from typing import Final, TextIO
@@ -16,8 +16,9 @@ _COLOURS: Final = {
 
 
 def wanted(stream: TextIO | None) -> bool:
-    """On a terminal that knows colours, unless NO_COLOR (no-color.org) says otherwise;
-    never in a pipe or a file. None: it was closed before.
+    """Returns whether colours are wanted: on a terminal that knows them, unless NO_COLOR
+    (no-color.org) says otherwise, and never in a pipe or a file. A stream that is None was
+    closed before.
     """
     return (
         stream is not None
@@ -28,5 +29,5 @@ def wanted(stream: TextIO | None) -> bool:
 
 
 def colour_of(word: str) -> str | None:
-    """The colour of a state or verdict; None: it has none."""
+    """Returns the colour of a state or verdict, or None when it has none."""
     return next((colour for colour, words in _COLOURS.items() if word in words), None)

@@ -1,4 +1,4 @@
-"""`heliograph demo`: a server with a ready account, and a first text on its way to
+"""`heliograph demo` runs a server with a ready account, and sends a first text which becomes
 `delivered` before one's eyes.
 """
 
@@ -54,7 +54,7 @@ LOOK_EVERY_S: Final = 0.05
 
 
 class Ready(NamedTuple):
-    """What the demo's user needs, and what there is to look at."""
+    """This is what the demo's user needs, and what there is to look at."""
 
     live_key: str
     sandbox_key: str
@@ -95,8 +95,8 @@ def run(
 
 
 def prepare(db: Database, now_ms: int) -> Ready:
-    """The demo's account with credits, an approved sender, a route to the simulator, a customer and
-    a linked site; and new keys at each start, for they are shown once.
+    """Prepares the demo's account with credits, an approved sender, a route to the simulator, a
+    customer and a linked site. It makes new keys at each start, for they are shown once.
     """
     with db.write() as tx:
         there = [account for account in accounts.page(tx, limit=100) if account.name == ACCOUNT]

@@ -1,10 +1,10 @@
-"""One server per data directory and per database: the locks that keep a second one away, and what
-happens when one is lost.
+"""There is one server per data directory and per database. Locks keep a second one away; this also
+says what happens when a lock is lost.
 
-Of the data directory it is a lock of a file, which a process keeps for as long as it lives. Of a
-PostgreSQL database, which other machines reach too, it is an advisory lock: a server has it to
-itself, the processes that send side by side share it. It ends with its connection; then nothing is
-claimed until it is held again (docs/decisions/processes.md, O1).
+The lock of the data directory is a lock of a file, which a process keeps for as long as it lives.
+The lock of a PostgreSQL database, which other machines reach too, is an advisory lock: a server has
+it to itself, and the processes that send side by side share it. It ends with its connection; then
+nothing is claimed until it is held again (docs/decisions/processes.md, O1).
 """
 
 import asyncio
@@ -64,8 +64,8 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
 
 
 class DatabaseHeld:
-    """That a server is the only process which sends from its database, or that those which share it
-    have no server among them. On SQLite the data directory's lock says so.
+    """This makes sure that a server is the only process which sends from its database, or that
+    those which share it have no server among them. On SQLite the data directory's lock says so.
     """
 
     def __init__(self, db: Database, *, shared: bool) -> None:
@@ -95,7 +95,7 @@ class DatabaseHeld:
         raise Unavailable("Another process that begins keeps this one out of the database.")
 
     async def let_others_in(self) -> None:
-        """Those that share the database. Raises Unavailable."""
+        """Lets in the processes that share the database. Raises Unavailable."""
         if self._lock is not None and self._shared:
             await self._lock.together()
 
@@ -115,8 +115,9 @@ class DatabaseHeld:
         await asyncio.get_running_loop().create_future()
 
     async def _is_held_again(self, lock: AdvisoryLock) -> bool:
-        """Not: another one has it, which our lease will tell, or PostgreSQL has not seen the end of
-        our own lost connection yet.
+        """Returns whether the lock is held again. It is not when another process has it, which
+        our lease will tell, or when PostgreSQL has not seen the end of our own lost connection
+        yet.
         """
         try:
             return await self._is_held(lock)
@@ -177,8 +178,8 @@ def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
 
 
 def tune_collector() -> None:
-    """What was made at the start stays: it need not be looked through again and again
-    while requests come and go.
+    """Keeps the garbage collector from looking, again and again, through what was made at the
+    start.
     """
     gc.collect()
     gc.freeze()

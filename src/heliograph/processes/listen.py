@@ -1,5 +1,5 @@
-"""`heliograph listen`: an account's events, delivered by this command to an address of its
-own, for as long as it runs.
+"""`heliograph listen` delivers an account's events to an address of its own, for as long as it
+runs.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ def run(
     on_ready: Callable[[str], None],
     on_attempt: OnAttempt,
 ) -> None:
-    """Until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the events are
-    signed with. Raises InvalidRequest, NotFound.
+    """Runs until SIGTERM or SIGINT. `account_id` is raw; `on_ready` gets the secret that the
+    events are signed with. Raises InvalidRequest, NotFound.
     """
     open_files.raise_limit()
     processes.be_known_as(KIND)

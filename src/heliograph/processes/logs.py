@@ -61,8 +61,8 @@ def set_up(settings: Settings) -> None:
 
 
 def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """An event loop's exception handler: the loop's own would print the texts of errors, with their
-    statements.
+    """Handles exceptions of an event loop. The loop's own handler would print the texts of
+    errors, with their statements.
     """
     error = context.get("exception")
     log.error(
@@ -75,7 +75,7 @@ def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 def _show_texts(
     _logger: object, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """What strangers wrote, such as a carrier's message id, as a terminal may show it."""
+    """Shows what strangers wrote, such as a carrier's message id, as a terminal may show it."""
     for name, value in event.items():
         if isinstance(value, str) and not (value.isascii() and value.isprintable()):
             event[name] = printable(value)
@@ -85,7 +85,7 @@ def _show_texts(
 def _tell_kind_and_place(
     _logger: object, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """Of an error that a library logs, in place of its text and trace."""
+    """Tells the kind and place of an error that a library logs, in place of its text and trace."""
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()

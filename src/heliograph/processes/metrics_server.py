@@ -1,8 +1,8 @@
-"""`/metrics` of a process that answers nothing else: what it has counted, for whoever may read it.
+"""This serves `/metrics` of a process that answers nothing else, to those who may read it.
 
 Its connections are no way to do the process harm, which needs its files for carriers and webhooks:
 there are few, each is for one request, and each has little time. One more than there may be ends
-the oldest that has not brought its request yet, so nobody keeps readers away by holding
+the oldest that has not brought its request yet. So nobody keeps readers away by holding
 connections, or by making new ones all the time.
 """
 
@@ -60,9 +60,9 @@ def showing_metrics(
     host_named: str = "--metrics-host",
     port_named: str = "--metrics-port",
 ) -> Iterator[None]:
-    """While the block lasts, in a thread of its own; with `port` None nowhere. Whoever reads has to
-    show the token, if there is one. Raises SettingError for an address that cannot be listened on,
-    and for one that other machines reach while there is no token.
+    """Shows metrics while the block lasts, in a thread of its own; with `port` None nowhere.
+    Readers have to show the token, if there is one. Raises SettingError for an address that
+    cannot be listened on, and for one that other machines reach while there is no token.
     """
     if port is None:
         yield

@@ -1,4 +1,4 @@
-"""Several equal processes on one listening socket, started again when one ends."""
+"""Several equal processes answer on one listening socket, and are started again when one ends."""
 
 import multiprocessing
 import signal
@@ -38,7 +38,7 @@ class Siblings:
         self._told: deque[int] = deque()  # signals that are to be passed on
 
     def run(self) -> int:
-        """Until SIGTERM or SIGINT; the exit status."""
+        """Runs until SIGTERM or SIGINT, and returns the exit status."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda number, _: self._told.append(number))
         while not self._told:

@@ -1,10 +1,10 @@
-"""How the processes that serve one carrier share its agreed rate, as they come and go: in no second
+"""The processes that serve one carrier share its agreed rate, as they come and go. In no second do
 they submit more than it, all together.
 
 Each takes its part of the whole by its place among them. A part that becomes smaller counts at
-once, a larger one only when all others must have heard of it, and what they sent before is a second
-old: so the least part of the last seconds counts. Who has not seen the others for a while submits
-nothing.
+once. A larger one counts only when all others must have heard of it, and what they sent before is a
+second old: so the least part of the last seconds counts. A process that has not seen the others for
+a while submits nothing.
 """
 
 from collections import deque
@@ -22,8 +22,8 @@ JOINED_S: Final = BLIND_S + LEFT_S + 0.5
 
 
 def part_of(tps: float, place: int, count: int) -> float:
-    """The rate of one among `count`, counted from 0. Whole numbers, since carriers count by the
-    second; a fraction is the first one's.
+    """Returns the rate of one process among `count`, counted from 0. Rates are whole numbers,
+    since carriers count by the second; a fraction is the first one's.
     """
     whole = floor(tps)
     each, over = divmod(whole, count)
@@ -31,7 +31,7 @@ def part_of(tps: float, place: int, count: int) -> float:
 
 
 class Share:
-    """One process's part of one carrier's rate."""
+    """This is one process's part of one carrier's rate."""
 
     def __init__(self, tps: float, *, alone: bool) -> None:
         self._tps = tps

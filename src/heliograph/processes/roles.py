@@ -1,5 +1,5 @@
-"""Which processes send, for which carriers, and which of them looks after what is everybody's: as
-their leases show it.
+"""This tells which processes send, for which carriers, and which of them does the common work,
+as their leases show it.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ ANSWERING: Final = (SERVE, API)  # requests
 
 
 def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
-    """Carriers that others leave alone."""
+    """Returns the carriers that others leave alone."""
     return frozenset(
         peer.carrier_id
         for peer in lease.peers.values()
@@ -28,8 +28,8 @@ def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
 
 
 def senders(peers: Mapping[int, Peer], carrier_id: int) -> list[int]:
-    """The epochs of those who share a carrier's rate, in one order for all of them. Who
-    waives it has no part; if all do, each has.
+    """Returns the epochs of those who share a carrier's rate, in one order for all of them.
+    Whoever waives it has no part; if all do, each has.
     """
     own = [
         epoch
@@ -43,7 +43,9 @@ def senders(peers: Mapping[int, Peer], carrier_id: int) -> list[int]:
 
 
 def others_may_send(lease: Lease, carrier_id: int) -> bool:
-    """Whether another process serves a carrier, or may not know yet that it shall not any more."""
+    """Returns whether another process serves a carrier, or may not know yet that it shall not
+    any more.
+    """
     return any(
         epoch != lease.epoch
         and (

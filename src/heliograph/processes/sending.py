@@ -1,5 +1,5 @@
-"""The half of the service that sends: carriers, sweeps and pruning, in a server or in processes of
-their own.
+"""This is the half of the service that sends: carriers, sweeps and pruning, in a server or in
+processes of their own.
 """
 
 import asyncio
@@ -116,7 +116,7 @@ class Sending:
             self._dispatch.wake(carrier_ids)
 
     def count_answering(self) -> int:
-        """How many live processes answer the API, as it was last seen."""
+        """Returns how many live processes answer the API, as it was last seen."""
         return self._lease.count(*ANSWERING)
 
     async def stop(self) -> None:
@@ -136,7 +136,9 @@ class Sending:
             self.keeping.result()
 
     async def release(self) -> None:
-        """Others need not wait for what it held, nor leave its carrier to it."""
+        """Gives up what this process held: others need not wait for it, nor leave its carrier to
+        it.
+        """
         if self._lease.epoch:
             # if it fails, they see that it is gone by its beat
             with survive_faults("lease_not_ended", level="warning"):
@@ -149,8 +151,8 @@ class Sending:
             self._dispatch.may_claim(allowed)
 
     async def _register(self) -> None:
-        """Whoever has the database to itself knows that all others are dead, and need not
-        wait until their beats have stood still.
+        """Registers this process. If it has the database to itself, it knows that all others are
+        dead, and need not wait until their beats have stood still.
         """
         alone = await self._held.take()
         try:
@@ -184,8 +186,8 @@ class Sending:
 
     async def _end(self, drain_s: float) -> None:
         """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that
-        begins anew does not wait for it. Never fails: what a part could not store is found out as
-        after a kill.
+        begins anew does not wait for it. This never fails: what a part could not store is found
+        out as after a kill.
         """
         ending: list[Coroutine[Any, Any, None]] = []
         if self._deliveries is not None:
@@ -216,7 +218,7 @@ class Sending:
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
 
     async def _show(self) -> None:
-        """That this process still lives, while it ends: for longer than others wait for a
+        """Shows that this process still lives, while it ends: for longer than others wait for a
         beat before they take what is on the wire for in doubt.
         """
         if self._db.postgresql:

@@ -1,5 +1,5 @@
-"""`heliograph serve`: everything in one process. One server per data directory and per database;
-commands may run beside it.
+"""`heliograph serve` runs everything in one process. There is one server per data directory and
+per database; commands may run beside it.
 """
 
 import asyncio
@@ -86,7 +86,9 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
 
 
 async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
-    """While requests are still answered: what they queue is sent by the next server."""
+    """Stops sending while requests are still answered: what they queue is sent by the next
+    server.
+    """
     await ending.wait()
     gone_in_time()
     await sending.stop()

@@ -1,8 +1,8 @@
-"""Who answers the API counts a key's requests together with all others that do, through Redis, or
-is the only one of its database.
+"""Each process that answers the API counts a key's requests together with all others that do,
+through Redis, or is the only one of its database.
 
-An advisory lock of PostgreSQL sees to it: shared by those with REDIS_URL, one process's own
-without. A SQLite file has one process only.
+An advisory lock of PostgreSQL sees to it: it is shared by those with REDIS_URL, and one process's
+own without. A SQLite file has one process only.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 
 class CountingHeld:
-    """That a process counts with the others, or alone."""
+    """This makes sure that a process counts with the others, or alone."""
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._together = settings.redis_url is not None

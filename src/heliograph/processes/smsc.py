@@ -1,4 +1,4 @@
-"""`heliograph smsc`: runs the SMSC until it is told to stop, and says what it counted."""
+"""`heliograph smsc` runs the SMSC until it is told to stop, and says what it counted."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ class NotRun(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of the SMSC was told. `chaos` was made with `seed`."""
+    """This is what a run of the SMSC was told. `chaos` was made with `seed`."""
 
     host: str
     port: int
@@ -84,7 +84,7 @@ def _counts(smsc: Smsc) -> dict[str, Any]:
 
 
 def as_line(said: dict[str, Any], *, as_json: bool) -> str:
-    """What is said, for a program or for people."""
+    """Returns a line for a program or for people."""
     if as_json:
         return json.dumps(said)
     if "port" in said:

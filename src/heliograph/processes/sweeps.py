@@ -1,7 +1,8 @@
-"""What is looked after every second, whatever happens: validity, doubts, carriers that are down.
+"""This looks every second after validity, doubts, and carriers that are down, whatever happens.
 Each check fails for itself alone.
 
-One process does it for all. Only how a carrier prints its ids is learnt by whoever hears it.
+One process does it for all. Only how a carrier prints its ids is learnt by the process that hears
+it.
 """
 
 import asyncio
@@ -75,7 +76,7 @@ class Sweeps:
         self._month_tries = 0  # that are left to make months which are missing
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Sweeps until it is cancelled."""
         try:
             await repeat(self.once, wait=SWEEP_S, fault="sweep_failed", check="all")
         finally:
@@ -119,7 +120,9 @@ class Sweeps:
             return all_carriers(tx)
 
     async def _take_over(self) -> None:
-        """What processes that are gone held, also what one claimed in its last moment."""
+        """Takes over what processes that are gone held, also what one claimed in its last
+        moment.
+        """
         taken = await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
         if taken:
             log.info("work_taken_over", messages=taken)
@@ -137,7 +140,7 @@ class Sweeps:
             pass
 
     def _make_months(self) -> None:
-        """One try: sends wait for it no longer than its lock may take."""
+        """Tries once to make months: sends wait for it no longer than its lock may take."""
         left = make_months(self._db, clock.now_ms())
         if not left:
             self._month_tries = 0
@@ -158,8 +161,8 @@ class Sweeps:
         self._show_only(frozenset(carrier.name for carrier in carriers))
 
     def _show_only(self, names: frozenset[str]) -> None:
-        """Of a carrier that was removed, or that another process measures now, the last
-        figures would be an alarm without end.
+        """Drops figures of other carriers. The last figures of a carrier that was removed, or
+        that another process measures now, would be an alarm without end.
         """
         for name in self._measured - names:
             metrics.forget_measured(name)
@@ -187,7 +190,7 @@ class Sweeps:
         return routes, down
 
     async def _settle(self, carrier: Carrier) -> None:
-        """One carrier's doubts."""
+        """Settles one carrier's doubts."""
         now_ms = clock.now_ms()
         await messages.match_doubts(
             self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms
@@ -196,7 +199,7 @@ class Sweeps:
         await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
 
     async def _drop_too_many(self, carrier: Carrier) -> None:
-        """Receipts that found no message, of a carrier that floods us with them."""
+        """Drops receipts that found no message, of a carrier that floods us with them."""
         dropped, kept = await messages.drop_too_many(
             self._db, carrier.id, setting(carrier, "unmatched_max")
         )
@@ -219,7 +222,7 @@ class Sweeps:
             running.turn.matched = 0  # what came long ago proves nothing of today
 
     async def _learn(self, running: Running, now_ms: int) -> None:
-        """How a carrier's receipts print its ids is remembered once it has shown. The next look
+        """Remembers how a carrier's receipts print its ids, once that has shown. The next look
         reads the parked ones anew: by then no turn is under way that parks as before.
         """
         carrier, turn = running.carrier, running.turn

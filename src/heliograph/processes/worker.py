@@ -1,5 +1,5 @@
-"""`heliograph worker`, `carrier run` and `scheduler`: processes that send, or see to what
-is sent, for PostgreSQL.
+"""`heliograph worker`, `carrier run` and `scheduler` are processes that send, or see to what is
+sent, for PostgreSQL.
 """
 
 import asyncio
@@ -49,8 +49,8 @@ def run(
 
 
 def _id_of(db: Database, name: str, settings: Settings) -> int:
-    """Of a carrier that this process could bind to: once it has begun, others leave the
-    carrier to it.
+    """Returns the id of a carrier that this process could bind to: once it has begun, others
+    leave the carrier to it.
     """
     require_schema(db)
     require_secret_key(db, settings)

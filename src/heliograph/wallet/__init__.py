@@ -1,4 +1,4 @@
-"""Wallets, money, SMS credits, and the ledger that proves them."""
+"""This room knows wallets, money, SMS credits, and the ledger that proves them."""
 
 from heliograph.wallet.account_ledger import history
 from heliograph.wallet.api import endpoints

@@ -25,8 +25,8 @@ def history(
     span: Span = ALWAYS,
     entry_type: str | None = None,
 ) -> list[Entry]:
-    """At most `limit` + 1 entries, newest first: the one too many tells that there is a next page.
-    Raises NotFound for the account.
+    """Returns at most `limit` + 1 entries, newest first: the one too many tells that there is a
+    next page. Raises NotFound for the account.
     """
     own = _newest(tx, ledger_entries.c.account_id == account_id, wanted, span, entry_type)
     others: list[Entry] = []

@@ -1,4 +1,4 @@
-"""The ledger: every change of a wallet is one entry, a transfer between the account and a
+"""Every change of a wallet is one entry of the ledger: a transfer between the account and a
 counterpart, written with the figures after it.
 
 What the account gains the counterpart loses, so every entry sums to zero. Entries are only ever
@@ -161,7 +161,7 @@ def post(
     reference: str | None = None,
     now_ms: int,
 ) -> Posted:
-    """One transfer with a counterpart of the service's own. The same reference, for the same
+    """Posts one transfer with a counterpart of the service's own. The same reference, for the same
     account and type, is applied once.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and
@@ -252,8 +252,8 @@ def with_reference(
 
 
 def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
-    """What a reference that was applied already makes of a posting. With other figures it
-    is not the same posting: raises InvalidRequest.
+    """Returns what a reference that was applied already makes of a posting. With other figures
+    it is not the same posting, and this raises InvalidRequest.
     """
     if (earlier.amount_minor, earlier.credits) != (amount_minor, credits):
         was = (
@@ -270,7 +270,7 @@ def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:
 
 
 def figures_after(held: Figures, currency: str, amount_minor: int, credits: int) -> Figures:
-    """What is held after a change. Raises InsufficientCredits rather than go below zero,
+    """Returns what is held after a change. Raises InsufficientCredits rather than go below zero,
     InvalidRequest above what a figure can be.
     """
     after = Figures(held.balance_minor + amount_minor, held.sms_credits + credits)
@@ -299,7 +299,7 @@ def figures_after(held: Figures, currency: str, amount_minor: int, credits: int)
 
 
 def as_record(entry: Entry) -> dict[str, Any]:
-    """The fields of /wallet/transactions (docs/api.md, "Wallet")."""
+    """Returns the fields of /wallet/transactions (docs/api.md, "Wallet")."""
     return {
         "id": ids.text_of_raw(ID_PREFIX, entry.id),
         "type": entry.type,

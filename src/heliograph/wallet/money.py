@@ -1,4 +1,4 @@
-"""Money: integers of the currency's smallest unit inside, JSON numbers with at most the
+"""Money is integers of the currency's smallest unit inside, and JSON numbers with at most the
 currency's own decimals outside.
 """
 
@@ -31,7 +31,9 @@ MINOR_MAX: Final = 10**MINOR_DIGITS - 1
 
 
 def currency(code: str) -> str:
-    """The ISO 4217 code in upper case. Raises InvalidRequest when it is not a currency in use."""
+    """Returns the ISO 4217 code in upper case. Raises InvalidRequest when it is not a currency
+    in use.
+    """
     upper = code.upper()
     if upper not in _in_use():
         raise refused(
@@ -60,13 +62,13 @@ def _in_use() -> frozenset[str]:
 
 
 def exponent(currency: str) -> int:
-    """How many decimals its amounts have."""
+    """Returns how many decimals the currency's amounts have."""
     return _EXPONENTS.get(currency, 2)
 
 
 def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str = "amount") -> int:
-    """12.5 GHS → 1250. Raises InvalidRequest for what is no number, has more decimals than the
-    currency, or has more than 15 digits.
+    """Converts 12.5 GHS to 1250. Raises InvalidRequest for what is no number, has more decimals
+    than the currency, or has more than 15 digits.
 
     A float is taken for the decimal number that it prints as: what was written in JSON.
     """
@@ -96,11 +98,11 @@ def to_minor(amount: Decimal | int | float | str, currency: str, *, field: str =
 
 
 def to_number(minor: int, currency: str) -> int | float:
-    """1250 GHS → 12.5: for JSON, exact up to MINOR_MAX."""
+    """Converts 1250 GHS to 12.5, for JSON; it is exact up to MINOR_MAX."""
     scale: int = 10 ** exponent(currency)
     return minor // scale if minor % scale == 0 else minor / scale
 
 
 def to_text(minor: int, currency: str) -> str:
-    """1250 GHS → `12.50 GHS`."""
+    """Converts 1250 GHS to `12.50 GHS`."""
     return f"{Decimal(minor).scaleb(-exponent(currency)):.{exponent(currency)}f} {currency}"

@@ -1,5 +1,5 @@
-"""Prices: what the operator sells SMS credits for, one in each currency; and buying them from the
-wallet's money.
+"""A price is what the operator sells SMS credits for, one in each currency. Credits are bought
+from the wallet's money.
 """
 
 from decimal import Decimal
@@ -27,15 +27,17 @@ _PURCHASE: Final = "credit_purchase"
 
 
 class Price(NamedTuple):
-    """So many `credits` for `amount_minor` of a currency; fewer and more in proportion."""
+    """This sells so many `credits` for `amount_minor` of a currency; fewer and more cost in
+    proportion.
+    """
 
     currency: str
     amount_minor: int
     credits: int
 
     def of(self, credits: int) -> int:
-        """What these cost, in minor units. Rounded up: a part of a unit cannot be paid,
-        and no credit is given away.
+        """Returns what these credits cost, in minor units. It is rounded up: a part of a unit
+        cannot be paid, and no credit is given away.
         """
         return -(-credits * self.amount_minor // self.credits)
 
@@ -43,7 +45,7 @@ class Price(NamedTuple):
 def set_price(
     tx: Connection, currency_code: str, amount: Decimal | int | str, credits: int
 ) -> Price:
-    """What credits cost in a currency from now on. Raises InvalidRequest."""
+    """Sets what credits cost in a currency from now on. Raises InvalidRequest."""
     code = currency(currency_code)
     price = Price(code, to_minor(amount, code), credits)
     if price.amount_minor < 1:
@@ -56,7 +58,7 @@ def set_price(
 
 
 def all_prices(tx: Connection) -> list[Price]:
-    """By currency; there are no more of them than currencies."""
+    """Returns all prices by currency; there are no more of them than currencies."""
     return [Price(*row) for row in tx.execute(sa.select(prices).order_by(prices.c.currency))]
 
 

@@ -1,5 +1,5 @@
-"""Wallets, the ledger, and prices. A wallet's figures are the sum of its ledger entries;
-`heliograph ledger verify` proves it.
+"""These tables hold wallets, the ledger, and prices. A wallet's figures are the sum of its
+ledger entries; `heliograph ledger verify` proves it.
 """
 
 import sqlalchemy as sa

@@ -1,5 +1,5 @@
-"""Transfers between two accounts: a partner and its customer. One entry, written for
-whoever gives and seen by both; and their like in sandbox.
+"""A transfer between two accounts, a partner and its customer, is one entry, written for whoever
+gives and seen by both. In sandbox it has its like.
 """
 
 import sqlalchemy as sa

@@ -1,8 +1,8 @@
-"""Proof of the ledger: every wallet's figures are what its entries make of nothing, one after the
-other.
+"""This proves the ledger: every wallet's figures are what its entries make of nothing, one after
+the other.
 
 It reads the entries once, account by account, in the order of an index, and keeps of an account
-only what does not fit yet: ten million entries take no more memory than ten.
+only what does not fit yet. So ten million entries take no more memory than ten.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,8 +34,8 @@ class Discrepancy(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What an entry did to one of its two accounts; `entry_id` "" is the wallet itself, with the
-    figures it holds.
+    """This is what an entry did to one of its two accounts. `entry_id` "" is the wallet itself,
+    with the figures that it holds.
     """
 
     account_id: str
@@ -48,8 +48,8 @@ class _Side(NamedTuple):
 
 
 def hold_still(tx: Connection) -> None:
-    """To be called first in a transaction that verifies beside a running service: all its
-    queries see one moment, and may take their time.
+    """Lets all queries of the transaction see one moment, and take their time. It is called
+    first in a transaction that verifies beside a running service.
     """
     if tx.dialect.name == "postgresql":
         tx.execute(sa.text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
@@ -58,8 +58,8 @@ def hold_still(tx: Connection) -> None:
 
 
 def verify(tx: Connection) -> list[Discrepancy]:
-    """What is wrong with wallets and entries; nothing, if the ledger is sound. At most
-    DISCREPANCIES_MAX.
+    """Returns what is wrong with wallets and entries: nothing, if the ledger is sound, and at
+    most DISCREPANCIES_MAX.
     """
     sides = merge(_wallets(tx), _own_sides(tx), _other_sides(tx), key=itemgetter(0, 1))
     found = (
@@ -71,7 +71,7 @@ def verify(tx: Connection) -> list[Discrepancy]:
 
 
 def size(tx: Connection) -> dict[str, int]:
-    """How many wallets and entries there are."""
+    """Returns how many wallets and entries there are."""
     return {
         f"{table.name}": tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
         for table in (wallets, ledger_entries)
@@ -79,9 +79,9 @@ def size(tx: Connection) -> dict[str, int]:
 
 
 def _faults(sides: Iterable[_Side]) -> Iterator[str]:
-    """What is wrong with one account. Every entry leads from the figures before it to those after
-    it: from nothing, and each once, they must lead to what the wallet holds, whatever the order in
-    which entries of one moment are read.
+    """Yields what is wrong with one account. Every entry leads from the figures before it to
+    those after it: from nothing, and each once, they must lead to what the wallet holds,
+    whatever the order in which entries of one moment are read.
     """
     wallet: _Side | None = None
     # figures → how often entries have led there, less how often from there
@@ -157,7 +157,7 @@ def _own_sides(tx: Connection) -> Iterator[_Side]:
 
 
 def _other_sides(tx: Connection) -> Iterator[_Side]:
-    """Of transfers between two customers: what the counterpart gained."""
+    """Yields the other side of transfers between two customers: what the counterpart gained."""
     columns = ledger_entries.c
     currency = sa.case((columns.amount_minor == 0, _NO_MONEY), else_=columns.currency)
     query = sa.select(

@@ -1,5 +1,5 @@
-"""What one connection is answered: request by request, and how its last answer reaches it.
-A part of `api/connection/protocol.py`.
+"""One connection is answered request by request. This also brings its last answer to the client.
+It is a part of `api/connection/protocol.py`.
 """
 
 import asyncio
@@ -79,7 +79,9 @@ class Answering(HttpToolsProtocol, ABC):
             super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """In place of uvicorn's, which sets a timer for each request."""
+        """Goes on with the next request. It replaces uvicorn's own, which sets a timer for each
+        request.
+        """
         self.server_state.total_requests += 1
         # nobody has read it, and nobody will
         if self._answering is not None and self._answering.body:
@@ -116,8 +118,8 @@ class Answering(HttpToolsProtocol, ABC):
         return not self.pipeline and (self.cycle is None or self.cycle.response_complete)
 
     def _be_counted(self) -> None:
-        """As one that waits for its client, also while that does not take its answers, or as one at
-        work.
+        """Counts the connection as one that waits for its client, also while that does not take
+        its answers, or as one at work.
         """
         if self.peer is None:
             return
@@ -127,12 +129,12 @@ class Answering(HttpToolsProtocol, ABC):
             self._connected.works(self, self.peer)
 
     def _tell_how_much(self) -> None:
-        """Of what has come is in memory."""
+        """Tells how much of what has come is in memory."""
         self._told = self._taken + len(self._held)
         self._connected.holds(self, self._told)
 
     def _let_go(self) -> None:
-        """Of what would have been parsed next."""
+        """Lets go of what would have been parsed next."""
         if self._held:
             self._held = b""
             self._tell_how_much()
@@ -166,7 +168,9 @@ class Answering(HttpToolsProtocol, ABC):
     # --- ending
 
     def _close(self) -> None:
-        """After an answer that is the last. `until_s` ends what its client does not take."""
+        """Closes the connection after its last answer. `until_s` ends what its client does not
+        take.
+        """
         if self._reading == NOTHING and not self.pipeline and not self._held:
             self._end_with_this()
             self.transport.close()
@@ -195,6 +199,6 @@ class Answering(HttpToolsProtocol, ABC):
                 self.flow.release()
 
     def make_room(self) -> None:
-        """Is gone at once."""
+        """Closes the connection at once."""
         self._is_over = True
         self.transport.abort()

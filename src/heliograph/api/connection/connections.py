@@ -1,8 +1,8 @@
-"""Who is connected: how many connections there may be, in all and from one address, and one look a
-second at those whose time is up.
+"""This counts connections, in all and from one address, and looks once a second at those whose time
+is up.
 
-A limit that is reached closes the connection that has waited longest for a request of its client,
-so that whoever comes to ask is let in.
+When a limit is reached, the connection that has waited longest for a request of its client is
+closed, so that a newcomer is let in.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 
 class Connection(Protocol):
-    """What is counted here. `peer` is set while it is."""
+    """This is counted here. `peer` is set while it is."""
 
     peer: "Peer | None"
     until_s: float
@@ -47,12 +47,12 @@ class Connection(Protocol):
         """Ends what has taken too long."""
 
     def make_room(self) -> None:
-        """Is gone at once."""
+        """Closes the connection at once."""
 
 
 class Peer:
-    """One address with its connections. `waiting`: those whose client is to send a request, the
-    longest first.
+    """This is one address with its connections. `waiting` holds those whose client is to send a
+    request, the longest first.
     """
 
     __slots__ = ("count", "is_proxy", "key", "waiting")
@@ -65,9 +65,9 @@ class Peer:
 
 
 class Connected:
-    """The connections of one process. `is_proxy` tells of an address whether it is a proxy of the
-    operator's own: its connections carry requests of many clients, so only the limit of all holds
-    for them, and none of them is closed for another's sake.
+    """These are the connections of one process. `is_proxy` tells whether an address is a proxy
+    of the operator's own: its connections carry requests of many clients, so only the limit of
+    all holds for them, and none of them is closed for another's sake.
     """
 
     def __init__(self, is_proxy: Callable[[str], bool]) -> None:
@@ -113,8 +113,8 @@ class Connected:
         peer.waiting.pop(connection, None)
 
     def holds(self, connection: Connection, octets: int) -> None:
-        """So much of what its client has sent is in memory. If that is too much in all, those are
-        closed that have held some for the longest.
+        """Notes that so much of what its client has sent is in memory. If that is too much in
+        all, those are closed that have held some for the longest.
         """
         if connection.peer is None:
             return
@@ -167,7 +167,7 @@ class Connected:
         self._tell()
 
     def _tell(self) -> None:
-        """At once, and then at most once a minute, with the address that came last."""
+        """Logs at once, and then at most once a minute, with the address that came last."""
         if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
             self._told_s = clock.monotonic_s()
             log.warning(

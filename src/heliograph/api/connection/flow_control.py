@@ -1,5 +1,5 @@
-"""Where trailers go, when a connection is read, and when it is closed: parts of
-`api/connection/protocol.py`.
+"""This says where trailers go, when a connection is read, and when it is closed. These are parts
+of `api/connection/protocol.py`.
 """
 
 import asyncio
@@ -10,8 +10,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Dropped(list[tuple[bytes, bytes]]):
-    """Where fields go that come after a head: trailers. No client may say there who it is,
-    or for whom it asks (RFC 9110, 6.5.1).
+    """Fields that come after a head, which are trailers, go here. No client may say there who it
+    is, or for whom it asks (RFC 9110, 6.5.1).
     """
 
     def append(self, field: tuple[bytes, bytes]) -> None:
@@ -45,8 +45,8 @@ class Flow(FlowControl):
 
 
 class Outlet:
-    """What an answer has for its transport: `close`, which it calls when it is whole, is the
-    protocol's, that may still be read from.
+    """An answer has this for its transport. `close`, which it calls when it is whole, is the
+    protocol's, which may still read.
     """
 
     __slots__ = ("close", "is_closing", "write")

@@ -1,4 +1,6 @@
-"""What a request may have in its head, judged while it comes and when it is whole."""
+"""This says what a request may have in its head. The head is judged while it comes, and when it
+is whole.
+"""
 
 from typing import Final
 

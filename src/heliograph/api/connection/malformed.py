@@ -1,5 +1,5 @@
-"""What is no HTTP request, or none that is read to its end. There is no path and no key to judge it
-by, but its answer has the shape of every other failure.
+"""This answers what is no HTTP request, or one that is not read to its end. There is no path and
+no key to judge it by, but its answer has the shape of every other failure.
 """
 
 from http import HTTPStatus

@@ -1,9 +1,9 @@
-"""HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits before it is
-whole, each part of a request has its time, trailer fields are no headers, requests that come ahead
-of their turn wait unread, what is refused is told after all that came before it, and no answer is
-begun for a client that does not take those that it has.
+"""This is HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits
+before it is whole, each part of a request has its time, and trailer fields are no headers. Requests
+that come ahead of their turn wait unread, and what is refused is told after all that came before
+it. No answer is begun for a client that does not take those that it has.
 
-What may be counted from outside of llhttp is counted so: it hands over a field when it has ended,
+What may be counted from outside of llhttp is counted so. It hands over a field when it has ended,
 and a URL, a field or a chunk's extension that does not end would grow in it. So all is fed to it in
 small slices, and between two of them everything is judged, and others have their turn.
 """
@@ -64,11 +64,11 @@ COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memor
 
 
 class _Refused(Exception):
-    """Ends the parsing; why stands in the protocol."""
+    """This ends the parsing; the reason stands in the protocol."""
 
 
 class Protocol(Answering):
-    """One connection: what comes in on it, and in which time."""
+    """This is one connection: it takes what comes in, and limits the time for it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -192,8 +192,8 @@ class Protocol(Answering):
             )
 
     def _read_the_body_nevertheless(self) -> bool:
-        """Of a request that wishes for another protocol. The framing is forgotten first: a
-        body of no octets ends at once.
+        """Reads the body of a request that wishes for another protocol. The framing is forgotten
+        first: a body of no octets ends at once.
         """
         framing, self._framing = self._framing, []
         try:
@@ -256,7 +256,7 @@ class Protocol(Answering):
         self.until_s = self.loop.time() + times.KEEP_ALIVE_S if self._is_answered() else math.inf
 
     def _stop(self, why: ServiceError) -> None:
-        """From within the parser."""
+        """Stops the parsing, from within the parser."""
         self._why = why
         raise _Refused
 
@@ -303,7 +303,9 @@ class Protocol(Answering):
             self.until_s = now_s + times.HEAD_S
 
     def _end_last(self, now_s: float) -> None:
-        """Of answers. Who is still taking it has as long for it as for any other."""
+        """Ends the last of the answers. A client that is still taking it has as long for it as
+        for any other.
+        """
         if self.transport.get_write_buffer_size() and now_s < self._last_s + times.UNREAD_S:
             self.until_s = now_s + times.LINGER_S
         else:

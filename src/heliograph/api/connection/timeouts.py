@@ -1,4 +1,6 @@
-"""How long a client may take for what, and what is read of it when it has had its last answer."""
+"""These limits say how long a client may take for what, and what is read of it when it has had
+its last answer.
+"""
 
 from typing import Final
 

@@ -15,7 +15,7 @@ FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 class Reader(Protocol):
-    """What a parser tells of what it reads."""
+    """A parser tells this what it reads."""
 
     def on_message_begin(self) -> None: ...
     def on_url(self, url: bytes) -> None: ...

@@ -1,5 +1,5 @@
-"""GET /docs: the description of the API as one page for people. Rendered once, from the same
-document that programs read.
+"""GET /docs is the description of the API as one page for people. It is rendered once, from the
+same document that programs read.
 
 The page needs nothing but itself: no other file, no other host. Its policy allows its one style
 sheet and its one script, by their hashes; without the script it can be read all the same.
@@ -20,7 +20,7 @@ from heliograph.api.openapi import EXAMPLE_BASE_URL
 
 
 def docs_page(document: bytes, base_url: str = EXAMPLE_BASE_URL) -> bytes:
-    """The page, in HTML. `document`: the OpenAPI description; `base_url`: the public
+    """Returns the page, in HTML. `document` is the OpenAPI description; `base_url` is the public
     address, for the examples.
     """
     described: dict[str, Any] = json.loads(document)

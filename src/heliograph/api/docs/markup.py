@@ -1,4 +1,4 @@
-"""From the description's texts to HTML: the little of CommonMark that they use, and JSON
+"""This turns the description's texts into HTML: the little of CommonMark that they use, and JSON
 in colours. Everything is escaped first.
 """
 
@@ -27,12 +27,12 @@ def anchor(title: str) -> str:
 
 
 def code(text: str) -> Markup:
-    """A text in which only code spans mean something."""
+    """Returns a text in which only code spans mean something."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped first
 
 
 def json_markup(value: Any) -> Markup:
-    """A value as indented JSON, each kind of token in a class of its own."""
+    """Returns a value as indented JSON, with each kind of token in a class of its own."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     parts, end = [], 0
     for token in _TOKEN.finditer(text):

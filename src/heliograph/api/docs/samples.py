@@ -1,5 +1,5 @@
-"""A request of the description in four languages: curl, Python, Node and PHP. Each sample
-is complete, and runs with the key in `API_KEY`.
+"""This writes a request of the description in four languages: curl, Python, Node and PHP. Each
+sample is complete, and runs with the key in `API_KEY`.
 """
 
 import json
@@ -18,9 +18,9 @@ class Sample(NamedTuple):
 
 
 def samples(method: str, base: str, path: str, parameters: list[Json], body: Any) -> list[Sample]:
-    """The request of an example. `parameters`: as OpenAPI describes them; those of the path are
-    given, others are not. So no two samples share an Idempotency-Key: the second one would be
-    answered as a repetition of the first, or refused.
+    """Returns the request of an example. `parameters` are as OpenAPI describes them. Those of
+    the path are given, others are not. So no two samples share an Idempotency-Key: the second
+    one would be answered as a repetition of the first, or refused.
     """
     for parameter in parameters:
         if parameter["in"] == "path":
@@ -100,7 +100,7 @@ def _php(method: str, url: str, body: Any) -> str:
 
 
 class _Spelling(NamedTuple):
-    """How a language writes values. `of`: between a key and its value."""
+    """This says how a language writes values. `of` stands between a key and its value."""
 
     true: str
     false: str

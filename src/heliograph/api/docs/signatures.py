@@ -1,5 +1,5 @@
-"""How a receiver checks the signature of a webhook, in four languages. The tests run each
-of them.
+"""This shows how a receiver checks the signature of a webhook, in four languages. The tests run
+each of them.
 """
 
 from typing import Final

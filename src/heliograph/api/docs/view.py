@@ -1,5 +1,5 @@
-"""What the page shows, taken from the OpenAPI document: its references resolved, its
-schemas as rows of fields.
+"""This takes what the page shows from the OpenAPI document: its references are resolved, its
+schemas are rows of fields.
 """
 
 import json
@@ -37,7 +37,9 @@ STATUS_NAMES: Final = {
 
 
 class Field(NamedTuple):
-    """A parameter, or a field of a body or an answer. `depth`: how deep it lies in others."""
+    """This is a parameter, or a field of a body or an answer. `depth` says how deep it lies in
+    others.
+    """
 
     name: str
     kind: str
@@ -85,7 +87,7 @@ class Operation(NamedTuple):
 
 
 def page_view(document: Json, base_url: str) -> Json:
-    """The template's variables."""
+    """Returns the template's variables."""
     reader = _Reader(document)
     groups = [
         {
@@ -221,7 +223,9 @@ class _Reader:
 
 
 def _kind(schema: Json) -> str:
-    """`string`, `integer or null`, `array of string`, `"true"`."""
+    """Returns a type in words, such as `string`, `integer or null`, `array of string` or
+    `"true"`.
+    """
     if "const" in schema:
         return json.dumps(schema["const"])
     if "anyOf" in schema:
@@ -232,7 +236,7 @@ def _kind(schema: Json) -> str:
 
 
 def _limits(schema: Json) -> str:
-    """What a value is held to, in words."""
+    """Returns what a value is held to, in words."""
     if "anyOf" in schema:
         return "; ".join(filter(None, map(_limits, schema["anyOf"])))
     if "enum" in schema:

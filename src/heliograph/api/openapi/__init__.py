@@ -1,7 +1,7 @@
-"""The API's description in OpenAPI 3.1: complete, and true to the table of endpoints it is made
-from.
+"""This folder describes the API in OpenAPI 3.1. The description is complete, and true to the table
+of endpoints that it is made from.
 
-What is written of an endpoint stands in the module of its capability; what all share is added in
+The text about an endpoint stands in the module of its capability; what all share is added in
 `document.py`.
 """
 

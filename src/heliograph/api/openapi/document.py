@@ -68,14 +68,14 @@ class Undescribed(LookupError):
 
 
 def openapi_document(endpoints: Iterable[Endpoint], base_url: str = "") -> bytes:
-    """The description as JSON. Raises Undescribed. `base_url`: the public address, if it
-    is known.
+    """Returns the description as JSON. `base_url` is the public address, if it is known. Raises
+    Undescribed.
     """
     return encode(describe(endpoints, base_url))
 
 
 def describe(endpoints: Iterable[Endpoint], base_url: str = "") -> Json:
-    """The description of exactly these endpoints. Raises Undescribed."""
+    """Returns the description of exactly these endpoints. Raises Undescribed."""
     paths: dict[str, Json] = {}
     table = list(endpoints)
     for endpoint in table:

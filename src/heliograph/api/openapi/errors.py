@@ -129,7 +129,7 @@ SCHEMAS: Final[dict[str, Json]] = {
 
 
 def shared_failures() -> Json:
-    """The answers of `components/responses`."""
+    """Returns the answers of `components/responses`."""
     return {
         name: _failure(REASONS[reasons[0]].status, list(reasons))
         for reasons, name in _SHARED.items()

@@ -1,5 +1,5 @@
-"""What holds for every endpoint, as the description's introduction (`info.description`, CommonMark)
-and the page's first part.
+"""This says what holds for every endpoint. It is the description's introduction
+(`info.description`, CommonMark), and the page's first part.
 """
 
 from collections.abc import Iterable, Iterator
@@ -106,8 +106,8 @@ order: key, rate limit, path, permission, size, fields, Idempotency-Key, records
 
 
 def guide(endpoints: Iterable[Endpoint], base_url: str) -> str:
-    """The introduction, in CommonMark: what each permission opens, as a table, and all errors below
-    their status and code.
+    """Returns the introduction, in CommonMark: what each permission opens, as a table, and all
+    errors below their status and code.
     """
     sections = "\n\n".join(f"## {title}\n\n{text.strip()}" for title, text in _SECTIONS.items())
     opened = [

@@ -1,5 +1,5 @@
-"""What descriptions are put together from: schemas, headers, parameters, and examples that are all
-true to one another.
+"""Descriptions are put together from these parts: schemas, headers, parameters, and examples
+that are all true to one another.
 """
 
 from collections.abc import Iterable
@@ -139,7 +139,7 @@ def array(items: Json, description: str, **more: Any) -> Json:
 
 
 def record(description: str, /, **fields: Json) -> Json:
-    """An answer's object: every field is always there."""
+    """Returns the schema of an answer's object: every field is always there."""
     return {
         "type": "object",
         "description": description,
@@ -149,8 +149,8 @@ def record(description: str, /, **fields: Json) -> Json:
 
 
 def form(description: str, /, required: Iterable[str] = (), **fields: Json) -> Json:
-    """A body's object: unknown fields are ignored and named in `warnings`; `null` counts
-    as absent.
+    """Returns the schema of a body's object: unknown fields are ignored and named in `warnings`,
+    and `null` counts as absent.
     """
     return {
         "type": "object",
@@ -169,7 +169,7 @@ def one_record(schema: Json) -> Json:
 
 
 def with_warnings(answer: Json) -> Json:
-    """The answer of a POST or PUT, which names the fields of its body that it ignored."""
+    """Returns the answer of a POST or PUT, which names the fields of its body that it ignored."""
     return {**answer, "properties": {**answer["properties"], "warnings": WARNINGS}}
 
 

@@ -1,12 +1,14 @@
-"""Why a request can fail: each code with its status, and each reason with its meaning (docs/api.md,
-"Error codes and reasons").
+"""This says why a request can fail: each code with its status, and each reason with its meaning
+(docs/api.md, "Error codes and reasons").
 """
 
 from typing import Final, NamedTuple
 
 
 class Reason(NamedTuple):
-    """`status` and `code` of the failure that a reason narrows, and what it means."""
+    """This has the `status` and `code` of the failure that a reason narrows, and what the reason
+    means.
+    """
 
     status: int
     code: str

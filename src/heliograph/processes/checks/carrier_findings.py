@@ -1,4 +1,4 @@
-"""What `heliograph doctor` finds out about carriers and routes; and trying a carrier."""
+"""This finds out for `heliograph doctor` about carriers and routes, and tries a carrier."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -106,7 +106,7 @@ class _Watch:
         """Nothing is submitted here."""
 
     def received(self, receipts: object) -> None:
-        """Receipts stay unacknowledged: the carrier sends them again to whoever stores them."""
+        """Leaves receipts unacknowledged: the carrier sends them again to whoever stores them."""
 
     def changed(self, state: LinkState, detail: str) -> None:
         self.state, self.detail = state, detail

@@ -1,4 +1,4 @@
-"""What `heliograph doctor` finds out about the database itself."""
+"""This finds out for `heliograph doctor` about the database itself."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 def writable(db: Database) -> Iterator[Finding]:
-    """Whether it stores anything, found out by storing something that changes nothing, as `/readyz`
-    does.
+    """Finds out whether it stores anything, by storing something that changes nothing, as
+    `/readyz` does.
     """
     try:
         try_to_write(db)
@@ -77,8 +77,8 @@ def clock(db: Database) -> Finding:
 
 
 def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
-    """Whether accepted means stored: what a session of ours has, and what the server does with its
-    disk.
+    """Finds out whether accepted means stored: what a session of ours has, and what the server
+    does with its disk.
     """
     at_commit, synced, whole_pages = tx.execute(
         sa.text("""
@@ -110,7 +110,7 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
 
 
 def hosts(db: Database) -> Iterator[Finding]:
-    """Where there are several. A standby is as it should be."""
+    """Tells of the hosts, where there are several. A standby is as it should be."""
     if db.hosts is not None and len(db.hosts.all) > 1:
         for host, found in db.hosts.told().items():
             is_well = found in (WRITTEN_TO, STANDBY)

@@ -1,4 +1,4 @@
-"""`heliograph doctor`: what is wrong with this installation, or soon will be, and what to
+"""`heliograph doctor` tells what is wrong with this installation, or soon will be, and what to
 do about it.
 """
 
@@ -140,7 +140,7 @@ def _redis(settings: Settings) -> Iterator[Finding]:
 
 
 def _behind_proxies(settings: Settings) -> Iterator[Finding]:
-    """Whether links that are shown lead to the address that clients use."""
+    """Finds out whether links that are shown lead to the address that clients use."""
     if settings.trusted_proxies and settings.base_url is None:
         yield Finding(
             "base url",
@@ -247,7 +247,7 @@ def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
-    """Whether it is a copy, and what was kept of one."""
+    """Finds out whether it is a copy, and what was kept of one."""
     if restored_copy.is_elsewhere(db, settings.data_dir):
         yield Finding(
             "restored copy",
@@ -297,7 +297,7 @@ def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
 
 
 def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
-    """Those that need somebody: events that they miss can be replayed for 30 days."""
+    """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
     for endpoint in troubled:
         shown = endpoints.text_id(endpoint.id)
         check = f"webhook {shown}"

@@ -1,5 +1,5 @@
-"""`heliograph restore-check`: what a restored copy of the database has queued, kept until
-an operator decides.
+"""`heliograph restore-check` keeps what a restored copy of the database has queued, until an
+operator decides.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class ProcessesRun(Conflict):
 
 
 class Done(NamedTuple):
-    """What was kept in the end, and the campaigns that were stopped."""
+    """This says what was kept in the end, and which campaigns were stopped."""
 
     kept: list[restored.Kept]
     campaigns: list[Stopped]
@@ -69,7 +69,9 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 @asynccontextmanager
 async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
-    """As long as this lasts, no process begins that accepts or sends. Raises ProcessesRun."""
+    """Keeps every process from beginning that accepts or sends, for as long as this lasts.
+    Raises ProcessesRun.
+    """
     if db.hosts is None:
         try:
             with only_server_in(settings.data_dir):

@@ -40,7 +40,7 @@ class KeyUnknown(Conflict):
 
 
 class Rotated(NamedTuple):
-    """How many secrets were sealed anew, how many neither key reads, and how long some
+    """This says how many secrets were sealed anew, how many neither key reads, and how long some
     processes may still need the key before.
     """
 
@@ -149,7 +149,7 @@ def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
 
 
 def findings(tx: Connection, settings: Settings) -> Iterator[Finding]:
-    """What `heliograph doctor` says of the secret key, and of what is sealed with it."""
+    """Yields what `heliograph doctor` says of the secret key, and of what is sealed with it."""
     there, now_ms = secret_key_canary.found(tx), clock.now_ms()
     try:
         if there is not None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from tests.support.api.cast import Actor
 from tests.support.api.service import Service, service_on
 
@@ -35,3 +37,9 @@ def bilal(api: Service) -> Actor:
 @pytest.fixture
 def chidi(api: Service) -> Actor:
     return api.chidi
+
+
+@pytest.fixture
+def at_noon() -> None:
+    """No test begins on one day and ends on the next."""
+    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from heliograph.base import ids
-from tests.api.test_guards import body_fields
 from tests.support import plain_http
 from tests.support.api.cast import PHONE, Actor
-from tests.support.api.requests_of import examples
+from tests.support.api.requests_of import body_fields, examples
 from tests.support.api.server import serving
 from tests.support.api.service import Service
 

@@ -1,12 +1,9 @@
-"""What stands before every endpoint, over all of them: key, rate, path, permission, account, size,
-form (the order of docs/api.md, "Order of judgement").
+"""Who may ask, over all endpoints: key, rate, permission, account (the order of docs/api.md, "Order
+of judgement").
 """
 
-import gzip
-import json
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 
 from heliograph import keys
@@ -16,36 +13,17 @@ from heliograph.keys.tables import api_keys
 from tests.support.api.cast import Actor
 from tests.support.api.requests_of import (
     MAKERS,
-    Example,
+    MIB,
+    bearer,
+    body_fields,
     examples,
     is_answered,
     make_customer,
-    posts,
+    sent,
 )
-from tests.support.api.service import Reply, Service
+from tests.support.api.service import Service
 
-EXAMPLES, POSTS = examples(), posts()
-NOT_JSON = b"{not json"
-MIB = 1 << 20
-
-
-def sent(
-    api: Service, example: Example, headers: list[tuple[bytes, bytes]], content: Any = NOT_JSON
-) -> Reply:
-    """A request with exactly these headers, and a body that would be refused if it were read."""
-
-    async def send() -> Reply:
-        response = await api.client.request(
-            example.endpoint.method, f"/api/v1{example.path}", headers=headers, content=content
-        )
-        api.contract.check(example.endpoint.method, response)
-        return Reply(response)
-
-    return api.run(send())
-
-
-def bearer(key: str) -> tuple[bytes, bytes]:
-    return b"authorization", f"Bearer {key}".encode()
+EXAMPLES = examples()
 
 
 def test_without_a_key_that_is_one_nothing_is_answered_and_no_body_read(
@@ -180,23 +158,6 @@ def test_another_accounts_and_the_other_modes_id_answer_exactly_like_a_random_on
             assert bodies[0] == bodies[1]
 
 
-def body_fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
-    schema = (
-        operation.get("requestBody", {})
-        .get("content", {})
-        .get("application/json", {})
-        .get("schema", {"properties": {}})
-    )
-    schemas = document["components"]["schemas"]
-    described = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    forms = (
-        [described]
-        if "properties" in described
-        else [schemas[one["$ref"].rpartition("/")[2]] for one in described["anyOf"]]
-    )
-    return {name: rules for form in forms for name, rules in form["properties"].items()}
-
-
 def test_acting_for_a_customer_is_for_its_partner_with_the_permission(
     api: Service, amina: Actor, bilal: Actor, chidi: Actor
 ) -> None:
@@ -247,218 +208,6 @@ def test_acting_for_a_customer_is_for_its_partner_with_the_permission(
             assert (reply.status, reply.reason) == (404, "no_such_record"), str(example)
 
 
-def test_an_unknown_query_parameter_is_refused_and_the_allowed_ones_named(
-    api: Service, amina: Actor
-) -> None:
-    for example in EXAMPLES:
-        operation = api.contract.document["paths"][example.endpoint.path][
-            example.endpoint.method.lower()
-        ]
-        reply = api.request(
-            example.endpoint.method, amina, example.path, params={"surprise": "1"}, **example.sends
-        )
-        assert (reply.status, reply.reason, reply.bad_fields) == (
-            400,
-            "invalid_query",
-            ["surprise"],
-        ), str(example)
-        for parameter in operation["parameters"]:
-            if parameter["in"] == "query":
-                assert parameter["name"] in reply.error["message"], (
-                    str(example),
-                    parameter["name"],
-                )
-
-
-def test_an_empty_filter_is_no_filter(api: Service, amina: Actor) -> None:
-    """Without the permission for customer_id too: an empty one acts for nobody."""
-    for example in EXAMPLES:
-        operation = api.contract.document["paths"][example.endpoint.path][
-            example.endpoint.method.lower()
-        ]
-        names = [
-            parameter["name"]
-            for parameter in operation["parameters"]
-            if parameter["in"] == "query" and parameter["name"] != "limit"
-        ]
-        if names:
-            assert is_answered(
-                api,
-                amina.key(example.endpoint.permission),
-                example,
-                params=dict.fromkeys(names, ""),
-            ), str(example)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "limit=1&limit=1",
-        "limit=%ff",
-        "limit=%",
-        "x=" + "1" * 9_000,
-        "&".join(f"a{k}=1" for k in range(101)),
-        "=1",
-        "a%00=1",
-    ],
-)
-def test_a_query_string_that_is_none_is_refused(api: Service, amina: Actor, query: str) -> None:
-    for example in EXAMPLES:
-        reply = api.request(
-            example.endpoint.method, amina, f"{example.path}?{query}", **example.sends
-        )
-        assert (reply.status, reply.code, reply.reason) == (
-            400,
-            "INVALID_REQUEST",
-            "invalid_query",
-        ), str(example)
-        assert ("has more than 100 parameters" in reply.error["message"]) == (
-            query.count("&") == 100
-        )
-
-
-def test_a_method_that_a_path_does_not_answer_is_405_and_the_others_named(
-    api: Service, amina: Actor
-) -> None:
-    answered: dict[str, set[str]] = {}
-    for example in EXAMPLES:
-        answered.setdefault(example.path, set()).add(example.endpoint.method)
-    for path, asked in answered.items():
-        methods = {*asked, "HEAD"} if "GET" in asked else asked
-        for method in {
-            "GET",
-            "POST",
-            "PUT",
-            "DELETE",
-            "PATCH",
-            "HEAD",
-            "OPTIONS",
-            "TRACE",
-            "BREW",
-        } - methods:
-            reply = api.run(api.requested(method, amina.key(), path)) if method != "HEAD" else None
-            response = (
-                reply.response
-                if reply
-                else api.run(api.client.head(f"/api/v1{path}", headers=[bearer(amina.key())]))
-            )
-            assert response.status_code == 405, (method, path)
-            assert response.headers["allow"] == ", ".join(sorted(methods))
-            assert (
-                reply is None or f"answers {', '.join(sorted(methods))}. " in reply.error["message"]
-            )
-            assert reply is None or reply.error["message"].endswith(
-                "All paths are described at /docs."
-            )
-            assert sent(api, EXAMPLES[0]._replace(path=path), []).status == 401
-
-
-def test_an_unknown_path_is_not_found_and_without_a_key_not_even_that(
-    api: Service, amina: Actor
-) -> None:
-    for path in (
-        "/",
-        "/nothing",
-        "/sms",
-        "/sms/send/",
-        "/SMS/SEND",
-        "/balance/x",
-        "/sms%2fsend",
-        "/messages%2Fa",
-        "/%00",
-        "/" + "x" * 5_000,
-    ):
-        reply = api.get(amina, path)
-        assert (reply.status, reply.code, reply.reason) == (404, "NOT_FOUND", "no_such_path"), path
-        assert "/docs" in reply.error["message"]
-        assert api.get(None, path).status == 401, path
-    assert api.get(amina, "/messages/a%2fb").reason == "no_such_record", (
-        "an encoded slash is part of the id"
-    )
-
-
-def test_every_path_is_named_to_whoever_nearly_asked_for_it(api: Service, amina: Actor) -> None:
-    for path in {example.endpoint.path for example in EXAMPLES}:
-        for nearly in (f"{path}/", f"/api/v1{path}"):
-            assert (
-                f" /api/v1{path}? " in api.get(amina, nearly.replace("{id}", "x")).error["message"]
-            ), nearly
-
-
-def test_a_body_over_one_mebibyte_is_refused_after_the_permission_and_before_its_form(
-    api: Service, amina: Actor
-) -> None:
-    large = NOT_JSON + b" " * (MIB - len(NOT_JSON) + 1)
-
-    async def in_pieces() -> Any:
-        for start in range(0, len(large), 100_000):
-            yield large[start : start + 100_000]
-
-    for example in POSTS:
-        headers = [bearer(amina.key())]
-        for content in (large, in_pieces()):
-            reply = sent(api, example, headers, content)
-            assert (reply.status, reply.code, reply.reason) == (
-                413,
-                "PAYLOAD_TOO_LARGE",
-                "payload_too_large",
-            ), str(example)
-        assert sent(api, example, headers, large[:-1]).reason == "invalid_json"
-        assert sent(api, example, [bearer(amina.key("contacts.read"))], large).status == 403
-
-
-def test_only_json_is_read(api: Service, amina: Actor) -> None:
-    for example in POSTS:
-        for content_type in (
-            "text/plain",
-            "application/xml",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data; boundary=x",
-            "json",
-        ):
-            reply = api.request(
-                example.endpoint.method,
-                amina,
-                example.path,
-                headers={"Content-Type": content_type},
-                **example.sends,
-            )
-            assert (reply.status, reply.reason) == (400, "invalid_json"), (
-                str(example),
-                content_type,
-            )
-        for content_type in ("application/json; charset=utf-8", "Application/JSON"):
-            assert is_answered(api, amina, example, headers={"Content-Type": content_type}), (
-                str(example),
-                content_type,
-            )
-
-
-def test_a_compressed_body_is_told_as_one(api: Service, amina: Actor) -> None:
-    for example in POSTS:
-        content = gzip.compress(json.dumps(example.body).encode())
-        for headers in ({"Content-Encoding": "gzip"}, {}):
-            reply = api.request(
-                example.endpoint.method, amina, example.path, content=content, headers=headers
-            )
-            assert (reply.status, reply.reason) == (400, "invalid_json"), str(example)
-            assert "compressed" in reply.error["message"]
-            assert "gzip" in reply.error["message"]
-        assert is_answered(api, amina, example, headers={"Content-Encoding": "identity"}), str(
-            example
-        )
-
-
-def test_an_empty_body_is_told_as_one(api: Service, amina: Actor) -> None:
-    for example in POSTS:
-        reply = api.request(example.endpoint.method, amina, example.path, content=b"")
-        assert (reply.status, reply.reason, reply.error["message"]) == (
-            400,
-            "invalid_json",
-            "The body is empty; send a JSON object.",
-        ), str(example)
-
-
 def test_a_key_in_another_form_is_told_which_form_was_found(api: Service, amina: Actor) -> None:
     key = amina.key()
     for header, said in (
@@ -470,21 +219,6 @@ def test_a_key_in_another_form_is_told_which_form_was_found(api: Service, amina:
         assert (reply.status, reply.reason) == (401, "invalid_key")
         assert said in reply.error["message"]
         assert key not in reply.response.text
-
-
-def test_an_empty_limit_is_an_integer_that_is_missing(api: Service, amina: Actor) -> None:
-    for example in EXAMPLES:
-        operation = api.contract.document["paths"][example.endpoint.path][
-            example.endpoint.method.lower()
-        ]
-        if any(parameter["name"] == "limit" for parameter in operation["parameters"]):
-            reply = api.request(example.endpoint.method, amina, f"{example.path}?limit=")
-            assert (reply.status, reply.reason, reply.bad_fields) == (
-                400,
-                "invalid_query",
-                ["limit"],
-            ), str(example)
-            assert "must be an integer from 1 to 1" in reply.error["message"]
 
 
 def test_a_key_makes_as_many_requests_a_minute_as_its_tier_says(api: Service, amina: Actor) -> None:

@@ -1,5 +1,5 @@
-"""Storage quotas below HTTP: two at once, contacts' files, campaigns' recipients,
-unmatched receipts, and the operator's commands.
+"""Storage quotas below HTTP: two at once, contacts' files, campaigns' recipients, and the
+operator's commands.
 """
 
 import asyncio
@@ -21,9 +21,7 @@ from heliograph.campaigns.tables import campaigns as campaigns_table
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.jobs.pruning import prune_all
-from heliograph.messages import drop_too_many
-from heliograph.messages.retention.unmatched_limit import AT_ONCE
-from heliograph.messages.tables import carrier_refs, sends, unmatched_receipts
+from heliograph.messages.tables import sends
 from heliograph.plugin.tables import site_logs
 from tests.support.capability.campaigns import add_contacts, now, write_down
 from tests.support.capability.commands import Run
@@ -297,94 +295,6 @@ def test_a_clock_that_is_behind_counts_in_the_day_that_there_is(db: Database, am
         accounts.charge(tx, amina, Stored.LOGS, 1, sandbox=False, now_ms=now_ms)
     with db.write() as tx:
         accounts.charge(tx, amina, Stored.LOGS, 100, sandbox=False, now_ms=now_ms + DAY_MS)
-
-
-@awaited
-async def test_of_receipts_that_match_nothing_a_carrier_keeps_the_newest_so_many(
-    house: House,
-) -> None:
-    flood, kept = AT_ONCE + 700, 1_000
-    began_ms = clock.now_ms()
-    with house.db.write() as tx:
-        tx.execute(
-            carrier_refs.insert(),
-            [
-                {
-                    "carrier_id": carrier,
-                    "ref": f"{number:06x}",
-                    "receipt_state": "DELIVRD",
-                    "created_at_ms": began_ms + number,
-                }
-                for number in range(flood)
-                for carrier in (house.carrier_id, house.carrier_id + 1)
-            ],
-        )
-        tx.execute(
-            unmatched_receipts.insert(),
-            [
-                {
-                    "id": f"{number:032x}",
-                    "carrier_id": house.carrier_id,
-                    "raw": b"?",
-                    "received_at_ms": began_ms + number,
-                }
-                for number in range(300)
-            ],
-        )
-        tx.execute(
-            carrier_refs.insert().values(
-                carrier_id=house.carrier_id,
-                ref="taken",
-                message_id="a" * 32,
-                parts=1,
-                created_at_ms=began_ms - 1,
-            )
-        )
-    assert await drop_too_many(house.db, house.carrier_id, flood + 300) == (0, flood + 300)
-    assert await drop_too_many(house.db, house.carrier_id, kept) == (flood + 300 - kept, kept)
-    assert await drop_too_many(house.db, house.carrier_id, kept) == (0, kept)
-    here = carrier_refs.c.carrier_id == house.carrier_id
-    parked = carrier_refs.c.message_id.is_(None)
-    refs, rows = house.count(carrier_refs, here & parked), house.count(unmatched_receipts)
-    assert (
-        refs + rows,
-        house.count(carrier_refs, here & ~parked),
-        house.count(carrier_refs, ~here),
-    ) == (kept, 1, flood)
-    assert refs > 0 < rows, "of both kinds"
-    with house.db.read() as tx:
-        oldest = tx.execute(
-            sa.select(sa.func.min(carrier_refs.c.created_at_ms)).where(here, parked)
-        ).scalar_one()
-    assert oldest == began_ms + flood - refs, "the oldest went"
-
-
-def test_how_many_receipts_are_kept_is_a_carriers_setting(
-    db: Database, run: Run, tmp_path: Path
-) -> None:
-    password = tmp_path / "password"
-    password.write_text("secret\n")
-    added = run(
-        "carrier",
-        "add",
-        "gh",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "9",
-        "--system-id",
-        "s",
-        "--password-file",
-        str(password),
-        "--json",
-    ).json
-    assert added["unmatched_max"] == 200_000
-    assert (
-        run("carrier", "set", "gh", "--unmatched-max", "5000", "--json").json["unmatched_max"]
-        == 5_000
-    )
-    refused = run("carrier", "set", "gh", "--unmatched-max", "10")
-    assert (refused.status, "from 1000 to 100000000, not 10" in refused.err) == (2, True)
 
 
 def test_new_accounts_have_a_cautious_cap_and_customers_their_partners(

@@ -10,8 +10,11 @@ from heliograph import campaigns, keys, senders
 from heliograph.keys.tables import api_keys
 from heliograph.requests import Endpoint
 from tests.support.api.cast import PHONE, approve_sender
-from tests.support.api.service import Service, contract
+from tests.support.api.service import Reply, Service, contract
 from tests.support.capability.campaigns import write_down
+
+NOT_JSON = b"{not json"
+MIB = 1 << 20
 
 
 class Example(NamedTuple):
@@ -134,3 +137,41 @@ def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
         "otp_too_often",
         "otp_incorrect",
     )
+
+
+def sent(
+    api: Service, example: Example, headers: list[tuple[bytes, bytes]], content: Any = NOT_JSON
+) -> Reply:
+    """A request with exactly these headers, and a body that would be refused if it were read."""
+
+    async def send() -> Reply:
+        response = await api.client.request(
+            example.endpoint.method, f"/api/v1{example.path}", headers=headers, content=content
+        )
+        api.contract.check(example.endpoint.method, response)
+        return Reply(response)
+
+    return api.run(send())
+
+
+def bearer(key: str) -> tuple[bytes, bytes]:
+    """The header that a key stands in."""
+    return b"authorization", f"Bearer {key}".encode()
+
+
+def body_fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
+    """The fields that an operation's body may have, with what is said of each."""
+    schema = (
+        operation.get("requestBody", {})
+        .get("content", {})
+        .get("application/json", {})
+        .get("schema", {"properties": {}})
+    )
+    schemas = document["components"]["schemas"]
+    described = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    forms = (
+        [described]
+        if "properties" in described
+        else [schemas[one["$ref"].rpartition("/")[2]] for one in described["anyOf"]]
+    )
+    return {name: rules for form in forms for name, rules in form["properties"].items()}

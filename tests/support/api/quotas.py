@@ -1,0 +1,38 @@
+"""Storage quotas of accounts, and what is stored, as tests see them."""
+
+import sqlalchemy as sa
+
+from heliograph import accounts
+from heliograph.accounts import Stored
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
+from tests.support.api.cast import Actor
+from tests.support.api.service import Reply, Service
+
+
+def allow(api: Service, who: Actor, **quotas: int | None) -> None:
+    with api.db.write() as tx:
+        accounts.set_quotas(
+            tx, who.account_id, {Stored(kind): octets for kind, octets in quotas.items()}
+        )
+    api.refresh()
+
+
+def rows(api: Service, table: sa.Table) -> int:
+    with api.db.read() as tx:
+        return int(tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+
+
+def used(api: Service, who: Actor, kind: Stored, *, sandbox: bool = False) -> int:
+    with api.db.read() as tx:
+        return accounts.used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
+
+
+def assert_full(reply: Reply) -> None:
+    assert (reply.status, reply.code, reply.reason) == (
+        429,
+        "RATE_LIMITED",
+        "storage_quota_reached",
+    ), reply
+    left_s = (DAY_MS - clock.now_ms() % DAY_MS) / 1_000
+    assert 0 <= int(reply.headers["Retry-After"]) - left_s <= 2, "until the day ends"

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import survive_faults
 from heliograph.base.periodic import repeat
 from tests.support.factories import awaited
 

@@ -12,8 +12,6 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
-import structlog
-
 from heliograph.api.bodies import Disconnected, Headers, Receive, read_body
 from heliograph.api.nearest_path import Meant
 from heliograph.api.threads import Threads
@@ -28,7 +26,7 @@ from heliograph.base.errors import (
 )
 from heliograph.base.forms import SHOWN_MAX, Query, shown
 from heliograph.base.json import encode
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.short_texts import cut
 from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
@@ -45,7 +43,7 @@ ASIDE: Final = 2
 Scope: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 JSON: Final = (b"content-type", b"application/json")
 
 

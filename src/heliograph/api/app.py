@@ -7,7 +7,6 @@ import hmac
 from collections.abc import Callable
 from typing import Final
 
-import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from heliograph import senders
@@ -22,6 +21,7 @@ from heliograph.api.published import published_pages
 from heliograph.api.ready import Readiness, has_schema
 from heliograph.base import cancelling, metrics
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
+from heliograph.base.log import Log
 from heliograph.base.own_threads import Apart
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns import endpoints as campaign_endpoints
@@ -41,7 +41,7 @@ from heliograph.senders import endpoints as sender_endpoints
 from heliograph.wallet import endpoints as wallet_endpoints
 from heliograph.wallet import hold_still
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 OK: Final = b"ok\n"
 

@@ -6,15 +6,14 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-import structlog
-
 from heliograph.api.shutdown import Server, backlog
+from heliograph.base.log import Log
 
 STARTING_POLL_S: Final = 0.005
 
 WhenReady: TypeAlias = Callable[[int], Coroutine[None, None, bool]]
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class AddressInUse(Exception):

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
-import structlog
 import uvicorn
 
 from heliograph.api.app import App
@@ -21,6 +20,7 @@ from heliograph.api.connection.connections import Connected
 from heliograph.api.connection.malformed import CLOSE
 from heliograph.api.connection.protocol import Protocol
 from heliograph.base import clock, open_files
+from heliograph.base.log import Log
 
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
 BACKLOG_MAX: Final = 2_048
@@ -46,7 +46,7 @@ NO_SYN: Final = (
     (0x06, 0, 0, 0xFFFF_FFFF),  # all of it
 )
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Server(uvicorn.Server):

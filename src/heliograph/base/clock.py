@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-import structlog
+from heliograph.base.log import Log
 
 DAY_MS: Final = 86_400_000
 # less than this apart, the machine's clock is right: so much time servers correct
@@ -26,7 +26,7 @@ CATCH_UP: Final = 100
 # On Linux it counts the time that a machine slept, too.
 _RUNNING: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 _offset_ms = 0
 _ahead_ns = time.time_ns() - time.clock_gettime_ns(_RUNNING)  # "now" less the running clock

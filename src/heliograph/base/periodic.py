@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
-from heliograph.base.logged_errors import Level, survive_faults
+from heliograph.base.log import Level, survive_faults
 
 
 async def repeat(

@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple, TypeVar
 
-import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph import messages
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.logged_errors import survive_faults, told
+from heliograph.base.log import Log, survive_faults, told
 from heliograph.campaigns import due_steps as work
 from heliograph.campaigns import opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
@@ -37,7 +36,7 @@ RATED_AHEAD_MIN: Final = 5
 BURST_S: Final = 0.5  # of a rate may be queued at once
 
 T = TypeVar("T")
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class _Bucket(NamedTuple):

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
+from heliograph.base.log import Log
 from heliograph.campaigns import states
 from heliograph.campaigns.audience import Tell, clear, freeze, look
 from heliograph.campaigns.audience_lock import Hold, Taken, is_held
@@ -39,7 +39,7 @@ _DUE: Final = (
     .limit(STARTED_AT_ONCE_MAX)
 )
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class AccountSuspended(WrongState):

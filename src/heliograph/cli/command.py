@@ -1,7 +1,6 @@
 """What all commands share: their options, how they fail, and the database they work on."""
 
 import re
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -309,14 +308,9 @@ def _keep_logs_out() -> None:
     """What a library of ours logs must not stand in a record that is printed, nor beside the one
     line of a failure. Processes that go on set up their logs themselves.
     """
-    import structlog
+    from heliograph.base import log
 
-    if not structlog.is_configured():
-        structlog.configure(
-            logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
-            wrapper_class=structlog.make_filtering_bound_logger("error"),
-        )
-        click.get_current_context().call_on_close(structlog.reset_defaults)
+    click.get_current_context().call_on_close(log.write_errors_only())
 
 
 def _is_unconfirmed(error: Exception) -> bool:

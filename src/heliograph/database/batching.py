@@ -18,11 +18,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
-import structlog
-
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.database.commits import Commits, Unconfirmed
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict
 
@@ -34,7 +32,7 @@ RETRIED_WITHIN_S: Final = 1.1
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[Outcome | ServiceError]]]
 

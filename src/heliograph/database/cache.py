@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-import structlog
 from sqlalchemy.engine import Connection
 
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.own_threads import Apart
 from heliograph.database import config
 from heliograph.database.database import Database
@@ -36,7 +35,7 @@ KEYS_PER_QUERY: Final = 500
 
 K = TypeVar("K")
 V = TypeVar("V")
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 @dataclass(frozen=True, eq=False)

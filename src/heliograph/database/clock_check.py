@@ -13,10 +13,10 @@ import asyncio
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
-import structlog
 
 from heliograph.base import clock, metrics
 from heliograph.base.errors import Unavailable
+from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 
@@ -32,7 +32,7 @@ ANSWERED_MS: Final = 5.0  # at once
 
 _CLOCK: Final = sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class ClockApart(Unavailable):

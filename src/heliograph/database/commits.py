@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import psycopg
 import sqlalchemy as sa
-import structlog
 
 from heliograph.base.errors import Unavailable
+from heliograph.base.log import Log
 
 # then whoever waits is answered 503: within 2 s of its request, also on a busy machine
 CONFIRMED_WITHIN_S: Final = 1.2
@@ -49,7 +49,7 @@ WAITS_FOR_STANDBY: Final = """
         AND wait_event = 'SyncRep'
         AND state_change < clock_timestamp() - interval '500 milliseconds')"""
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Backend(NamedTuple):

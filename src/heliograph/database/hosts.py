@@ -18,9 +18,9 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import psycopg
-import structlog
 
 from heliograph.base.database_url import Host, parse
+from heliograph.base.log import Log
 
 ASKED_WITHIN_S: Final = 2.0  # a host that has not said by then what it is counts as silent
 # Of a host that was written to, the same is wanted sooner: a ping or a statement has waited for it
@@ -42,7 +42,7 @@ NOT_TOLD_APART: Final = (
 STANDBY: Final = "is a standby"
 WRITTEN_TO: Final = "is written to"
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Standing(NamedTuple):

@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.engine import Connection
 
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.file_birth import birth_ns
@@ -54,7 +53,7 @@ _MARK: Final = sa.text("""
     RETURNING home""")
 _NOWHERE: Final = "0/0"  # the place, where it may not be asked for
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class _Mark(NamedTuple):

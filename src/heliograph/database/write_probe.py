@@ -10,11 +10,9 @@ import tempfile
 from functools import partial
 from typing import Final
 
-import structlog
-
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.own_threads import Apart
 from heliograph.database.database import Database
 from heliograph.database.outage import reachable
@@ -39,7 +37,7 @@ _CONFIRM: Final = "SELECT CAST(pg_logical_emit_message(true, 'heliograph', 'writ
 _FILL: Final = "SELECT count(*) FROM generate_series(1, 20000)"  # 14 octets each
 _WRITE_SQLITE: Final = "UPDATE config SET epoch = epoch"
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Writable:

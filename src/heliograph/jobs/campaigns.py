@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from heliograph import campaigns
 from heliograph.base import clock, ids
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.jobs import Jobs
@@ -17,7 +15,7 @@ from heliograph.database.database import Database
 LOOK_S: Final = 0.2  # while there are any
 GLANCE_S: Final = 1.0  # while there are none; and whose time has come is seen as often
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:

@@ -10,10 +10,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from heliograph import accounts, messages, otp, plugin, requests, webhooks
 from heliograph.base import clock, metrics
+from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
@@ -38,7 +37,7 @@ KEPT: Final = (
     *accounts.KEPT,
 )
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def tables(texts_ms: int | None) -> tuple[Kept, ...]:

@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Final
 
-import structlog
-
 from heliograph.base import cancelling, clock, metrics
+from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.database.database import Database
@@ -38,7 +37,7 @@ PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:

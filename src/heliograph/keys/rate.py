@@ -9,18 +9,18 @@ stands open.
 import asyncio
 from typing import Final, NamedTuple, Protocol
 
-import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from heliograph.base import clock
+from heliograph.base.log import Log
 
 WINDOW_S: Final = 60
 _KEYS_MAX: Final = 1_000_000  # counted at once in one window; a new window starts empty
 _REDIS_TIMEOUT_S: Final = 0.25
 _REDIS_RETRY_S: Final = 1.0
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Allowance(NamedTuple):

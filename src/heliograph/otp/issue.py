@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import structlog
-
 from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.base.errors import ServiceError
+from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.messages import SendRequest
@@ -31,7 +30,7 @@ from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
 from heliograph.otp.tallies import Place, store_tallies, tallies_at
 from heliograph.otp.unverified_allowance import Tally, TooManyUnverified, country_of
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 OF_PARTNER: Final = (
     "Too many one-time passwords of this account's partner and its customers were not verified."

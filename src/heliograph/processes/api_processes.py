@@ -11,7 +11,6 @@ import tempfile
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
-import structlog
 import uvloop
 
 from heliograph.api.app import App
@@ -19,7 +18,7 @@ from heliograph.api.listening import address_of, answer, listening
 from heliograph.api.shutdown import API_DRAIN_S, Server
 from heliograph.base import open_files
 from heliograph.base.errors import ServiceError
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
@@ -36,7 +35,7 @@ from heliograph.processes.shared_limits import CountingHeld, needs_redis, share_
 from heliograph.processes.wake import Teller
 from heliograph.processes.watchdog import gone_in_time
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def run(settings: Settings, host: str, port: int, workers: int) -> int:

@@ -7,11 +7,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-import structlog
-
 from heliograph import messages
 from heliograph.base import cancelling, clock, metrics
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
@@ -47,7 +45,7 @@ WAIVE_S: Final = 10.0  # not bound for so long: the other processes may use its 
 AGAIN_S: Final = 1.0  # when a state could not be stored
 FINISH_S: Final = 5.0  # for the last words of a carrier to be stored when the process stops
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Dispatch:

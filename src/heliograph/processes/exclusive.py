@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
-import structlog
 
 from heliograph.base import private_files
 from heliograph.base.errors import Unavailable
+from heliograph.base.log import Log
 from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
@@ -37,7 +37,7 @@ TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a kille
 TRIES_WHILE_OTHERS_BEGIN: Final = 150
 RETRY_S: Final = 0.1
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class AlreadyServed(Exception):

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-import structlog
 import uvloop
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, open_files
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import Keys, key_ids
 from heliograph.base.settings import Settings
@@ -32,7 +31,7 @@ LISTENS_MS: Final = 60_000  # without a word for so long: it was killed, and its
 
 OnAttempt = Callable[[str, str, Tried], None]  # kind and body of the event, and what came of it
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def run(

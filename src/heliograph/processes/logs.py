@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import structlog
 
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import printable
 from heliograph.processes import colours
 
 _WHAT_MAX: Final = 200  # characters
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def set_up(settings: Settings) -> None:

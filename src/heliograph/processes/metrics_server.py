@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, TypeAlias
 
-import structlog
 from prometheus_client import make_wsgi_app
 
 from heliograph.api.client_address import names_this_machine
 from heliograph.base import clock, metrics, open_files
 from heliograph.base.addresses import ListenAddress
+from heliograph.base.log import Log
 from heliograph.base.settings import SettingError
 
 REFUSED: Final = (
@@ -39,7 +39,7 @@ TOLD_S: Final = 60.0  # how often the log says that connections were ended for n
 
 Application: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def showing_metrics_at(

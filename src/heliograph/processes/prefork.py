@@ -10,14 +10,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, Final, NamedTuple
 
-import structlog
+from heliograph.base.log import Log
 
 AGAIN_S: Final = 1.0  # before one that ended is started again
 POLL_S: Final = 0.2
 HOPELESS: Final = 3  # what it was told cannot be
 GONE_WITHIN_S: Final = 28.0  # after SIGTERM: with its own end this process is gone within 30 s
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class _Sibling(NamedTuple):

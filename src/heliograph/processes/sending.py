@@ -6,11 +6,9 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final
 
-import structlog
-
 from heliograph.base import cancelling
 from heliograph.base.errors import NotFound
-from heliograph.base.logged_errors import survive_faults, told
+from heliograph.base.log import Log, survive_faults, told
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
@@ -45,7 +43,7 @@ AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 # ends a try, so however long an outage lasts, it is no reason to go.
 ANEW_WITHIN_S: Final = 60.0
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Sending:

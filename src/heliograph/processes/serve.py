@@ -6,13 +6,13 @@ import asyncio
 import socket
 from dataclasses import replace
 
-import structlog
 import uvloop
 
 from heliograph.api.app import App
 from heliograph.api.listening import AddressInUse, WhenReady, address_of, answer, listening
 from heliograph.api.shutdown import Server
 from heliograph.base import open_files
+from heliograph.base.log import Log
 from heliograph.base.settings import Settings
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
@@ -26,7 +26,7 @@ from heliograph.processes.watchdog import gone_in_time
 
 __all__ = ["AddressInUse", "AlreadyServed", "run"]
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None = None) -> None:

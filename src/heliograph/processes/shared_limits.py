@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from heliograph.base.errors import Unavailable
+from heliograph.base.log import Log
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S
@@ -24,7 +23,7 @@ API_LOCK: Final = 0x48454C41
 # (sessions.KEEPALIVE)
 TRIES_AGAIN: Final = 120
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class CountingHeld:

@@ -10,11 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-import structlog
-
 from heliograph import messages
 from heliograph.base import clock, metrics
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.carriers import (
     Carrier,
@@ -46,7 +44,7 @@ SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million ru
 # receipts older than this are no longer matched by guesswork
 PARKED_LOOK_BACK_MS: Final = 3_600_000
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Sweeps:

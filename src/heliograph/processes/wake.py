@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from heliograph.base import cancelling
+from heliograph.base.log import Log
 
 CHANNEL: Final = "heliograph:queued"
 TELL_EVERY_S: Final = 0.01  # at most: what is queued meanwhile is told together
@@ -21,7 +21,7 @@ TIMEOUT_S: Final = 0.25
 LISTEN_AGAIN_S: Final = 1.0
 DIGITS_MAX: Final = 10  # of a carrier's id
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Teller:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import structlog
+from heliograph.base.log import Log
 
 GONE_WITHIN_S: Final = 29.0  # from being told to stop: promised are 30
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def gone_in_time() -> None:

@@ -5,12 +5,12 @@ sent, for PostgreSQL.
 import asyncio
 import signal
 
-import structlog
 import uvloop
 
 from heliograph.api.app import account_ends_of
 from heliograph.api.loop_delay import watch_loop_delay
 from heliograph.base import cancelling, open_files
+from heliograph.base.log import Log
 from heliograph.base.settings import SettingError, Settings
 from heliograph.carriers import carrier_named, connection_settings
 from heliograph.database import clock_check, processes
@@ -26,7 +26,7 @@ from heliograph.processes.watchdog import gone_in_time
 
 __all__ = ["AlreadyServed", "run"]
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 def run(

@@ -13,10 +13,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from heliograph.base import cancelling, clock, open_files
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
@@ -46,7 +44,7 @@ IDLE_S: Final = 5.0  # an endpoint with nothing to do for so long is let go, for
 STOP_S: Final = 16.0  # for POSTs under way at the end: they have 15 s each
 RECORD_S: Final = 5.0  # and for their outcomes
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Deliveries:

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.base.secrets import Keys, decrypt
 from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.deliver_sql import Target, Waiting
@@ -37,7 +35,7 @@ AHEAD: Final = 8
 NO_FILES_S: Final = 1.0
 _DECRYPTED: Final = 10_000
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 _decrypted = lru_cache(_DECRYPTED)(decrypt)
 
 

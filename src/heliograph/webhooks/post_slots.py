@@ -7,9 +7,8 @@ The API's connections and the databases' are files of the same process.
 
 from typing import Final
 
-import structlog
-
 from heliograph.base import clock
+from heliograph.base.log import Log
 
 OWN: Final = 2  # POSTs that each endpoint at work may have, whatever others do
 RECEIVERS_MAX: Final = 5_000  # endpoints at work in one process
@@ -21,7 +20,7 @@ _FILES_OF_RECEIVER: Final = 8
 _FILES_OF_SHARED: Final = 8
 TELL_S: Final = 60.0
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Places:

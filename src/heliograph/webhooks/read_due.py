@@ -8,10 +8,8 @@ the same writer or the same few connections.
 import asyncio
 from typing import Final, NamedTuple, Protocol
 
-import structlog
-
 from heliograph.base import clock
-from heliograph.base.logged_errors import survive_faults
+from heliograph.base.log import Log, survive_faults
 from heliograph.database.database import Database
 from heliograph.webhooks.deliver_sql import DONE, NEXT, Waiting, Wanted
 from heliograph.webhooks.fair_turns import Turns
@@ -20,7 +18,7 @@ QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
 # that they may have together, unless a single one wants more: what others wait for meanwhile
 ROWS_AT_ONCE: Final = 2_000
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Due(NamedTuple):

@@ -8,11 +8,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-import structlog
-
 from heliograph.accounts import notify
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.webhooks import deliver_sql
@@ -44,7 +42,7 @@ UNSTORED_MAX: Final = 10_000  # outcomes in memory; past it nothing more is post
 EVERY_S: Final = 0.05
 AGAIN_S: Final = 0.25
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Tried(NamedTuple):

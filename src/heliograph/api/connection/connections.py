@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
-import structlog
-
 from heliograph.base import clock, metrics, open_files
 from heliograph.base.addresses import network_of
+from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
 
 # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be,
@@ -33,7 +32,7 @@ TELL_S: Final = 60.0
 ADDRESS_LIMIT: Final = "address_limit"
 PROCESS_LIMIT: Final = "process_limit"
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Connection(Protocol):

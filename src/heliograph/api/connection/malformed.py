@@ -5,18 +5,17 @@ no key to judge it by, but its answer has the shape of every other failure.
 from http import HTTPStatus
 from typing import Final
 
-import structlog
-
 from heliograph.api.api import JSON, error_headers, new_request_id, rendered
 from heliograph.base import metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.limited_log import FewLines
+from heliograph.base.log import Log
 
 # of the log, for all connections together: whoever connects can have one written, with no key
 LINES_A_SECOND_MAX: Final = 5
 CLOSE: Final = (b"connection", b"close")
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 _few = FewLines(LINES_A_SECOND_MAX)
 
 

@@ -5,11 +5,10 @@ with its row in flight.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-import structlog
 from msgspec.structs import replace
 
 from heliograph.base import ids
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.carriers import Answer, Link, Outcome, Outgoing, Submission
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import messages_sql
@@ -29,7 +28,7 @@ from heliograph.messages.queue.sql import (
 from heliograph.messages.read import OTP
 from heliograph.messages.states import all_parts
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Claim(NamedTuple):

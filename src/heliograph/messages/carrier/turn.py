@@ -17,11 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-import structlog
-
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import Unavailable
-from heliograph.base.logged_errors import told
+from heliograph.base.log import Log, told
 from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submission
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -45,7 +43,7 @@ BUSY_POLL_S: Final = 0.01  # when there may be more to send at once
 PACED_POLL_S: Final = 0.05
 AFTER_FAULT_S: Final = 0.25
 
-log = structlog.get_logger(__name__)
+log = Log(__name__)
 
 
 class Turn:

@@ -1,4 +1,6 @@
-"""Sending: accepted, paid once, handed to a carrier, and followed until its delivery is known."""
+"""This room sends messages: they are accepted, paid once, handed to a carrier, and followed
+until their delivery is known.
+"""
 
 from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
 from heliograph.messages.accept.answer import send_answer

@@ -1,4 +1,6 @@
-"""What a transaction changes of messages that it has locked, until it is stored."""
+"""These are the changes that a transaction makes to messages that it has locked, until they are
+stored.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,5 +1,5 @@
-"""The events of messages: one for each state that a message reaches, with the message as its record
-shows it.
+"""A message has one event for each state that it reaches, with the message as its record shows
+it.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _PLACE_OF: Final = {SENT: 1, DELIVERED: 2, FAILED: 3}
 
 
 def listeners_to(changes: Changes) -> Listeners:
-    """Who hears of the accounts whose messages have moved on."""
+    """Returns who hears of the accounts whose messages have moved on."""
     return listeners_of(
         {
             row.account_id: row.locked.heard_by
@@ -30,7 +30,7 @@ def listeners_to(changes: Changes) -> Listeners:
 
 
 def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
-    """What they want to hear."""
+    """Returns the events that they want to hear."""
     found = list[Event]()
     for row in changes.messages.values():
         if row.locked is not None and row.locked.heard_by is not None:
@@ -43,7 +43,7 @@ def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
 
 
 def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
-    """The states that a message came to in this transaction, and when."""
+    """Yields the states that a message came to in this transaction, and when."""
     for status, at_ms in (
         (SENT, row.sent_at_ms),
         (DELIVERED, row.delivered_at_ms),
@@ -78,7 +78,9 @@ def _event(row: MessageRow, locked: LockedMessage, status: str, at_ms: int) -> E
 
 
 def _message(row: MessageRow, locked: LockedMessage) -> Message:
-    """As it is stored in this transaction: the first time of each state stays."""
+    """Returns the message as it is stored in this transaction: the first time of each state
+    stays.
+    """
     return Message(
         id=row.id,
         send_id=row.send_id,

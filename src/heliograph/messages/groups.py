@@ -1,9 +1,8 @@
-"""Groups: messages that belong together beyond one send, a campaign's; and how many of them are in
-each state.
+"""A group is messages that belong together beyond one send: those of a campaign. It knows how many
+of them are in each state.
 
-The figures are kept, not counted: whoever stores a change adds it to a row of its own slot, in the
-same transaction, so nobody waits for another and a look at a million messages is a sum over a few
-rows.
+The figures are kept, not counted. A transaction that stores a change adds it to a row of its own
+slot. So nobody waits for another, and a look at a million messages is a sum over a few rows.
 """
 
 import os
@@ -45,7 +44,7 @@ class Tally(NamedTuple):
 
 
 class _Added(Row, frozen=True):
-    """What is added to a row of tallies."""
+    """This is added to a row of tallies."""
 
     group_id: Int
     slot: SmallInt
@@ -96,7 +95,7 @@ _CAMPAIGNS: Final = BatchStatement(
 
 
 def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bool) -> int:
-    """A group for the messages of one campaign (raw id); its id."""
+    """Makes a group for the messages of one campaign (raw id), and returns its id."""
     added = tx.execute(
         sa.insert(groups).values(
             account_id=account_id, sandbox=sandbox, campaign_id=campaign_id, held=False
@@ -108,7 +107,7 @@ def open_group(tx: Connection, account_id: str, campaign_id: str, *, sandbox: bo
 
 
 def cancel_group(tx: Connection, group_id: int, now_ms: int) -> None:
-    """What is queued of it shall not be sent; `hold.fail_canceled` fails it."""
+    """Says that what is queued of the group shall not be sent; `pause.fail_canceled` fails it."""
     tx.execute(
         sa.update(groups)
         .where(groups.c.id == group_id, groups.c.canceled_at_ms.is_(None))
@@ -126,7 +125,7 @@ def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
 def group_of(
     tx: Connection, account_id: str, campaign_id: str | None, *, sandbox: bool
 ) -> int | None:
-    """The group of an account's campaign (raw id)."""
+    """Returns the group of an account's campaign (raw id)."""
     return tx.execute(
         sa.select(groups.c.id).where(
             groups.c.campaign_id == campaign_id,
@@ -137,7 +136,7 @@ def group_of(
 
 
 def tally_of(tx: Connection, group_id: int) -> Tally:
-    """The present figures."""
+    """Returns the present figures."""
     columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in Tally._fields]
     return Tally(
         *map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one())
@@ -163,7 +162,7 @@ async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
 
 
 async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
-    """The campaign (raw id) of each group."""
+    """Returns the campaign (raw id) of each group."""
     return {
         group.id: group.campaign_id
         for group in await _CAMPAIGNS.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
@@ -171,7 +170,7 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
 
 
 def moved(rows: Iterable[MessageRow]) -> dict[int, Tally]:
-    """What the changes of some messages add to their groups."""
+    """Returns what the changes of some messages add to their groups."""
     found: dict[int, list[int]] = {}
     for row in rows:
         if row.group_id is None or not row.changed:

@@ -1,4 +1,4 @@
-"""Messages under lock: the statement that every change of a stored message begins with."""
+"""Every change of a stored message begins with this statement, which locks it."""
 
 from typing import Final
 
@@ -17,8 +17,8 @@ from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 
 
 class MessageIds(Row, frozen=True):
-    """Messages, and the bounds of their ids: they tell PostgreSQL which partitions to look
-    into; the list alone would not.
+    """These are messages, and the bounds of their ids: the bounds tell PostgreSQL which
+    partitions to look into; the list alone would not.
     """
 
     ids: list[Id]
@@ -27,9 +27,9 @@ class MessageIds(Row, frozen=True):
 
 
 class LockedMessage(Row, frozen=True):
-    """A message under lock. `heard_by`: the endpoints that hear of its account, as
-    webhooks.listeners_of takes them; what stands behind it is what their events show beside, and is
-    read only if there are any.
+    """This is a message under lock. `heard_by` holds the endpoints that hear of its account, as
+    webhooks.listeners_of takes them. The fields behind it are what their events show beside, and
+    are read only if there are any.
     """
 
     id: Id

@@ -1,8 +1,8 @@
-"""Messages as clients see them: one with its timeline, and reports of many (docs/api.md, "Messages"
-and "Reports").
+"""Clients see messages so: one with its timeline, and reports of many (docs/api.md, "Messages" and
+"Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
-and its messages are one run of ids (tables.py), so a report walks the account's sends, newest
+and its messages are one run of ids (tables.py). So a report walks the account's sends, newest
 first, and looks its messages up by the ids that follow from them.
 """
 
@@ -67,7 +67,7 @@ class Message(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """What a report is narrowed to; None: not by this. `send_id` is raw."""
+    """A report is narrowed to this; a field that is None narrows nothing. `send_id` is raw."""
 
     group_id: int | None = None
     send_id: str | None = None
@@ -79,7 +79,9 @@ class Filters(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`next_before`: where the next page begins (raw); None: there is none."""
+    """This is a page of messages. `next_before` is where the next page begins (raw), or None
+    when there is none.
+    """
 
     messages: list[Message]
     next_before: str | None
@@ -105,7 +107,7 @@ JOINED: Final = (
 
 
 def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: bool) -> Message:
-    """The message with this id in text form. Raises NotFound, also for another account's
+    """Returns the message with this id in text form. Raises NotFound, also for another account's
     and the other mode's.
     """
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
@@ -126,7 +128,9 @@ def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: boo
 
 
 def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
-    """Which of these are ids, in text form, of one-time passwords; whose they are is all one."""
+    """Returns which of these are ids, in text form, of one-time passwords, whoever they belong
+    to.
+    """
     raw = {message_id: ids.raw_of_text(MESSAGE_PREFIX, message_id) for message_id in message_ids}
     wanted = sorted(each for each in raw.values() if each is not None)
     if not wanted:
@@ -144,7 +148,7 @@ def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
 def report(
     tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool
 ) -> Page:
-    """A page of the account's messages, newest first. It may hold fewer than `limit` and
+    """Returns a page of the account's messages, newest first. It may hold fewer than `limit` and
     still have a next one.
     """
     if filters.recipient is not None:
@@ -155,7 +159,7 @@ def report(
 def _to_recipient(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Page:
-    """By the index of messages by recipient."""
+    """Returns a page by the index of messages by recipient."""
     query = JOINED.where(
         messages.c.account_id == account_id,
         messages.c.recipient == filters.recipient,
@@ -197,8 +201,8 @@ def _walk_sends(
 
 
 def _among(tx: Connection, column: sa.Column[str], raw_ids: list[str]) -> sa.ColumnElement[bool]:
-    """`IN` with one value for all ids: thousands of them as values each would keep the interpreter,
-    and so every other request, for 0.1 s.
+    """Returns `IN` with one value for all ids: thousands of them as values each would keep the
+    interpreter, and so every other request, for 0.1 s.
     """
     if tx.dialect.name == "postgresql":
         return column == sa.any_(
@@ -216,7 +220,7 @@ def _page(found: list[Message], limit: int) -> Page:
 def _message_ids(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Iterator[str]:
-    """The ids of all messages of the account's sends that pass, newest first, from below
+    """Yields the ids of all messages of the account's sends that pass, newest first, from below
     `wanted.before`.
     """
     below = None if wanted.before is None else int(wanted.before, 16)
@@ -254,7 +258,7 @@ def _batched(values: Iterator[str], size: int) -> Iterator[list[str]]:
 
 
 def _send_filters(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """What a report asks of the send that a message belongs to."""
+    """Returns what a report asks of the send that a message belongs to."""
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.group_id is not None:
         conditions.append(sends.c.group_id == filters.group_id)
@@ -284,7 +288,7 @@ def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool
 
 
 def as_record(message: Message) -> dict[str, Any]:
-    """The fields of a message (docs/api.md, "Messages")."""
+    """Returns the fields of a message (docs/api.md, "Messages")."""
     return {
         "id": ids.text_of_raw(MESSAGE_PREFIX, message.id),
         "send_id": ids.text_of_raw(SEND_PREFIX, message.send_id),
@@ -320,8 +324,8 @@ def _error(message: Message) -> dict[str, str | None] | None:
 
 
 def timeline(message: Message) -> list[dict[str, str | None]]:
-    """What became of a message and when, oldest first: `{status, at, detail}`; the detail
-    of a failure is why.
+    """Returns what became of a message and when, oldest first: `{status, at, detail}`. The
+    detail of a failure is why.
     """
     moments = (
         (QUEUED, message.created_at_ms, None),

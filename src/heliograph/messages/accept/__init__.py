@@ -1,1 +1,3 @@
-"""Accepting sends: a request is judged, and then stored, charged and queued in one transaction."""
+"""This room accepts sends: a request is judged, and then stored, charged and queued in one
+transaction.
+"""

@@ -1,5 +1,5 @@
-"""Accepting sends: what came in together is judged together, stored in one transaction, and only
-then answered.
+"""Sends that came in together are judged together, stored in one transaction, and only then
+answered.
 
 A send of more than 500 recipients has a lane of its own, so that it never makes single ones wait.
 """
@@ -45,8 +45,8 @@ WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
 
 class _Given(NamedTuple):
-    """What a batch of requests is decided by; the k-th of `facts` and `quotas` are the
-    k-th request's. `quotas`: of its Idempotency-Key.
+    """A batch of requests is decided by this. The k-th of `facts` and `quotas` belong to the
+    k-th request; its quota is that of its Idempotency-Key.
     """
 
     requests: Sequence[SendRequest]
@@ -59,9 +59,9 @@ class _Given(NamedTuple):
 
 
 class Acceptor:
-    """The accept path of one process. `on_queued(carrier_ids)` is called after each commit that
-    queued something. `queue`: where in the queues. `companions`: of the types of sends that have
-    one.
+    """This is the accept path of one process. `on_queued(carrier_ids)` is called after each
+    commit that queued something. `queue` gives messages their places in the queues. `companions`
+    belong to the types of sends that have one.
     """
 
     def __init__(
@@ -109,7 +109,9 @@ class Acceptor:
         return facts
 
     async def _partners_quota(self, request: SendRequest) -> int | None:
-        """Of the account whose Idempotency-Key it is, when that is not the one that pays."""
+        """Returns the quota of the account whose Idempotency-Key it is, when that is not the
+        account that pays.
+        """
         partner = self._cache.peek(FACTS, (request.key_account_id, request.sandbox))
         if partner is None:
             partner = await self._cache.get(FACTS, (request.key_account_id, request.sandbox))
@@ -171,9 +173,10 @@ class Acceptor:
         return outcomes
 
     def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
-        """Who pays, and whose Idempotency-Keys are used: a partner's for two of its customers at
-        once must wait for each other. Of a live send that has a companion, its partner as well
-        (SendRequest.partner_id): companions count for a partner and its customers together.
+        """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are
+        used, for two requests of a partner for two of its customers must wait for each other. A
+        live send that has a companion locks its partner as well (SendRequest.partner_id):
+        companions count for a partner and its customers together.
         """
         wanted = {r.account_id for r in requests} | {
             r.key_account_id for r in requests if r.idempotency_key is not None
@@ -239,7 +242,7 @@ class Acceptor:
         return batch, await self._judges.run(decide) if is_heavy else decide()
 
     async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
-        """The companions of a batch, by the type of the sends that they go with."""
+        """Returns the companions of a batch, by the type of the sends that they go with."""
         types = self._companions.keys() & {request.type for request in requests}
         return {
             kind: await self._companions[kind].board(
@@ -278,7 +281,9 @@ async def _replay_refused(
 
 
 async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:
-    """After a lost reply to COMMIT: the sends of this batch that it had committed after all."""
+    """Returns, after a lost reply to COMMIT, the sends of this batch that it had committed after
+    all.
+    """
     return {
         send.id: send
         for send in await accept_sql.find_sends(

@@ -34,7 +34,7 @@ NO_EXCEPTIONS: Final[dict[str, list[Any]]] = {"rejected": [], "duplicates": []}
 def exceptions_of(
     rejected: list[tuple[int, str, str]], duplicates: list[tuple[int, int]]
 ) -> str | None:
-    """What the ids alone do not tell: which recipients were rejected and why, and which
+    """Returns what the ids alone do not tell: which recipients were rejected and why, and which
     repeat another one, by index.
     """
     if not rejected and not duplicates:
@@ -46,7 +46,7 @@ def exceptions_of(
 
 
 def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
-    """`data` of POST /sms/send (docs/api.md, "Answer of a send")."""
+    """Returns `data` of POST /sms/send (docs/api.md, "Answer of a send")."""
     number = int(send.id, 16)
     exceptions = json.loads(send.exceptions) if send.exceptions else NO_EXCEPTIONS
     message_ids: list[str | None] = []
@@ -82,8 +82,8 @@ def send_answer(send: Send, *, dry_run: bool = False) -> dict[str, Any]:
 
 
 def _places(accepted: list[str], exceptions: dict[str, list[Any]]) -> list[str | None]:
-    """`message_ids[i]` belongs to `recipients[i]`: null if rejected, the first one's id if a
-    duplicate.
+    """Returns `message_ids`. `message_ids[i]` belongs to `recipients[i]`: it is null if
+    rejected, and the first one's id if a duplicate.
     """
     if exceptions is NO_EXCEPTIONS:
         return list(accepted)

@@ -1,5 +1,5 @@
-"""One transaction's sends: decided one after the other, on the wallets that it has locked, and laid
-out as columns.
+"""The sends of one transaction are decided one after the other, on the wallets that it has
+locked, and laid out as columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,9 @@ class Outcome(NamedTuple):
 
 
 class Batch:
-    """One transaction's sends: decided one after the other, then laid out as columns."""
+    """These are the sends of one transaction: they are decided one after the other, then laid
+    out as columns.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,9 @@ class Batch:
         aboard: Mapping[str, Aboard],
         rooms: Mapping[Place, Room] = MappingProxyType({}),
     ) -> None:
-        """`rooms`: of places of which it is known; in others there is room for all."""
+        """Begins a batch. `rooms` holds the room of those places of which it is known; in others
+        there is room for all.
+        """
         # a run, made under the locks: the ledger lists entries in the order in which they were
         # decided
         self._first_entry = ids.new_number()
@@ -167,7 +171,7 @@ class Batch:
     def charge(
         self, account_id: str, credits: int, remaining: int, messages: int, reference: str
     ) -> None:
-        """One ledger entry. `reference`: the id, in text form, of what was sent."""
+        """Adds one ledger entry. `reference` is the id, in text form, of what was sent."""
         wallet = self._locked[account_id]
         self._entries.append(
             Entry(
@@ -190,7 +194,7 @@ class Batch:
         return self._wallets[account_id]
 
     async def tell(self, tx: HotTx) -> None:
-        """Of the accounts whose credits have just become low."""
+        """Tells of the accounts whose credits have just fallen below their threshold."""
         low = [
             account_id
             for account_id, wallet in self._wallets.items()
@@ -229,7 +233,7 @@ class Batch:
         )
 
     def count(self) -> None:
-        """What was stored, for /metrics."""
+        """Counts what was stored, for /metrics."""
         for send in self._sends:
             metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
         for companion in self.aboard.values():
@@ -308,8 +312,8 @@ class Batch:
         return columns
 
     def _wallet_row(self, account_id: str) -> WalletRow:
-        """Of one that nothing was taken from (in sandbox, or a partner's whose key acts for a
-        customer) credits and alarm stay as they are.
+        """Returns a wallet's row. Credits and alarm of a wallet that nothing was taken from (in
+        sandbox, or of a partner whose key acts for a customer) stay as they are.
         """
         wallet, keys = self._wallets[account_id], self._key_counts[account_id]
         credits, armed = None, self._locked[account_id].credits_alarm_armed
@@ -328,7 +332,9 @@ class Batch:
 
 
 def key_of(request: SendRequest) -> Key | None:
-    """What its Idempotency-Key is known by; None without one. A dry run uses none."""
+    """Returns what the request's Idempotency-Key is known by, or None without one. A dry run
+    uses none.
+    """
     return (
         None
         if request.idempotency_key is None or request.dry_run

@@ -1,8 +1,8 @@
-"""A chunk of a group: a run of recipients becomes messages, as far as the credits reach, in the
-transaction of whoever keeps the list.
+"""A chunk of a group is a run of recipients that becomes messages, as far as the credits reach, in
+the transaction of whoever keeps the list.
 
-It is the transaction of accepting (`accept.py`) without a request: the same tariff, the same locks
-and statements, one ledger entry for the chunk.
+It is the transaction of accepting (`acceptor.py`) without a request: it has the same tariff, the
+same locks and statements, and one ledger entry for the chunk.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ PIECE: Final = 500
 
 
 class Wanted(NamedTuple):
-    """What the messages of a chunk have in common. Ids are raw."""
+    """The messages of a chunk have this in common. Ids are raw."""
 
     group_id: int
     campaign_id: str
@@ -55,7 +55,9 @@ class Wanted(NamedTuple):
 
 
 class Recipient(NamedTuple):
-    """One recipient: E.164 digits as a number, its country, and its text as it is counted."""
+    """This is one recipient: E.164 digits as a number, its country, and its text as it is
+    counted.
+    """
 
     number: int
     country_code: str | None
@@ -65,9 +67,9 @@ class Recipient(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What became of a run of recipients: `taken` of them, from the first, are messages or
-    `refused`, for nobody takes such a number any more. `stopped`: why the rest are not; `wanted`:
-    the credits that the first of those costs.
+    """This says what became of a run of recipients. `taken` of them, from the first, are
+    messages or `refused`, for nobody takes such a number any more. `stopped` says why the rest
+    are not; `wanted` is the credits that the first of those costs.
     """
 
     taken: int
@@ -282,7 +284,7 @@ class _Filling:
         )
 
     def _charge(self) -> None:
-        """One entry for all of it."""
+        """Charges all of it with one ledger entry."""
         credits = self.tally.credits
         if not credits:
             return
@@ -302,7 +304,7 @@ class _Filling:
 
 
 def _left_today(wallet: WalletState, facts: AccountFacts, now_ms: int) -> int:
-    """Credits that the account's daily cap still allows."""
+    """Returns the credits that the account's daily cap still allows."""
     if facts.daily_credits is None:
         return wallet.sms_credits
     return facts.daily_credits - (

@@ -1,8 +1,8 @@
-"""What another capability has to say about sends of its type: it judges them with `judge`, and its
-rows are stored with theirs.
+"""Another capability can extend sends of its type: it judges them with `judge`, and its rows are
+stored with theirs.
 
-One transaction, under the locks of the wallets that pay: so nothing that it judged by has changed
-when it is stored.
+This is one transaction, under the locks of the wallets that pay. So nothing that it judged by has
+changed when it is stored.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Aboard(Protocol):
     """Its part in one batch, whose requests it has seen."""
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
-        """Why this one must not go out, if so. Asked before it is paid."""
+        """Returns why this send must not go out, if so. It is asked before the send is paid."""
         ...
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:

@@ -1,8 +1,8 @@
-"""POST /sms/send, second half: what becomes of requests that are right in form. Pure: no I/O, no
-clock of its own.
+"""This is the second half of POST /sms/send: it decides what becomes of requests that are right in
+form. It is pure: it has no I/O and no clock of its own.
 
-`judge` decides in order of arrival on the running balance of the wallets it was given; `accept.py`
-locks, asks, and applies.
+`judge` decides in order of arrival on the running balance of the wallets that it was given;
+`acceptor.py` locks, asks, and applies.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ SIMULATED_NO_CREDITS: Final = (
 
 
 class AccountFacts(NamedTuple):
-    """What the configuration says of an account."""
+    """The configuration says this of an account."""
 
     senders: dict[str, str]  # folded → as approved, of this mode
     countries: frozenset[str] | None  # it may send to; None: all with a route
@@ -40,8 +40,8 @@ class AccountFacts(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Where messages to a destination go and what a segment costs; `refusal` says why they
-    cannot.
+    """This says where messages to a destination go and what a segment costs. `refusal` says why
+    they cannot go.
     """
 
     carrier_id: int
@@ -52,7 +52,9 @@ class Plan(NamedTuple):
 
 @dataclass(slots=True)
 class Tariff:
-    """Routes and rates of one epoch of the configuration, with the plans already made from them."""
+    """These are the routes and rates of one epoch of the configuration, with the plans already
+    made from them.
+    """
 
     routes: Routes
     rates: Rates
@@ -90,7 +92,7 @@ class Tariff:
 
 @dataclass(slots=True)
 class WalletState:
-    """A wallet as its lock found it; judge moves it on."""
+    """This is a wallet as its lock found it; judging moves it on."""
 
     sms_credits: int
     spent_day: int
@@ -99,7 +101,7 @@ class WalletState:
 
 
 class Run(NamedTuple):
-    """Consecutive messages of a send with one carrier: one row of the queue."""
+    """These are consecutive messages of a send with one carrier: one row of the queue."""
 
     carrier_id: int
     prefix: str
@@ -154,8 +156,8 @@ def judge(
 
 
 def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -> str | None:
-    """What a text that asks for this sender comes from, as approved; None when it is not.
-    `approved`: as `AccountFacts.senders`.
+    """Returns what a text that asks for this sender comes from, as approved, or None when it is
+    not. `approved` is `AccountFacts.senders`.
     """
     asked = asked.lower()
     # a leading + of digits is dropped, as when it was registered
@@ -225,7 +227,7 @@ def _sort_recipients(
 
 
 def end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
-    """What was accepted since `first` goes to one carrier."""
+    """Gives what was accepted since `first` to one carrier."""
     if plan is not None:
         accepted.runs.append(
             Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first)

@@ -1,4 +1,6 @@
-"""POST /sms/send, first half: from a body to a request that is right in form. Needs no database."""
+"""This is the first half of POST /sms/send: it turns a body into a request that is right in
+form. It needs no database.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,8 +24,8 @@ RECIPIENT_SHOWN_MAX: Final = 40
 
 @dataclass(slots=True)
 class SendRequest:
-    """A send as its client asked for it. `phones[i]` belongs to `recipients[i]`; None: no valid
-    number.
+    """This is a send as its client asked for it. `phones[i]` belongs to `recipients[i]`; None is
+    no valid number.
     """
 
     number: int  # the send's id, fixed here: the same one if its transaction has to be run again
@@ -106,8 +108,8 @@ def _text(value: Any) -> str:
 
 
 def _counted(form: Form, text: str, segments_max: int) -> tuple[str, int]:
-    """Encoding and segments; too many of them are a fault like others of the body, so that all are
-    told together.
+    """Returns encoding and segments. Too many segments are a fault like others of the body, so
+    that all faults are told together.
     """
     encoding, segments = count_segments(text)
     if segments > segments_max:

@@ -10,5 +10,7 @@ _PURPOSE: Final = "text of a one-time password"
 
 
 def text_sealer(secret_key: Keys) -> Sealer:
-    """For whoever stores such a text, and whoever hands it to a carrier."""
+    """Returns the sealer for the process that stores such a text, and for the one that hands it
+    to a carrier.
+    """
     return Sealer(secret_key, _PURPOSE)

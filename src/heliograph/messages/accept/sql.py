@@ -1,7 +1,7 @@
-"""What accepting a batch of sends reads, under locks, in both dialects. What it stores is in
-`store_sql.py`.
+"""These statements read, under locks, what accepting a batch of sends needs, in both dialects. What
+it stores is in `store_sql.py`.
 
-Ids are raw, times milliseconds. One behaviour suite runs over both
+Ids are raw, times are in milliseconds. One behaviour suite runs over both
 (`tests/capability/messages/test_accept.py`).
 """
 
@@ -28,9 +28,9 @@ from heliograph.requests import AskedKey
 
 
 class LockedWallet(Row, frozen=True):
-    """A wallet under lock. `sms_credits`: in sandbox, of a sandbox customer. `config_epoch`: the
-    configuration's, as it is now. `closed`: its account is; what is remembered of the account may
-    be from before.
+    """This is a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
+    `config_epoch` is the configuration's, as it is now. `closed` says that its account is
+    closed; what is remembered of the account may be from before.
     """
 
     account_id: Id

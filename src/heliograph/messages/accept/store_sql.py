@@ -1,5 +1,5 @@
-"""What accepting a batch of sends stores, in both dialects: one statement on PostgreSQL,
-one for each table on SQLite.
+"""These statements store what accepting a batch of sends decided, in both dialects: one
+statement on PostgreSQL, one for each table on SQLite.
 """
 
 from typing import Final, NamedTuple
@@ -29,7 +29,7 @@ from heliograph.wallet import INSERT_ENTRIES, Entry
 
 
 class SendRow(Row, frozen=True):
-    """A row of sends, and its place in the batch, from 1."""
+    """This is a row of sends, and its place in the batch, from 1."""
 
     place: BigInt
     id: Id
@@ -78,7 +78,7 @@ class RunRow(Row, frozen=True):
 
 
 class KeyRow(Row, frozen=True):
-    """The use of an Idempotency-Key for a send."""
+    """This is the use of an Idempotency-Key for a send."""
 
     account_id: Id
     sandbox: Bool
@@ -90,7 +90,7 @@ class KeyRow(Row, frozen=True):
 
 
 class WalletRow(Row, frozen=True):
-    """A wallet's new figures; no `sms_credits`: they stay as they are."""
+    """These are a wallet's new figures. Without `sms_credits`, they stay as they are."""
 
     account_id: Id
     sms_credits: BigInt | None

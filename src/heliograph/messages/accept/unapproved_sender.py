@@ -24,8 +24,8 @@ _STATUSES: Final = {
 async def accept_or_tell(
     acceptor: Acceptor, db: Database, call: Call, request: SendRequest
 ) -> Outcome:
-    """As `Acceptor.accept`, but the refusal of a sender says whether it was submitted, and where to
-    look. Raises Unavailable too.
+    """Does what `Acceptor.accept` does, but the refusal of a sender says whether it was
+    submitted, and where to look. Raises Unavailable too.
     """
     try:
         return await acceptor.accept(request)

@@ -1,9 +1,9 @@
-"""What sends have stored that nobody pays for, counted against the account's storage quota
+"""This counts what sends have stored that nobody pays for against the account's storage quota
 (`Stored.SENDS`): sandbox sends with their messages, and what is kept of recipients that were
 rejected or repeated. A live message that goes out costs credits, and is not counted.
 
-Counted under a row of `storage_used`, after the wallets' locks and in order; of a customer under
-its partner's, whose wallet is not locked.
+It is counted under a row of `storage_used`, after the wallets' locks and in order. A customer
+counts under its partner's row, whose wallet is not locked.
 """
 
 from collections.abc import Mapping
@@ -58,21 +58,25 @@ _COUNT: Final = BatchStatement(
 
 
 class Place(NamedTuple):
-    """Where it is counted: an account (raw id) that is nobody's customer, and a mode."""
+    """This says where it is counted: an account (raw id) that is nobody's customer, and a mode."""
 
     account_id: str
     sandbox: bool
 
 
 class Room(NamedTuple):
-    """What a place may have stored today, None for no bound, and what it had before this batch."""
+    """This says what a place may have stored today, None for no bound, and what it had before
+    this batch.
+    """
 
     quota: int | None
     used: int
 
 
 def unpaid_octets(request: SendRequest, send: Send) -> int:
-    """What a send that is accepted stores and does not pay. Hot: once for each send."""
+    """Returns what a send that is accepted stores and does not pay. It is hot: it is called once
+    for each send.
+    """
     if not request.sandbox:
         return 0 if send.exceptions is None else octets_of(send.exceptions)
     return (1 + send.message_count) * _ROW_OCTETS + octets_of(
@@ -95,7 +99,7 @@ async def count_unpaid(tx: HotTx, octets: Mapping[Place, int], now_ms: int) -> d
 
 
 def is_too_much(octets: Mapping[Place, int], rooms: Mapping[Place, Room]) -> bool:
-    """Whether one of the places has not so much room."""
+    """Returns whether one of the places has not so much room."""
     return any(
         room.quota is not None and room.used + octets[place] > room.quota
         for place, room in rooms.items()

@@ -1,5 +1,5 @@
-"""What goes out next: the runs at the head of a carrier's queue become submissions, each
-with its row in flight.
+"""This claims what goes out next: the runs at the head of a carrier's queue become submissions,
+each with its row in flight.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ log = Log(__name__)
 
 
 class Claim(NamedTuple):
-    """What a turn has claimed; all of it is committed as in flight before anything is done
-    with it.
+    """A turn has claimed this. All of it is committed as in flight before anything is done with
+    it.
     """
 
     writing: list[Submission]
@@ -145,7 +145,7 @@ async def _others_say(
 async def _take_runs(
     tx: HotTx, carrier_id: int, worker: int, room: int, now_ms: int
 ) -> dict[str, QueuedRun]:
-    """The messages next in line, each with its row of the queue; a run that is not taken
+    """Returns the messages next in line, each with its row of the queue. A run that is not taken
     whole leaves its rest behind, further back.
     """
     taken: dict[str, QueuedRun] = {}

@@ -1,7 +1,7 @@
-"""The statements of the segments in flight, in both dialects: what a carrier was given, or is about
-to be.
+"""These are the statements of the segments in flight, in both dialects: what a carrier was given,
+or is about to be.
 
-Order of locks in a transaction: in flight, carriers' ids, messages, wallets, ledger.
+A transaction locks in this order: in flight, carriers' ids, messages, wallets, ledger.
 """
 
 from typing import Final
@@ -23,14 +23,14 @@ NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, w
 
 
 class Part(Row, frozen=True):
-    """One submission of a message, by the number of its first segment."""
+    """This is one submission of a message, by the number of its first segment."""
 
     message_id: Id
     part: SmallInt
 
 
 class Try(Row, frozen=True):
-    """One attempt at a submission, by the process (its epoch) that made it."""
+    """This is one attempt at a submission, by the process (its epoch) that made it."""
 
     message_id: Id
     part: SmallInt
@@ -39,7 +39,7 @@ class Try(Row, frozen=True):
 
 
 class TryAt(Row, frozen=True):
-    """The same, and when something became of it."""
+    """This is the same, and when something became of it."""
 
     message_id: Id
     part: SmallInt
@@ -49,8 +49,8 @@ class TryAt(Row, frozen=True):
 
 
 class InFlight(Row, frozen=True):
-    """What was stored of a submission when it was claimed. `parts` has bit k-1 set for
-    segment k.
+    """This was stored of a submission when it was claimed. `parts` has bit k-1 set for segment
+    k.
     """
 
     message_id: Id
@@ -192,9 +192,9 @@ HELD: Final = same(
 
 
 class Orphaned(Row, frozen=True):
-    """Whose work is taken over: that of processes without a row, and what `worker` itself holds of
-    the carrier `of_carrier`. What the simulator had, `simulator`, was nowhere but in the process
-    that is gone.
+    """This says whose work is taken over: that of processes without a row, and what `worker`
+    itself holds of the carrier `of_carrier`. What the simulator had, `simulator`, was nowhere
+    but in the process that is gone.
     """
 
     worker: BigInt

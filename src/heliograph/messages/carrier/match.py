@@ -1,11 +1,11 @@
-"""Receipts and messages, matched by the carrier's id; what is parked because it matches none (yet),
-and what is learnt from it.
+"""Receipts and messages are matched by the carrier's id. A receipt that matches none (yet) is
+parked. This also learns how a carrier prints its ids.
 
 A receipt is a message's if the id is the answer's and the handset agrees. All others are parked for
-72 h: where nobody has the id, in its row of carrier_refs, where an answer that comes late still
-finds it, and so may a doubt (`doubts.py`); where another message has it, in a row of their own, as
-they are printed. When it becomes known how the carrier prints its ids, all of them are read as if
-they came then.
+72 h. Where nobody has the id, the receipt is parked in the id's row of carrier_refs, where an
+answer that comes late still finds it, and so may a doubt (`doubt/receipts.py`). Where another
+message has it, the receipt has a row of its own, as it was printed. When it becomes known how the
+carrier prints its ids, all of them are read as if they came then.
 """
 
 import re
@@ -60,7 +60,7 @@ _LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have t
 
 
 class Matching(NamedTuple):
-    """What became of receipts whose id a message has."""
+    """This says what became of receipts whose id a message has."""
 
     settled: int
     # none of that message's; or, while the format is not known, perhaps another's of the same
@@ -155,9 +155,11 @@ def _to_park(key: RefKey, now_ms: int) -> ToPark:
 async def learn_id_format(
     db: Database, carrier: CarrierFacts, since_ms: int, matched: int = 0
 ) -> str | None:
-    """How this carrier's receipts print its ids, if that is proven: by what is parked, or what has
-    matched as ids are read now (`matched`, from Matching.evidence; with `auto`, as they are); else
-    None. Against a format that was set, small ids prove nothing, and one receipt too little.
+    """Returns how this carrier's receipts print its ids, if that is proven, else None.
+
+    It is proven by what is parked, or by what has matched as ids are read now (`matched`, from
+    Matching.evidence; with `auto`, as they are). Against a format that was set, small ids prove
+    nothing, and one receipt proves too little.
     """
     async with db.hot() as tx:
         since = Since(carrier.id, since_ms, PARKED_MAX)
@@ -252,7 +254,9 @@ async def _take_out(db: Database, carrier_id: int, now_ms: int) -> int:
 async def _read_anew(
     tx: HotTx, carrier: CarrierFacts, rows: Sequence[ParkedReceipt], now_ms: int
 ) -> int:
-    """As if they came now. What is foreign stays where it is; the others go where their ids are."""
+    """Reads parked receipts as if they came now. What is foreign stays where it is; the others
+    go where their ids are.
+    """
     arrived = [
         Receipt(
             row.ref,
@@ -288,7 +292,7 @@ async def _read_anew(
 
 
 async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int | None]:
-    """Of the ids that messages have: to which handset each is."""
+    """Returns, of the ids that messages have, to which handset each is."""
     return {
         handset.ref: handset.recipient
         for handset in await refs_sql.HANDSETS.rows(
@@ -308,7 +312,7 @@ async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
 
 
 def readings(printed: str) -> set[str]:
-    """What a receipt's id may be as an answer's."""
+    """Returns what a receipt's id may be as an answer's."""
     return {canonical_of_receipt(printed, id_format) for id_format in (AS_IS, DEC, HEX)}
 
 
@@ -317,8 +321,8 @@ def _is_decimal(ref: str) -> bool:
 
 
 def _weight(ref: str, id_format: str) -> int:
-    """How much it proves that an id, read so, is one of the handset's. 0 to 9 are the same
-    in all.
+    """Returns how much it proves that an id, read so, is one of the handset's. 0 to 9 are the
+    same in all.
     """
     if len(ref) == 1:
         return 0

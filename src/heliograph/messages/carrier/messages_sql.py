@@ -1,5 +1,5 @@
-"""The statements of messages under a turn: locked, read for submission and stored, in both
-dialects.
+"""These are the statements of messages under a turn, in both dialects: messages are read for
+submission and stored.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from heliograph.messages.message_lock import MessageIds
 
 
 class SettledMessage(Row, frozen=True):
-    """What a turn changes of a message. A time that is stored already stays."""
+    """A turn changes this of a message. A time that is stored already stays."""
 
     id: Id
     status: Text
@@ -90,7 +90,7 @@ RESENT: Final = BatchStatement(
 
 
 class OutgoingMessage(Row, frozen=True):
-    """What a submit_sm needs of a message and its send."""
+    """A submit_sm needs this of a message and its send."""
 
     id: Id
     recipient: BigInt

@@ -1,10 +1,10 @@
-"""Carriers' ids: submit answers and receipts meet here, whoever comes first, and however the
-carrier prints its ids.
+"""A ref is a carrier's id for a submission. Submit answers and receipts meet by it, whichever comes
+first, and however the carrier prints its ids.
 
-A number is kept in one canonical form, lower case and without leading zeros; every other id as it
-is printed. Where a carrier's receipts print another base than its answers (its setting, or learnt
-from evidence: `parked.py`), the receipt's id is turned into the answer's. Nothing is ever tried in
-turn: decimal 100 is not hex 100.
+A number is kept in one canonical form, lower case and without leading zeros; every other id is kept
+as it is printed. Where a carrier's receipts print another base than its answers (its setting says
+so, or `match.py` learnt it from evidence), the receipt's id is turned into the answer's. Nothing is
+ever tried in turn: decimal 100 is not hex 100.
 """
 
 import re
@@ -41,7 +41,7 @@ _NO_NUMBER: Final = re.compile(r"[^0-9a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class CarrierFacts:
-    """What is to be known of a carrier to read what it says."""
+    """This is what must be known of a carrier to read what it says."""
 
     id: int
     name: str
@@ -63,13 +63,13 @@ class Ref(NamedTuple):
 
 
 def canonical(ref: str) -> str:
-    """An id as an answer printed it."""
+    """Returns the canonical form of an id as an answer printed it."""
     text = ref.strip()
     return text[:REF_MAX] if _NO_NUMBER.search(text) else text.lower().lstrip("0")[:REF_MAX] or "0"
 
 
 def canonical_of_receipt(ref: str, id_format: str) -> str:
-    """The answer's id, of one that a receipt printed."""
+    """Returns the answer's id for one that a receipt printed."""
     text = ref.strip()
     if id_format == DEC and re.fullmatch(r"[0-9]{1,40}", text, re.ASCII):
         return f"{int(text):x}"
@@ -164,8 +164,8 @@ async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
 
 
 def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:
-    """One receipt an id (the first final one, else the last), and those without an id or a
-    state.
+    """Returns one receipt an id (the first final one, else the last), and those without an id or
+    a state.
     """
     readable: dict[str, Receipt] = {}
     unreadable = []
@@ -202,7 +202,7 @@ async def _keep(tx: HotTx, carrier_id: int, receipts: Sequence[Receipt], now_ms:
 
 
 def _text(value: str | None, most: int) -> str | None:
-    """What a text column takes of it: PostgreSQL refuses NUL."""
+    """Returns what a text column takes of it: PostgreSQL refuses NUL."""
     return value and value.replace("\0", "")[:most]
 
 

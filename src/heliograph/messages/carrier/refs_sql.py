@@ -1,4 +1,6 @@
-"""The statements of carriers' ids and of the receipts that match none, in both dialects."""
+"""These are the statements of carriers' ids and of the receipts that match none, in both
+dialects.
+"""
 
 from typing import Final
 
@@ -18,7 +20,7 @@ from heliograph.database.statements import (
 
 
 class RefKey(Row, frozen=True):
-    """The primary key of a carrier's id, in its canonical form (`receipts.canonical`)."""
+    """This is the primary key of a carrier's id, in its canonical form (`refs.canonical`)."""
 
     carrier_id: SmallInt
     ref: Text
@@ -119,7 +121,9 @@ REF_OF_RECEIPT: Final = BatchStatement(
 
 
 class Echo(Row, frozen=True):
-    """What else a receipt says, and its id as it was printed."""
+    """A receipt says this beside its state: its id as it was printed, and what else it brings
+    back.
+    """
 
     carrier_id: SmallInt
     ref: Text
@@ -202,7 +206,7 @@ FORGET_REF: Final = BatchStatement(
 
 
 class UnmatchedReceipt(Row, frozen=True):
-    """A row of unmatched_receipts; of what a receipt does not tell, nothing. `raw`: the
+    """This is a row of unmatched_receipts. What a receipt does not tell is None. `raw` is the
     short_message as it came.
     """
 
@@ -229,7 +233,7 @@ STORE_UNMATCHED: Final = BatchStatement(
 
 
 class ReceiptKey(Row, frozen=True):
-    """The primary key of a row of unmatched_receipts."""
+    """This is the primary key of a row of unmatched_receipts."""
 
     id: Id
 
@@ -269,7 +273,7 @@ class Since(Row, frozen=True):
 
 
 class Printed(Row, frozen=True):
-    """An id as a receipt printed it, and the handset which that named."""
+    """This is an id as a receipt printed it, and the handset which that named."""
 
     printed: Text
     recipient: BigInt | None
@@ -330,7 +334,7 @@ PARKED_REFS: Final = same(
 
 
 class After(Row, frozen=True):
-    """Rows behind this id, in their order."""
+    """This asks for rows behind an id, in their order."""
 
     carrier_id: SmallInt
     after: Id

@@ -1,5 +1,5 @@
-"""What answers and receipts make of messages. Pure: rows in, changes out; the carrier's turn locks
-before and stores after.
+"""This decides what answers and receipts make of messages. It is pure: rows come in, changes go
+out. The carrier's turn locks before and stores after.
 """
 
 from typing import Final
@@ -63,9 +63,9 @@ def move(
 def settle_answer(
     changes: Changes, answer: Answer, was: InFlight | None, *, receipt_needless: bool
 ) -> None:
-    """One submit_sm's answer. `was` is None when the attempt was taken back meanwhile: then only an
-    acceptance still counts. `receipt_needless`: these segments ask for no receipt, but another
-    segment of the message does.
+    """Applies one submit_sm's answer. `was` is None when the attempt was taken back meanwhile:
+    then only an acceptance still counts. `receipt_needless` says that these segments ask for no
+    receipt, but another segment of the message does.
     """
     row = changes.messages[answer.message_id]
     if answer.outcome is Outcome.ACCEPTED:
@@ -128,7 +128,9 @@ def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome)
 def settle_receipt(
     row: MessageRow, parts: int, state: ReceiptState, error: str | None, now_ms: int
 ) -> None:
-    """One delivery receipt of some segments. Anything that is not final changes nothing."""
+    """Applies one delivery receipt of some segments. A receipt that is not final changes
+    nothing.
+    """
     if state is ReceiptState.DELIVRD:
         if row.parts_delivered | parts != row.parts_delivered:
             row.parts_delivered |= parts
@@ -145,7 +147,7 @@ def settle_receipt(
 
 
 def agrees(recipient: int | None, of_receipt: int | None) -> bool:
-    """Whether a receipt's recipient may be the message's: equal, or one without its
+    """Returns whether a receipt's recipient may be the message's: equal, or one without its
     country code.
     """
     if recipient is None or of_receipt is None:
@@ -157,7 +159,7 @@ def agrees(recipient: int | None, of_receipt: int | None) -> bool:
 
 
 def is_from(sender: str, of_receipt: str | None) -> bool:
-    """Whether a receipt's sender may be the message's: carriers print numbers with and
+    """Returns whether a receipt's sender may be the message's: carriers print numbers with and
     without plus, and letters in any case.
     """
     return of_receipt is None or sender.casefold().lstrip(

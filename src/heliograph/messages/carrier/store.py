@@ -1,5 +1,5 @@
-"""Storing what a turn or a sweep decided: messages, what goes back to the queue, and refunds with
-their ledger entries.
+"""This stores what a turn or a sweep decided: messages, what goes back to the queue, and refunds
+with their ledger entries.
 """
 
 from collections import defaultdict
@@ -32,7 +32,7 @@ from heliograph.webhooks import emit_rows, rows_of
 
 
 class _Refunded(Row, frozen=True):
-    """A wallet after refunds."""
+    """This is a wallet after refunds."""
 
     account_id: Id
     sms_credits: BigInt
@@ -76,7 +76,9 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
 
 
 async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
-    """What comes back from a carrier; of a campaign that is paused, to where all of it waits."""
+    """Queues what comes back from a carrier. What belongs to a paused campaign goes where all of
+    it waits.
+    """
     group_of = {
         message_id: changes.messages[message_id].group_id for message_id in changes.requeued
     }
@@ -119,8 +121,8 @@ def _settled(row: MessageRow) -> SettledMessage:
 
 
 async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
-    """One ledger entry a send, or campaign; the figures after it are taken under the
-    wallets' locks.
+    """Writes one ledger entry for each send or campaign. The figures after it are taken under
+    the wallets' locks.
     """
     campaigns = await groups.campaigns_of(
         tx, {row.group_id for row, _ in refunds if row.group_id is not None}

@@ -47,9 +47,9 @@ log = Log(__name__)
 
 
 class Turn:
-    """The Inbox of a carrier's Link, and the loop that turns. One per carrier and process; `worker`
-    is the process's epoch, `may_write` tells whether its claims are still its own, and `unsealed`
-    reads the text of a one-time password.
+    """This is the Inbox of a carrier's Link, and the loop that turns. There is one per carrier
+    and process. `worker` is the process's epoch, `may_write` tells whether its claims are still
+    its own, and `unsealed` reads the text of a one-time password.
     """
 
     def __init__(
@@ -104,7 +104,9 @@ class Turn:
     # the loop
 
     def follow(self, carrier: CarrierFacts) -> None:
-        """From the next turn on. What has matched in one format is no evidence for another."""
+        """Follows these facts from the next turn on. What has matched in one format is no
+        evidence for another.
+        """
         self.matched = self.matched if carrier.id_format == self.carrier.id_format else 0
         self.carrier = carrier
 
@@ -113,7 +115,7 @@ class Turn:
         self._wake.set()
 
     async def run(self) -> None:
-        """Turns until cancelled."""
+        """Turns until it is cancelled."""
         wait_s = 0.0
         while True:
             if wait_s:
@@ -206,7 +208,9 @@ class Turn:
             )
 
     async def once(self) -> float:
-        """One turn. Answers how long to wait for the next one, in seconds, if nothing wakes it."""
+        """Makes one turn. It returns how long to wait for the next one, in seconds, if nothing
+        wakes it.
+        """
         link = self.link
         assert link is not None
         if self._uncertain:
@@ -306,8 +310,8 @@ class Turn:
                 )
 
     def _give_back(self) -> None:
-        """What is claimed and cannot be written goes back to the queue, where its validity ends in
-        time, and another carrier can take it.
+        """Gives back to the queue what is claimed and cannot be written. There its validity ends
+        in time, and another carrier can take it.
         """
         self._answer_unspent(self._buffer)
         self._buffer.clear()

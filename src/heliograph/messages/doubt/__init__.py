@@ -1,1 +1,3 @@
-"""Messages in doubt: submitted and never answered, and settled by a receipt or by an operator."""
+"""This room knows messages in doubt: they were submitted and never answered, and a receipt or an
+operator settles them.
+"""

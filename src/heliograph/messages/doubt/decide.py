@@ -1,4 +1,4 @@
-"""What an operator decides about messages in doubt, when he knows more than the wire told: he has
+"""An operator decides about messages in doubt when he knows more than the wire told, because he has
 asked his carrier.
 
 His word goes through the judges that answers and receipts go through, and its refund is made as
@@ -54,7 +54,7 @@ class _WithCarrier(Row, frozen=True):
 
 
 class _Doubt(Row, frozen=True):
-    """A segment in doubt, and the type of its message."""
+    """This is a segment in doubt, and the type of its message."""
 
     segment: InFlight
     type: Text
@@ -78,7 +78,7 @@ _LOCK_DOUBTS: Final = BatchStatement(
 
 
 class _Record(Row, frozen=True):
-    """A row of operator_decisions."""
+    """This is a row of operator_decisions."""
 
     id: Id
     message_id: Id
@@ -95,7 +95,9 @@ _RECORD: Final = Insert("operator_decisions", _Record)
 
 
 class Decision(Enum):
-    """What can be said of a message in doubt, and that a receipt is a message's."""
+    """These decisions can be made about a message in doubt; the last one says that a receipt is
+    a message's.
+    """
 
     SENT = "sent"  # the carrier has it
     DELIVERED = "delivered"  # … and has delivered it
@@ -106,14 +108,16 @@ class Decision(Enum):
 
 
 class Signed(NamedTuple):
-    """Who decided, and why."""
+    """This says who decided, and why."""
 
     by: str
     reason: str
 
 
 class Decided(NamedTuple):
-    """What became of one message. Its id is raw; `refused`: why nothing was changed."""
+    """This says what became of one message. Its id is raw; `refused` says why nothing was
+    changed.
+    """
 
     message_id: str
     status: str
@@ -128,7 +132,9 @@ def signed(by: str, reason: str) -> Signed:
 
 
 def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decided:
-    """Of a message (raw id) of which no carrier has left anything unanswered."""
+    """Returns the refusal for a message (raw id) of which no carrier has left anything
+    unanswered.
+    """
     return Decided(
         message_id,
         status,
@@ -183,8 +189,8 @@ async def decide(
 
 
 async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
-    """What a transaction returns that is run again, whole, when it met what `is_conflict` names.
-    Raises Unavailable.
+    """Returns what a transaction returns. It is run again, whole, when it met what `is_conflict`
+    names. Raises Unavailable.
     """
     for _ in range(CONFLICT_TRIES):
         try:
@@ -204,7 +210,7 @@ async def _decide_batch(
     word: Signed,
     now_ms: int,
 ) -> list[Decided]:
-    """One transaction: what of these messages is in doubt with this carrier."""
+    """Decides in one transaction what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
         doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
         changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
@@ -253,8 +259,8 @@ async def _decide_batch(
 async def _lock_doubts(
     tx: HotTx, carrier_id: int, message_ids: Sequence[str]
 ) -> tuple[dict[str, list[InFlight]], set[str]]:
-    """What of these messages is in doubt with this carrier, kept from every other end; and which of
-    them are OTPs.
+    """Returns what of these messages is in doubt with this carrier, kept from every other end,
+    and which of them are one-time passwords.
     """
     doubts: dict[str, list[InFlight]] = defaultdict(list)
     otps = set()
@@ -270,7 +276,7 @@ async def _lock_doubts(
 def _refusal(
     row: MessageRow, doubts: list[InFlight], decision: Decision, now_ms: int, *, is_otp: bool
 ) -> str | None:
-    """Why nothing can be decided so, in a line."""
+    """Returns why nothing can be decided so, in a line."""
     if not doubts:
         return not_in_doubt(row.id, row.status, row.error_code).refused
     if decision is not Decision.RESENT:
@@ -292,8 +298,8 @@ def _apply(
     doubts: list[InFlight],
     decision: Decision,
 ) -> None:
-    """By the judges of answers and receipts. Sent is said of segments; delivered or not, of the
-    message.
+    """Applies a decision by the judges of answers and receipts. "Sent" is said of segments;
+    "delivered" or not, of the message.
     """
     if decision is Decision.CANCELED:
         move(row, FAILED, changes.now_ms, "canceled", BY_OPERATOR)
@@ -340,7 +346,9 @@ async def record(
     word: Signed,
     now_ms: int,
 ) -> None:
-    """Of each message (raw id → bits of its segments), that this was decided, by whom, and why."""
+    """Records of each message (raw id → bits of its segments) that this was decided, by whom,
+    and why.
+    """
     await _RECORD.rows(
         tx,
         [

@@ -29,7 +29,7 @@ from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 
 class _AtPlace(Row, frozen=True):
-    """A receipt of a carrier, by its id or by that of its row."""
+    """This names a receipt of a carrier, by its id or by that of its row."""
 
     carrier_id: SmallInt
     place: Text
@@ -41,7 +41,7 @@ class _InRow(Row, frozen=True):
 
 
 class _Said(Row, frozen=True):
-    """What a receipt says; a state that cannot be read is None."""
+    """A receipt says this; a state that cannot be read is None."""
 
     place: Text
     recipient: BigInt | None
@@ -162,7 +162,7 @@ async def match_to(
 
 
 async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> Parked:
-    """The receipt, kept from being matched otherwise. Raises NotFound."""
+    """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
     found = (
         await _PARKED_ROW.rows(tx, _InRow(carrier_id, place))
@@ -191,8 +191,8 @@ def _check(
     doubts: Sequence[OnTheWire],
     carrier: CarrierFacts,
 ) -> None:
-    """That it may be the message's. The sender need not agree, for carriers change it; the handset
-    must: otherwise it is another message's.
+    """Checks that the receipt may be the message's. The sender need not agree, for carriers
+    change it; the handset must, otherwise it is another message's.
     """
     message = f"the message {ids.text_of_raw('msg', row.id)}"
     if not receipt.state:
@@ -240,7 +240,7 @@ async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple
 
 
 def _names(receipt: Parked, message_id: str, part: int) -> bool:
-    """Whether it brings our reference of this segment back."""
+    """Returns whether it brings our reference of this segment back."""
     return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
 
 
@@ -256,7 +256,7 @@ def _undelivered(receipt: Parked, row: MessageRow, left: int) -> int:
 async def _end_sent(
     tx: HotTx, carrier: CarrierFacts, receipt: Parked, row: MessageRow, parts: int, now_ms: int
 ) -> None:
-    """As `adopt`, of a segment that a carrier has accepted."""
+    """Does what `adopt` does, for a segment that a carrier has accepted."""
     if not receipt.has_id:
         await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.place)])
     else:

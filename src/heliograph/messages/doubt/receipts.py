@@ -1,12 +1,12 @@
-"""Receipts that settle doubts (docs/api.md, "Doubt"; docs/decisions/messages.md, M3): of what was
+"""Receipts settle doubts (docs/api.md, "Doubt"; docs/decisions/messages.md, M3). Of what was
 submitted and never answered, they are the only word that comes.
 
 A receipt finds its message by the carrier's id (that is done in the turn), else by the
 user_message_reference that it brings back, else as the only doubtful message of that carrier with
-that recipient and sender. Two that it could be are one too many: nothing is settled by guess. Where
-ids do not tell (there is none, or it is not known yet how they are printed), those that the carrier
-has accepted count among the two. What finds nothing stays where it is for 72 h; an answer that
-comes late still finds it.
+that recipient and sender. If it could be two, that is one too many: nothing is settled by guess.
+Where ids do not tell (there is none, or it is not known yet how they are printed), those that the
+carrier has accepted count among the two. What finds nothing stays where it is for 72 h; an answer
+that comes late still finds it.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Where each segment of a message is, as the operator sees it."""
+"""This shows the operator where each segment of a message is."""
 
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ from heliograph.messages.tables import carrier_refs, queue
 
 
 class Segment(NamedTuple):
-    """Where a segment is. `since_ms`, `attempt`: of its submission or its place in the
-    queue. `ref` is the carrier's id.
+    """This says where a segment is. `since_ms` and `attempt` are those of its submission or its
+    place in the queue. `ref` is the carrier's id.
     """
 
     number: int
@@ -28,7 +28,7 @@ class Segment(NamedTuple):
 
 
 def segments(tx: Connection, traced: Traced) -> list[Segment]:
-    """Each segment of a message, in order."""
+    """Returns each segment of a message, in order."""
     waiting = _waiting(tx, traced.message)
     refs = _refs(tx, traced)
     told = []
@@ -65,14 +65,14 @@ def segments(tx: Connection, traced: Traced) -> list[Segment]:
 
 
 class _Queued(NamedTuple):
-    """Where a message waits, and which try it waits for."""
+    """This says where a message waits, and which try it waits for."""
 
     carrier_id: int
     attempt: int
 
 
 def _waiting(tx: Connection, message: Message) -> _Queued | None:
-    """Of the run of the queue that the message stands in."""
+    """Returns the run of the queue that the message stands in."""
     query = sa.select(
         queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt
     ).where(queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
@@ -88,9 +88,9 @@ def _waiting(tx: Connection, message: Message) -> _Queued | None:
 
 
 def _refs(tx: Connection, traced: Traced) -> list[Any]:
-    """Rows of `carrier_refs`, newest first. They are looked for by their age, for there is no index
-    of their messages: from when the message was made until it was sent, or the operator last
-    decided about it.
+    """Returns rows of `carrier_refs`, newest first. They are looked for by their age, for there
+    is no index of their messages: from when the message was made until it was sent, or the
+    operator last decided about it.
     """
     columns = carrier_refs.c
     message = traced.message

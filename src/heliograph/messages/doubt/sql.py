@@ -1,5 +1,5 @@
-"""The statements of settling doubts by receipts: what is on the wire, what is parked, and whose
-receipt a parked one may be.
+"""These are the statements of settling doubts by receipts: what is on the wire, what is parked,
+and whose receipt a parked one may be.
 """
 
 from typing import Final
@@ -54,13 +54,13 @@ class OnTheWire(Row, frozen=True):
 
     @property
     def tries_in_doubt(self) -> int:
-        """How many receipts of it may come: one a submission."""
+        """Returns how many receipts of it may come: one a submission."""
         return 2 if self.parts_resent & self.parts else 1
 
 
 class Parked(Row, frozen=True):
-    """A receipt that found no message. `place`: its id as the carrier prints it, or where there is
-    none, its row of unmatched_receipts.
+    """This is a receipt that found no message. `place` is its id as the carrier prints it or,
+    where there is none, its row of unmatched_receipts.
     """
 
     place: Text
@@ -78,12 +78,12 @@ class Parked(Row, frozen=True):
 
     @property
     def names_a_part(self) -> bool:
-        """Whether its reference can be one of ours: others' say nothing."""
+        """Returns whether its reference can be one of ours: those of others say nothing."""
         return self.reference is not None and 1 <= self.reference & 0xF <= PARTS_MAX
 
 
 class OfMessage(Row, frozen=True):
-    """What a carrier has of one message."""
+    """This asks for what a carrier has of one message."""
 
     carrier_id: SmallInt
     message_id: Id

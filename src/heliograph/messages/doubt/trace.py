@@ -37,8 +37,9 @@ _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class Wanted(NamedTuple):
-    """Which messages; None: not narrowed by this. Ids are raw. `doubtful_since_ms`: all that is in
-    doubt of it has been since then, or longer.
+    """This says which messages are asked for; a field that is None narrows nothing. Ids are raw.
+    `doubtful_since_ms` asks for messages of which all that is in doubt has been since then, or
+    longer.
     """
 
     account_id: str | None = None
@@ -55,12 +56,12 @@ class Wanted(NamedTuple):
 
     @property
     def is_looked_up(self) -> bool:
-        """Whether an index leads to these messages, and not a look through all."""
+        """Returns whether an index leads to these messages, and not a look through all."""
         return self.recipient is not None or self.reference is not None
 
 
 class InFlight(NamedTuple):
-    """A submission without an answer. `parts`: bits of its segments."""
+    """This is a submission without an answer. `parts` are bits of its segments."""
 
     parts: int
     carrier_id: int
@@ -89,7 +90,7 @@ class Traced(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What an operator decided about a message."""
+    """An operator decided this about a message."""
 
     decision: str
     parts: int
@@ -103,7 +104,7 @@ _EXTRA: Final = tuple(messages.c[name] for name in Traced._fields[1:-1])
 
 
 def raw_of(message_id: str) -> str:
-    """The raw form of a message's id. Raises NotFound when it is malformed."""
+    """Returns the raw form of a message's id. Raises NotFound when it is malformed."""
     raw = ids.raw_of_text(MESSAGE_PREFIX, message_id)
     if raw is None:
         raise NotFound(f"There is no message {shown(message_id)}.")
@@ -149,7 +150,7 @@ def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
 
 
 def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[str, int]]]:
-    """Of each carrier: the messages that are in doubt with it (raw ids), and how many
+    """Returns, for each carrier, the messages that are in doubt with it (raw ids), and how many
     submissions of each.
     """
     query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(
@@ -178,7 +179,7 @@ def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
 
 
 def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
-    """What is asked of messages and their sends."""
+    """Returns what is asked of messages and their sends."""
     conditions = [
         messages.c[name] == value
         for name in ("account_id", "status", "recipient")
@@ -202,8 +203,8 @@ def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 
 
 def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
-    """Messages of the newest sends with the reference: theirs are the ids that follow the send's
-    (tables.py).
+    """Returns the condition for messages of the newest sends with the reference: theirs are the
+    ids that follow the send's (tables.py).
     """
     whose = (
         sends.c.account_id.in_(sa.select(accounts.c.id))
@@ -226,7 +227,7 @@ def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
 
 
 def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
-    """`before`, and roughly the span, as a range of the key."""
+    """Returns `before`, and roughly the span, as a range of the key."""
     bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
     if wanted.span.since_ms is not None:
         bounds.append(messages.c.id >= first_id_of(wanted.span.since_ms - CLOCK_SLACK_MS))
@@ -236,9 +237,9 @@ def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 
 
 def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], str | None]:
-    """Messages, newest first, of the LOOKED_AT_MAX below `wanted.before`; and where to go on (raw)
-    when there may be some beyond those. Those of one recipient or reference are looked up, however
-    far back they are.
+    """Returns messages, newest first, of the LOOKED_AT_MAX below `wanted.before`, and where to
+    go on (raw) when there may be some beyond those. Those of one recipient or reference are
+    looked up, however far back they are.
     """
     window, oldest = _bounds(wanted), None
     if not wanted.is_looked_up:
@@ -261,7 +262,7 @@ def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], st
 
 
 def one(tx: Connection, message_id: str) -> Traced:
-    """The message with this id in text form. Raises NotFound."""
+    """Returns the message with this id in text form. Raises NotFound."""
     rows = _traced(tx, JOINED.where(messages.c.id == raw_of(message_id)))
     if not rows:
         raise NotFound(f"There is no message {shown(message_id)}.")
@@ -286,7 +287,7 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
 
 
 def failure(message: Message) -> str | None:
-    """Why it failed, in plain words: what the carrier's command_status means, else what
+    """Returns why it failed, in plain words: what the carrier's command_status means, else what
     stands in its error.
     """
     status = _STATUS.search(message.error_message or "")
@@ -294,7 +295,9 @@ def failure(message: Message) -> str | None:
 
 
 def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int | None:
-    """When the first of what is in doubt will be sent once more by itself; None: it will not."""
+    """Returns when the first of what is in doubt will be sent once more by itself, or None when
+    it will not.
+    """
     if traced.message.status != QUEUED or traced.message.type == OTP:
         return None
     due = [
@@ -306,7 +309,7 @@ def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int
 
 
 def decisions(tx: Connection, traced: Traced) -> list[Decision]:
-    """Oldest first."""
+    """Returns the decisions about a message, oldest first."""
     columns = [operator_decisions.c[name] for name in Decision._fields]
     query = sa.select(*columns).where(operator_decisions.c.message_id == traced.message.id)
     return [Decision(*row) for row in tx.execute(query.order_by(operator_decisions.c.id))]

@@ -26,8 +26,8 @@ CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
 
 class Unmatched(NamedTuple):
-    """A receipt without a message. `place`: where it is stored, as in Parked; `printed`:
-    its id as it came.
+    """This is a receipt without a message. `place` is where it is stored, as in Parked;
+    `printed` is its id as it came.
     """
 
     carrier_id: int
@@ -63,8 +63,8 @@ class Unmatched(NamedTuple):
 
 
 def text_id(receipt: Unmatched, carrier_name: str) -> str:
-    """What the operator calls it: its carrier and that one's id as it is compared, or the id of its
-    row.
+    """Returns what the operator calls it: its carrier and that one's id as it is compared, or
+    the id of its row.
     """
     return (
         ids.text_of_raw(RECEIPT_PREFIX, receipt.place)
@@ -74,7 +74,7 @@ def text_id(receipt: Unmatched, carrier_name: str) -> str:
 
 
 def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Unmatched]:
-    """At most so many, newest first."""
+    """Returns at most `limit` receipts, newest first."""
     refs, rows = carrier_refs.c, unmatched_receipts.c
     of_refs = sa.select(
         refs.carrier_id,
@@ -115,8 +115,8 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Unmatc
 
 
 def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]:
-    """Of each receipt: the messages in doubt with its carrier (raw ids) that it may be, as
-    `doubts.py` judges it.
+    """Returns, for each receipt, the messages in doubt with its carrier (raw ids) that it may
+    be, as `receipts.py` judges it.
     """
     elsewhere = {
         "account_id": messages.c.account_id,
@@ -153,7 +153,7 @@ def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]
 
 
 def why(receipt: Unmatched) -> str:
-    """Why it is no message's."""
+    """Returns why it is no message's."""
     if receipt.state is None:
         return "it cannot be read"
     if receipt.printed is None:
@@ -164,8 +164,8 @@ def why(receipt: Unmatched) -> str:
 
 
 def parse_id(receipt_id: str) -> tuple[str | None, str]:
-    """(name of its carrier, its place); no name where the row tells. Raises NotFound when it is
-    malformed.
+    """Returns (name of its carrier, its place); there is no name where the row tells. Raises
+    NotFound when it is malformed.
     """
     raw = ids.raw_of_text(RECEIPT_PREFIX, receipt_id)
     if raw is not None:
@@ -177,7 +177,7 @@ def parse_id(receipt_id: str) -> tuple[str | None, str]:
 
 
 def carrier_of(tx: Connection, raw_id: str) -> int | None:
-    """The carrier of a row of unmatched_receipts."""
+    """Returns the carrier of a row of unmatched_receipts."""
     return tx.execute(
         sa.select(unmatched_receipts.c.carrier_id).where(unmatched_receipts.c.id == raw_id)
     ).scalar()

@@ -1,1 +1,1 @@
-"""The queue of runs: its columns, its order, and how much waits in it."""
+"""This room is the queue of runs: its columns, its order, and how much waits in it."""

@@ -1,4 +1,4 @@
-"""What waits: how many messages for a carrier, and where each account's last ones stand."""
+"""This tells how many messages wait for a carrier, and where each account's last ones stand."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -8,8 +8,8 @@ from heliograph.messages.tables import inflight, queue, sends
 
 
 def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
-    """Messages in its queue, and those handed to it and not answered: what draining it
-    waits for, and what keeps it from being removed.
+    """Returns how many messages are in its queue, or handed to it and not answered. Draining it
+    waits for those, and they keep it from being removed.
     """
     queued = (
         sa.select(sa.func.coalesce(sa.func.sum(queue.c["count"]), 0))
@@ -25,8 +25,8 @@ def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
 
 
 def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
-    """(account, carrier id, where its last run of bulk in that queue ends), for
-    FairQueue.resume: one look at the whole queue.
+    """Returns (account, carrier id, where its last run of bulk in that queue ends), for
+    FairQueue.resume. It takes one look at the whole queue.
     """
     columns = queue.c
     end_us = sa.func.max(columns.rank_us + columns["count"] * columns.segments * FAIR_SPACING_US)

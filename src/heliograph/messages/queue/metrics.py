@@ -1,5 +1,5 @@
-"""What stands in the queue and on the wire, counted for `/metrics`: every few seconds, by the one
-process that looks after everything.
+"""This counts what stands in the queue and on the wire for `/metrics`, every few seconds, in the
+one process that does the common work.
 """
 
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ class _Held(Row, frozen=True):
 
 
 class _Queued(Row, frozen=True):
-    """`oldest_id`: with dashes on PostgreSQL."""
+    """This is what waits, by carrier. `oldest_id` has dashes on PostgreSQL."""
 
     carrier_id: SmallInt
     messages: BigInt
@@ -55,7 +55,7 @@ _IN_DOUBT: Final = same(
 
 
 class Waiting(NamedTuple):
-    """What waits for a carrier."""
+    """This waits for a carrier."""
 
     messages: int = 0
     oldest_s: float = 0.0  # since the oldest of them was accepted

@@ -1,13 +1,13 @@
-"""The order in which an account's messages stand in the queues: start-time fair queueing, by
-account and carrier.
+"""An account's messages stand in the queues in this order: start-time fair queueing, by account and
+carrier.
 
 A row's rank is virtual time. A send begins where its carrier is serving now, or where the account's
 last one to that carrier ends, whichever is later, and each of its segments takes up 1 ms. So
 accounts that wait for one carrier take turns, however fast or slow it is and however much each has
-queued; who has nothing waiting is next, and newcomers stand in the order in which they came.
-Virtual time is a carrier's own: it runs as fast as the carrier serves.
+queued. An account that has nothing waiting is next, and newcomers stand in the order in which they
+came. Virtual time is a carrier's own: it runs as fast as the carrier serves.
 
-Kept in the memory of the accepting process, and read from the queue when it starts.
+It is kept in the memory of the accepting process, and read from the queue when that starts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,9 @@ class FairQueue:
 
     @contextmanager
     def places(self) -> Iterator["Places"]:
-        """The ranks of one transaction: as if never given, if it is rolled back."""
+        """Gives the ranks of one transaction. If that is rolled back, they are as if never
+        given.
+        """
         self._moment += 1
         places = Places(self._next, self._ends, self._moment)
         self._unseen.append(places)
@@ -63,7 +65,7 @@ class FairQueue:
             places.ended = self._moment
 
     def is_old(self) -> bool:
-        """Whether the heads must be read again."""
+        """Returns whether the heads must be read again."""
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
     def read(self, heads: Iterable[tuple[Any, Any]], reader: "Places") -> None:
@@ -91,15 +93,15 @@ class FairQueue:
         self._ends.update(owed)
 
     def _before(self, carrier_id: int, head_us: int) -> int:
-        """Just before the head; not before a newcomer who stands there already, or the last to come
-        would be the first to go.
+        """Returns the rank just before the head, but not before a newcomer who stands there
+        already, or the last to come would be the first to go.
         """
         known_us = self._next.get(carrier_id)
         return known_us if known_us in (head_us - 1, head_us) else head_us - 1
 
 
 class Places:
-    """What one transaction was given. `began`, `ended`: moments of the FairQueue."""
+    """One transaction was given these ranks. `began` and `ended` are moments of the FairQueue."""
 
     def __init__(
         self, following: dict[int, int], ends: dict[tuple[str, int], int], began: int
@@ -112,8 +114,8 @@ class Places:
         self.given: dict[tuple[str, int], tuple[int, int]] = {}
 
     def rank_us(self, account_id: str, carrier_id: int, segments: int, now_ms: int) -> int:
-        """Of the first of a run of bulk messages with so many segments in all; the others follow by
-        FAIR_SPACING_US a segment.
+        """Returns the rank of the first of a run of bulk messages with so many segments in all.
+        The others follow by FAIR_SPACING_US a segment.
         """
         key = (account_id, carrier_id)
         next_us = self._next.setdefault(carrier_id, now_ms * 1_000)
@@ -132,5 +134,5 @@ class Places:
 
 
 def rank_ahead(at_ms: int) -> int:
-    """Of what goes before all bulk."""
+    """Returns the rank of what goes before all bulk."""
     return at_ms

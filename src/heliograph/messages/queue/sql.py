@@ -1,5 +1,5 @@
-"""The queue's columns, in their one place, and the statements that put runs into it and take them
-out, in both dialects.
+"""The queue's columns stand here, in their one place, with the statements that put runs into it and
+take them out, in both dialects.
 
 A run is messages of one send that follow each other: the first one's id and how many there are
 (`tables.py`).
@@ -26,7 +26,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 
 
 class RunKey(Row, frozen=True):
-    """The primary key of a run."""
+    """This is the primary key of a run."""
 
     carrier_id: SmallInt
     rank_us: BigInt
@@ -34,8 +34,8 @@ class RunKey(Row, frozen=True):
 
 
 class QueuedRun(Row, frozen=True):
-    """A row of the queue. `messages` stands in the column `count`; `segments` are those of each
-    message; times are Unix milliseconds.
+    """This is a row of the queue. `messages` stands in the column `count`; `segments` are those
+    of each message; times are Unix milliseconds.
     """
 
     carrier_id: SmallInt
@@ -107,7 +107,7 @@ TAKE_RUNS: Final = BatchStatement(
 
 
 class NextRuns(Row, frozen=True):
-    """`worker`: the process that asks, by its epoch."""
+    """This asks for the next runs. `worker` is the process that asks, by its epoch."""
 
     carrier_id: SmallInt
     now_ms: BigInt

@@ -1,5 +1,5 @@
-"""Old months of messages on PostgreSQL: detached, then dropped. Sends wait for it as long
-as LOCK_MS at most, and it tries again later.
+"""Old months of messages on PostgreSQL are detached, then dropped. Sends wait for it as long as
+LOCK_MS at most, and it tries again later.
 """
 
 import re
@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
 
 
 class Month(Row, frozen=True):
-    """A table of messages of one month, and whether it still belongs to `messages`."""
+    """This is a table of messages of one month. It says whether it still belongs to `messages`."""
 
     name: Text
     is_attached: Bool
@@ -31,7 +31,7 @@ _MONTHS: Final = Statement(Nothing, Month, postgresql=_TABLES)
 
 
 async def old_months(tx: HotTx, until: str) -> list[Month]:
-    """The months that end before the id `until` (raw), the oldest first."""
+    """Returns the months that end before the id `until` (raw), the oldest first."""
     return [month for month in await _MONTHS.rows(tx, Nothing()) if _end_of(month.name) <= until]
 
 
@@ -45,14 +45,14 @@ async def detach(tx: HotTx, month: str) -> None:
 
 
 async def drop(tx: HotTx, month: str) -> None:
-    """In a transaction of its own: removing the files of a large table takes a while, in
-    which nobody else needs it.
+    """Drops a month in a transaction of its own: removing the files of a large table takes a
+    while, in which nobody else needs it.
     """
     if _end_of(month) <= await from_id(tx, MESSAGES):
         await tx.fetch(f"DROP TABLE {month}")
 
 
 def _end_of(month: str) -> str:
-    """The first id (raw) of the next month."""
+    """Returns the first id (raw) of the next month."""
     found = _NAME.fullmatch(month)
     return first_id_of_month(int(found[1]) * 12 + int(found[2])) if found else "g"  # after all ids

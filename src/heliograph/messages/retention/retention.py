@@ -1,7 +1,7 @@
-"""What has been kept long enough: texts and numbers of old messages are erased, then the messages
-themselves go, a few at a time.
+"""When old messages have been kept long enough, their texts and numbers are erased, and then the
+messages themselves go, a few at a time.
 
-How far that has come is stored with each batch (`kept_from`), so a process that is killed leaves
+How far that has come is stored with each batch (`kept_from`). So a process that is killed leaves
 nothing half done, and the proofs of ledger, events and messages know where the part begins that
 they can prove. What is queued or in flight is never touched, however old it is.
 """
@@ -60,7 +60,7 @@ class _MessageId(Row, frozen=True):
 
 
 class _Between(Row, frozen=True):
-    """Ids from `start` up to, not with, `until`."""
+    """These are the ids from `start` up to, not including, `until`."""
 
     start: Id
     until: Id
@@ -114,7 +114,7 @@ _ERASE_REASONS: Final = same(
 
 
 class KeptFor(NamedTuple):
-    """What the operator has set, in milliseconds; None: for ever."""
+    """The operator has set this, in milliseconds; None means for ever."""
 
     texts_ms: int | None
     messages_ms: int | None
@@ -143,7 +143,7 @@ async def from_id(tx: HotTx, what: str) -> str:
 
 
 async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
-    """What is below this id may be gone from now on. It never goes back."""
+    """Says that what is below this id may be gone from now on. It never goes back."""
     await _KEEP_FROM.rows(tx, _KeptFrom(what, raw_id))
 
 
@@ -186,7 +186,7 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
 
 
 def tables_of(*, postgresql: bool) -> tuple[Kept, ...]:
-    """What goes with old messages, and by which of its ids. On PostgreSQL months of
+    """Returns what goes with old messages, and by which of its ids. On PostgreSQL months of
     messages go whole; this is what has found no month.
     """
     return (

@@ -73,8 +73,8 @@ _DROP_ROWS: Final = Statement(
 
 
 class Crowd(NamedTuple):
-    """How many receipts of a carrier have found no message: with an id of their own, and in rows of
-    unmatched_receipts.
+    """This says how many receipts of a carrier have found no message: with an id of their own,
+    and in rows of unmatched_receipts.
     """
 
     refs: int
@@ -86,8 +86,8 @@ class Crowd(NamedTuple):
 
 
 class Thinned(NamedTuple):
-    """What a look has dropped of a carrier's receipts that found no message, and how many
-    it has left.
+    """This says what a look has dropped of a carrier's receipts that found no message, and how
+    many it has left.
     """
 
     dropped: int
@@ -115,14 +115,14 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> Thinned
 
 
 async def count_parked(tx: HotTx, carrier_id: int, most: int) -> Crowd:
-    """At most so many of each are counted."""
+    """Counts them, at most so many of each kind."""
     asked = _OfCarrier(carrier_id, most)
     [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
     return Crowd(refs.count, rows.count)
 
 
 async def _drop(tx: HotTx, carrier_id: int, parked: Crowd, count: int) -> int:
-    """So many, of each kind by its share."""
+    """Drops so many, of each kind by its share."""
     of_rows = min(parked.rows, -(-count * parked.rows // parked.total))
     dropped = 0
     for drop, share in ((_DROP_REFS, count - of_rows), (_DROP_ROWS, of_rows)):

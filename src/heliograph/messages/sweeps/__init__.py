@@ -1,1 +1,3 @@
-"""What no event brings about: validity that ends, doubts that last, pauses and opt-outs."""
+"""This room does what no event brings about: validity ends, doubts last, campaigns pause, people
+opt out.
+"""

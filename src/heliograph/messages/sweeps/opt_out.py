@@ -1,5 +1,5 @@
-"""What is queued of an account's groups for people who want it no more: taken out of its
-run, failed, refunded.
+"""What is queued of an account's groups for people who want it no more is taken out of its run,
+failed and refunded.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,9 @@ _SPAN_MS: Final = VALIDITY_S[1] * 1_000
 
 
 class Person(Row, frozen=True):
-    """A phone, as E.164 digits in a number, to which an account (raw id) sends in a mode."""
+    """This is a phone, as E.164 digits in a number, to which an account (raw id) sends in a
+    mode.
+    """
 
     account_id: Id
     sandbox: Bool
@@ -92,8 +94,8 @@ async def fail_blocked(tx: HotTx, people: Sequence[Person], now_ms: int) -> set[
 
 
 async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
-    """Messages, by number and with their sends; those that were in a run which nobody else is just
-    taking.
+    """Takes out messages, given by number and with their sends, and returns those that were in a
+    run which nobody else is just taking.
     """
     if not waiting:
         return set()
@@ -104,8 +106,8 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
 
 
 class Without(NamedTuple):
-    """Runs less some of their messages: `taken` are those that held one, `rests` is what is left of
-    them, `found` are the messages' numbers.
+    """These are runs less some of their messages: `taken` are those that held one, `rests` is
+    what is left of them, and `found` are the messages' numbers.
     """
 
     taken: list[RunKey]

@@ -1,8 +1,8 @@
-"""What waits of a group while it is paused, and when it is canceled; and what waits of an account,
-when its operator cancels that.
+"""This holds what waits of a group while it is paused, and fails it when it is canceled. It also
+fails what waits of an account, when its operator cancels that.
 
 Held runs stay in the queue, behind everything: their rank is their own, in a range that no
-carrier's turn looks at. So a message has one place, validity ends there as everywhere, and who is
+carrier's turn looks at. So a message has one place, validity ends there as everywhere, and what is
 let go stands where it stood.
 """
 

@@ -1,4 +1,4 @@
-"""What was queued in a copy of the database that was restored: kept from every carrier until an
+"""What was queued in a copy of the database that was restored is kept from every carrier until an
 operator decides.
 
 A copy knows nothing of what was sent after it was taken. So all of it that had not left by then, as
@@ -33,7 +33,7 @@ from heliograph.messages.tables import inflight, queue, sends
 
 
 class _Until(Row, frozen=True):
-    """Messages below this id (raw)."""
+    """This asks for messages below this id (raw)."""
 
     until: Id
 
@@ -78,14 +78,16 @@ _ON_THE_WIRE: Final = same(
 
 
 class Which(NamedTuple):
-    """What of it is decided about. `account_id` is raw; None: not by this."""
+    """This says what of it is decided about. `account_id` is raw; a field that is None narrows
+    nothing.
+    """
 
     account_id: Id | None = None
     carrier_id: SmallInt | None = None
 
 
 class _Some(Row, frozen=True):
-    """The fields of Which, and how many runs at the most."""
+    """These are the fields of Which, and how many runs at the most."""
 
     account_id: Id | None
     carrier_id: SmallInt | None
@@ -106,7 +108,7 @@ _HELD_RUNS: Final = same(
 
 
 class Kept(NamedTuple):
-    """What is kept of one account's messages of one type, with one carrier. `account_id` is raw."""
+    """This is kept of one account's messages of one type, with one carrier. `account_id` is raw."""
 
     account_id: str
     carrier_id: int

@@ -1,5 +1,5 @@
-"""What no event brings about: validity that ends, doubts that last, work that a dead
-process held. Run every second, in small batches.
+"""This does what no event brings about: it ends validity, doubts that last, and work that a dead
+process held. It runs every second, in small batches.
 """
 
 from collections import defaultdict
@@ -98,8 +98,8 @@ class _LastingDoubts(Row, frozen=True):
 
 
 class _Doubt(Row, frozen=True):
-    """A segment in doubt; `opted_out`: its handset wants nothing of the account's groups
-    any more, and the message is of one.
+    """This is a segment in doubt. `opted_out` says that its handset wants nothing of the
+    account's groups any more, and that the message is of one.
     """
 
     message_id: Id
@@ -155,8 +155,8 @@ _UNRECEIPTED: Final = same(
 
 
 async def fail_expired(db: Database, now_ms: int) -> int:
-    """Messages still queued when their validity ends: failed, `expired`, refunded. Answers
-    how many.
+    """Fails messages that are still queued when their validity ends: they are `expired` and
+    refunded. It returns how many.
     """
     async with db.hot() as tx:
         runs = await _EXPIRED_RUNS.rows(tx, _Until(now_ms, BATCH_MAX))
@@ -204,9 +204,11 @@ async def fail_taken(
 
 
 async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: bool) -> int:
-    """Segments in doubt: at the end of validity the message has failed (`unknown`); before it, bulk
-    is sent once more where the carrier's setting says so; a campaign's to who has opted out
-    meanwhile fails then (`blocked`). Answers how many were dealt with.
+    """Settles segments in doubt, and returns how many were dealt with.
+
+    At the end of validity the message has failed (`unknown`). Before that, bulk is sent once more
+    where the carrier's setting says so; a campaign's message to a person who has opted out
+    meanwhile fails then (`blocked`).
     """
     async with db.hot() as tx:
         since_ms = now_ms - RESEND_AFTER_MS if resend else -1
@@ -247,8 +249,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
 async def fail_over(
     db: Database, routes: Routes, down: frozenset[int], queue: FairQueue, now_ms: int
 ) -> int:
-    """What waits for a carrier that has been down for 60 s goes to the next one of its route that
-    is up, where it takes its place as if it came just now. Answers how many runs moved.
+    """Moves what waits for a carrier that has been down for 60 s to the next one of its route
+    that is up, where it takes its place as if it came just now. It returns how many runs moved.
     """
     moved = 0
     for carrier_id in sorted(down):
@@ -294,10 +296,12 @@ def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | No
 
 
 async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:
-    """What processes held that have no row any more: at the start, and again for what one claimed
-    in its last moment. `of_carrier`: and what this one, `worker`, holds of a carrier whose turn has
-    ended. Claimed but unwritten goes back to the queue; written becomes in doubt, but for what the
-    simulator had: that was nowhere but in the process that is gone.
+    """Takes over what processes held that have no row any more: at the start, and again for what
+    one claimed in its last moment.
+
+    With `of_carrier`, it also takes what this process, `worker`, holds of a carrier whose turn has
+    ended. What was claimed but not written goes back to the queue. What was written becomes in
+    doubt, but for what the simulator had: that was nowhere but in the process that is gone.
     """
     taken = 0
     async with db.hot() as tx:

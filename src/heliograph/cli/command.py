@@ -150,7 +150,7 @@ class Command(click.Command):
                 metavar="FILE",
                 envvar="HELIOGRAPH_ENV_FILE",
                 show_envvar=True,
-                help="Settings, one KEY=VALUE a line; the environment wins.",
+                help="A file of settings, one KEY=VALUE a line. The environment wins over it.",
             )
         )
         if prints_record:

@@ -123,25 +123,25 @@ KINDS: Final = {
         _read_status,
         0x45,
     ),
-    "delay": Kind(Place.SUBMIT, "answered so much later, 1s unless named", read_duration, 1.0),
+    "delay": Kind(Place.SUBMIT, "answered later by this time, 1s unless named", read_duration, 1.0),
     "drop": Kind(
         Place.SUBMIT, "taken, but the connection breaks before this and other outstanding answers"
     ),
     "half-open": Kind(
-        Place.SUBMIT, "taken, but the session answers nothing any more, enquire_link neither"
+        Place.SUBMIT, "taken, but the session answers nothing any more, not even enquire_link"
     ),
     "malformed": Kind(
         Place.SUBMIT,
-        f"followed by a PDU that is none: {', '.join(MALFORMED)}",
+        f"followed by a malformed PDU: {', '.join(MALFORMED)}",
         _read_form,
         MALFORMED[0],
     ),
     "early": Kind(Place.SUBMIT, "its receipt comes before the answer"),
     "late": Kind(
-        Place.SUBMIT, "its receipt comes so much later, 60s unless named", read_duration, 60.0
+        Place.SUBMIT, "its receipt comes later by this time, 60s unless named", read_duration, 60.0
     ),
     "duplicate": Kind(
-        Place.SUBMIT, "its receipt comes so many times, 2 unless named", _read_times, 2
+        Place.SUBMIT, "its receipt comes this many times, 2 unless named", _read_times, 2
     ),
     "fail": Kind(
         Place.SUBMIT,

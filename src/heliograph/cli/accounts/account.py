@@ -74,9 +74,14 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
     ),
 )
 @click.argument("name")
-@click.option("--country", required=True, metavar="GH", help="Where it is, in two letters.")
 @click.option(
-    "--currency", required=True, metavar="GHS", help="Of its wallet, in three letters; for good."
+    "--country", required=True, metavar="GH", help="The account's country, in two letters."
+)
+@click.option(
+    "--currency",
+    required=True,
+    metavar="GHS",
+    help="The currency of its wallet, in three letters. It cannot be changed later.",
 )
 @click.option(
     "--credits",
@@ -226,8 +231,8 @@ def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     type=OrWord(Whole(1), "default"),
     metavar="N|default",
     help=(
-        "So many one-time passwords may stay unverified in any hour, whatever it has sent before."
-        " Default: 100."
+        "How many one-time passwords may stay unverified in any hour, whatever was sent "
+        "before. Default: 100."
     ),
 )
 @click.option(
@@ -246,7 +251,7 @@ def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     "--time-zone",
     type=checked_values.TIME_ZONE,
     metavar="ZONE",
-    help="For its pages and schedules, such as Africa/Accra.",
+    help="The time zone of its pages and schedules, such as Africa/Accra.",
 )
 def set_(session: Session, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""

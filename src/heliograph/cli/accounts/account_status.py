@@ -44,8 +44,8 @@ def _why_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("acc")
 @_why_options
 def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
-    """Suspend an account and its customers. They can read, and change and send nothing; what is
-    queued still goes out.
+    """Suspend an account and its customers. They can still read, but change and send nothing. What
+    is queued still goes out.
 
     Who did it, when and why is kept: `heliograph account show` shows the last change.
     """
@@ -70,12 +70,12 @@ def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
 @click.argument("acc")
 @entry_reason_option
 def pay_out(session: Session, acc: str, reason: str) -> None:
-    """Take all credits and money out of an account's wallet, by ledger entries; of a Connect
-    customer to its partner's wallet.
+    """Take all credits and money out of an account's wallet, by ledger entries. A Connect
+    customer's go to its partner's wallet.
 
-    Otherwise the credits go back to where granted ones come from, and the money is written off as
-    paid: it is you who pays it. Money in another currency than the partner's cannot go to it, and
-    is written off too.
+    Another account's credits go back to where granted credits come from, and its money is written
+    off as paid: you pay it yourself. Money in another currency than the partner's cannot go to the
+    partner, and is written off too.
     """
     from heliograph import accounts
     from heliograph.jobs import close_account as closing
@@ -110,8 +110,8 @@ def close(session: Session, acc: str, reason: str | None, by: str) -> None:
 
     Refused while anything is owed: credits or money in its wallet, messages on their way or in
     doubt, campaigns that have not ended, webhook events that wait, Connect customers that are open.
-    All of it is told at once, each with the command that settles it, in the order in which to run
-    them.
+    The refusal names all of it at once, each with the command that settles it, in the order in
+    which to run them.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -125,7 +125,8 @@ def test(session: Session, campaign_id: str, to: str, country: str | None) -> No
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the
     first of its audience would.
 
-    It is sent to a number that has opted out, too, for you have named it; that is told.
+    It is also sent to a number that has opted out, because you have named it. The command says so
+    then.
     """
     from heliograph import accounts, campaigns, contacts
     from heliograph.messages import send_answer
@@ -207,7 +208,9 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
 )
 @as_far_option
 def schedule(session: Session, campaign_id: str, at: str, as_far: bool | None) -> None:
-    """Let a campaign start by itself at a time; its audience is that of then. Again, to move it."""
+    """Let a campaign start by itself at a time; its audience is chosen then. Schedule it again to
+    move it.
+    """
     from heliograph import accounts, campaigns
     from heliograph.base import clock
 

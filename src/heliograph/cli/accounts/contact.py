@@ -107,7 +107,7 @@ def add(
 @click.option(
     "--search",
     metavar="TEXT",
-    help="Only those that have it in name, phone, email or a tag, in any case.",
+    help="Only those whose name, phone, email or a tag contains this, in upper or lower case.",
 )
 @page_options
 def list_(
@@ -274,7 +274,7 @@ def opt_in(
 def remove(
     session: Session, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
-    """Delete a contact for good, with whether it had opted out."""
+    """Delete a contact for good. Whether it had opted out is forgotten too."""
     from heliograph import contacts
 
     code = country_code(country)

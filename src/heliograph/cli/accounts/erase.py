@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "acc",
     required=True,
     metavar="ACC",
-    help="Whose rows: its id or unique name. Other accounts keep theirs.",
+    help="The account whose rows are erased: its id or unique name. Other accounts keep theirs.",
 )
 @click.option(
     "--country",
@@ -48,13 +48,15 @@ def command(
     """Erase a phone number from all that an account has, live and sandbox: because whoever it
     belongs to has asked for it.
 
-    Messages and what they cost stay, without number, and without text if they went to it alone or
-    name it. Its contact, one-time passwords, and what shops told of it go; from other texts it is
-    cut out. The ledger is as it was. Works beside a running server, and can be run again.
+    Messages and what they cost stay, but without the number, and without their text if they went
+    only to this number or contain it. Its contact, its one-time passwords and what shops reported
+    about it are deleted. From other texts the number is cut out. The ledger does not change. The
+    command works beside a running server, and can be run again.
 
-    Refused while something to it is still to be sent, or a campaign that has not ended names it in
-    a text, or is just being launched. Exit status 1 then, and until when that may take. It looks
-    again at the end: what came meanwhile is told.
+    It is refused while something is still to be sent to the number, while a campaign that has not
+    ended contains it in a text, or while a campaign is being launched. Then the exit status is 1,
+    and the message says how long that may take. At the end the command looks again, and reports
+    what has arrived meanwhile.
     """
     from heliograph import accounts
     from heliograph.base import clock

@@ -64,7 +64,7 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
     default="standard",
     show_default=True,
     metavar="TIER",
-    help="Its rate limit; you are not held to the account's highest tier.",
+    help="Its rate limit. You may also choose a tier above the account's highest.",
 )
 @click.option(
     "--permissions",
@@ -134,7 +134,7 @@ def list_(session: Session, account: str | None, limit: int, before: str | None)
 @command.command("revoke", epilog=examples("key revoke key_01k5…"))
 @click.argument("key_id", metavar="ID")
 def revoke(session: Session, key_id: str) -> None:
-    """Revoke a key: within a second it opens nothing any more."""
+    """Revoke a key. Within a second it is refused everywhere."""
     from heliograph import keys
     from heliograph.base import clock
 

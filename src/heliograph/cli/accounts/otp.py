@@ -33,9 +33,9 @@ ALL: Final = "all"  # in place of a country: the account's, wherever they go
 def blocked(session: Session, acc: str | None, limit: int) -> None:
     """List where one-time passwords are refused now.
 
-    A range of numbers is, for 24 hours or until a code of it is verified. A country, or an account
-    as a whole (all), is while too many codes are unverified for what its users have verified
-    before.
+    A range of numbers is blocked for 24 hours, or until one of its codes is verified. A country, or
+    an account as a whole (all), is blocked while too many codes are unverified, compared with what
+    its users have verified before.
     """
     from heliograph import accounts, otp
     from heliograph.base import clock
@@ -103,8 +103,8 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
 def unblock(session: Session, where: str, acc: str) -> None:
-    """Let one-time passwords go out again: to a range of numbers, to a country, or of an
-    account as a whole. They are counted anew.
+    """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as
+    a whole. Counting begins anew.
     """
     from heliograph import accounts, otp
     from heliograph.base import clock

@@ -57,12 +57,12 @@ class Wish(click.ParamType[tuple[str, int | str | None]]):
 def show_(session: Session, acc: str) -> None:
     """Show what an account may have stored a day, and what it has had today.
 
-    Logs and events are what its shops' plugins tell; contacts count when they are made, and what
-    they grow by; recipients are those of campaigns; answers and keys are those of Idempotency-Keys;
-    sends are those of sandbox with their messages, and of all sends what is kept of recipients that
-    were rejected or repeated. All of them are octets, with what a row takes beside its texts.
-    Connect customers count with their partner, whose quotas are shown for them too; only keys that
-    a customer's own key uses are its own.
+    Logs and events are what its shops' plugins report. Contacts count when they are made, and when
+    they grow. Recipients are those of campaigns. Answers and keys are those of Idempotency-Keys.
+    Sends are those of sandbox with their messages, and of all sends what is kept of recipients that
+    were rejected or repeated. All figures are octets, with what a row takes beside its texts.
+    Connect customers count with their partner, and its quotas are shown for them too. Only the keys
+    that a customer's own API key uses count for the customer.
     """
     from heliograph import accounts
 
@@ -85,8 +85,8 @@ def show_(session: Session, acc: str) -> None:
 def set_(session: Session, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
     """Set what an account may have stored a day: KIND is logs, events, contacts, recipients,
     answers, keys or sends; SIZE is octets, also in kB, MB, GB or TB, none for no bound, or default.
-    It holds at once, for live and for sandbox each, and for a partner and its Connect customers
-    together.
+    The quota holds at once. It holds for live and for sandbox separately, and for a partner and its
+    Connect customers together.
     """
     from heliograph import accounts
 

@@ -262,8 +262,8 @@ def register(
     help="A note for operators. Accounts do not see it.",
 )
 def reserve(session: Session, sender: str, reason: str) -> None:
-    """Keep a name, and all that look like it, from being registered by accounts. Who has
-    it keeps it, and you can register it for anybody.
+    """Keep a name, and all that look like it, from being registered by accounts. An account that
+    has it keeps it, and you can register it for any account.
     """
     from heliograph import senders
     from heliograph.base import clock

@@ -87,8 +87,8 @@ def logs(session: Session, site: str | None, limit: int, before: str | None) -> 
     """List what sites told of the texts that they sent, newest first. The texts themselves are not
     shown.
 
-    META is what the shop tells beside a text, as it wrote it; of a long one the beginning is shown,
-    and --json has all of it.
+    META is what the shop reports beside a text, as the shop wrote it. Only the beginning of a long
+    one is shown; --json has all of it.
     """
     from heliograph import plugin
 

@@ -47,7 +47,7 @@ def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
     metavar="all|a,b",
     help="Such as message.delivered,message.failed.",
 )
-@mode_option("Events of which mode.")
+@mode_option("Which mode's events are sent.")
 @click.option(
     "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
 )
@@ -171,8 +171,8 @@ def enable(session: Session, endpoint: str) -> None:
 @command.command("remove", epilog=examples("webhook remove whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
 def remove(session: Session, endpoint: str) -> None:
-    """Take an endpoint away for good, with what waits for it and what became of its
-    events. `disable` keeps them.
+    """Remove an endpoint for good, with the events that wait for it and the record of what became
+    of its events. `disable` keeps them.
     """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints

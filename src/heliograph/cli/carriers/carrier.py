@@ -97,10 +97,15 @@ _OPTIONS: Final = (
     click.option(
         "--password-file",
         metavar="FILE|-",
-        help="Its first line is the password; - is standard input. Else it is asked for.",
+        help=(
+            "Its first line is the password; - is standard input. Without it you are asked for "
+            "the password."
+        ),
     ),
     click.option(
-        "--tls/--no-tls", default=None, help="TLS, with the certificate checked. Default: not."
+        "--tls/--no-tls",
+        default=None,
+        help="Use TLS, and check the certificate. Default: no TLS.",
     ),
     click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
     click.option(
@@ -142,12 +147,12 @@ _OPTIONS: Final = (
     click.option(
         "--long",
         type=click.Choice(["udh", "payload", "sar"]),
-        help="How texts of several segments go. Default: udh.",
+        help="How texts of several segments are sent. Default: udh.",
     ),
     click.option(
         "--receipts",
         type=click.Choice(["all", "last", "none"]),
-        help="Which segments ask for one. Default: all.",
+        help="Which segments ask for a receipt. Default: all.",
     ),
     click.option(
         "--id-format",
@@ -160,14 +165,15 @@ _OPTIONS: Final = (
     click.option(
         "--in-doubt",
         type=click.Choice(["resend", "never"]),
-        help="Bulk messages whose answer never came. Default: resend.",
+        help="What is done with bulk messages whose answer never came. Default: resend.",
     ),
     click.option(
         "--unmatched-max",
         type=Whole(),
         metavar="N",
         help=(
-            "Receipts that found no message: so many at most are kept, the newest. Default: 200000."
+            "How many receipts that found no message are kept at most: the newest ones. "
+            "Default: 200000."
         ),
     ),
     click.option(
@@ -298,8 +304,8 @@ def list_(session: Session) -> None:
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
 @click.argument("name")
 def show_(session: Session, name: str) -> None:
-    """Show all settings of a carrier, the state of its connections and why, and what it has taught:
-    the base that its receipts print ids in.
+    """Show all settings of a carrier, the state of its connections and why, and what was learnt of
+    it: the base that its receipts print ids in.
     """
     from heliograph.carriers import carrier_named
 
@@ -339,8 +345,8 @@ def remove(session: Session, name: str) -> None:
 @command.command("test", epilog=examples("carrier test gh-main"))
 @click.argument("name")
 def test(session: Session, name: str) -> None:
-    """Bind to an SMPP carrier with its settings, and unbind again. Exit status 1 if it
-    does not let us in.
+    """Bind to an SMPP carrier with its settings, and unbind again. The exit status is 1 if it
+    refuses us or cannot be reached.
     """
     import asyncio
     import logging
@@ -372,9 +378,10 @@ command.add_command(
         params=[click.Argument(["name"]), *metrics_options()],
         epilog=examples("carrier run gh-main", "carrier run gh-main --metrics-port 9101"),
         help=(
-            "Serve one carrier in a process of its own, on PostgreSQL: workers leave it alone then."
-            " Several may run for one carrier: each has all its binds, and they share its rate."
-            " SIGTERM or Ctrl-C stops it: what is on the wire is waited for."
+            "Serve one carrier in a process of its own, on PostgreSQL: workers then "
+            "leave it alone. Several may run for one carrier: each opens all of its "
+            "binds, and they share its rate. SIGTERM or Ctrl-C stops it: it waits for "
+            "the carriers' outstanding answers."
         ),
     )
 )

@@ -48,19 +48,19 @@ command = Noun(
     help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.",
 )
 def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
-    """Prove the ledger. Wallets are the sum of their entries, charges and refunds those of the
-    messages, nothing is below zero. Each campaign's statistics are what its messages add up to.
-    Each state that a message came to is one webhook event, for each endpoint that was made a minute
-    or longer before; none is made up.
+    """Prove the ledger. Wallets are the sum of their entries, charges and refunds are those of the
+    messages, and nothing is below zero. Each campaign's statistics are what its messages add up to.
+    Each state that a message has reached is one webhook event, for each endpoint that was made a
+    minute or longer before, and there are no other events.
 
-    With one of the options it proves the messages too: each that was accepted is terminal, sent, or
-    queued with a row that brings it on. With logs of SMSCs, for tests: what they took is what was
-    sent, what they refused or left open was sent again at most, what they reported is known. Lines
-    of a log that are dated later than now are not asked for their reason: they came while it ran.
-    Dated 5 minutes later, they are a finding.
+    With one of the options it proves the messages too: each accepted message has ended, is sent, or
+    is queued with a row that moves it on. With logs of SMSCs, for tests: what they took is what was
+    sent, what they refused or left open was at most sent again, and what they reported is known.
+    Lines of a log that are dated later than now need no reason, because they came while the command
+    ran. If they are dated 5 minutes later or more, they are a finding.
 
-    Works beside a running server. Exit status 1, and what is wrong with which account or message,
-    if it is not so.
+    It works beside a running server. If something is wrong, the exit status is 1, and the output
+    says what is wrong with which account or message.
     """
     proof = _prove(session, smsc_logs, accepted)
     show(session, _record(proof, as_json=session.as_json))

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 command = Noun(
     "message",
     help=(
-        "Messages: where each is; and those in doubt, which a carrier was given and never answered."
-        " Ask the carrier, and settle them, or send them again. What is queued can be canceled."
+        "Messages: where each one is. A message is in doubt if a carrier was given it and "
+        "never answered. Ask the carrier, and settle the message or send it again. What is "
+        "queued can be canceled."
     ),
 )
 command.add_command(settle)
@@ -220,7 +221,7 @@ _SHOWN_AS: Final = {
 @account_option
 def cancel(session: Session, account: str) -> None:
     """Cancel all that is queued of an account, live and sandbox: what no carrier has been given
-    fails as canceled, and is paid back.
+    fails as canceled, and is refunded.
 
     Works beside a running server. The account can go on sending: suspend it first if it should not.
     """

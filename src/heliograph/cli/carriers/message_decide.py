@@ -50,9 +50,9 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
     required=True,
     type=click.Choice(["sent", "delivered", "undeliverable", "canceled"]),
     help=(
-        "sent, delivered, undeliverable: the carrier has it, and what became of it there, as a"
-        " receipt would say. canceled: the carrier never got it and it is not to be sent any more:"
-        " failed, and paid back."
+        "sent, delivered, undeliverable: the carrier has the message, and this became of it, "
+        "as a receipt would say. canceled: the carrier never got it, and it shall not be sent "
+        "any more; it fails and is refunded."
     ),
 )
 @who_decides
@@ -66,10 +66,10 @@ def settle(
     by: str,
     reason: str,
 ) -> None:
-    """Say what became of messages in doubt. Works beside a running server: whoever settles a
-    message first, this or an answer, has settled it.
+    """Say what became of messages in doubt. It works beside a running server: if the carrier's
+    answer comes first, the answer counts.
 
-    In steps of at most 500 segments. Who decided, and why, stays with the message: `heliograph
+    One step takes at most 500 segments. Who decided, and why, stays with the message: `heliograph
     message show`.
     """
     _decide(
@@ -104,11 +104,11 @@ def resend(
     by: str,
     reason: str,
 ) -> None:
-    """Send messages in doubt once more, now: whatever the carrier's --in-doubt says, and also those
-    that were sent again before.
+    """Send messages in doubt once more, now, whatever the carrier's --in-doubt says, and even if
+    they were sent again before.
 
-    If the carrier has them after all, they come twice. One-time passwords are refused. In steps of
-    at most 500 segments.
+    If the carrier has them after all, they arrive twice. One-time passwords are refused. One step
+    takes at most 500 segments.
     """
     _decide(
         session,

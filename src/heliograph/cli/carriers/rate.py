@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 command = Noun(
     "rate",
-    help="Rates: the SMS credits that a segment costs. An account's own before the general ones, "
-    "then the longest prefix, the country, default (1 until it is set).",
+    help=(
+        "Rates: the SMS credits that a segment costs. An account's own rates come before the "
+        "general ones. Then the longest prefix counts, then the country, then default (1 until it "
+        "is set)."
+    ),
 )
 
 

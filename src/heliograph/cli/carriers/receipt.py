@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 command = Noun(
     "receipt",
     help=(
-        "Delivery receipts that found no message. Each is kept 72 h, and matched when its answer"
-        " comes, when it settles a doubt, or when it is known how the carrier prints its ids; or by"
-        " you."
+        "Delivery receipts that found no message. Each is kept for 72 h. It is matched when "
+        "its answer comes, when it settles a doubt, when the service learns how the carrier "
+        "prints its ids, or by you."
     ),
 )
 
@@ -51,7 +51,7 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
 @click.option(
     "--unmatched",
     is_flag=True,
-    help="Those that found no message. (The others stand with theirs: `message show`.)",
+    help="Those that found no message. The others are shown with their messages: `message show`.",
 )
 @click.option("--carrier", metavar="NAME", help="Only this carrier's.")
 @click.option(
@@ -62,8 +62,8 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
     help="The most to show, newest first.",
 )
 def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) -> None:
-    """List receipts that found no message, newest first: why, and which messages in doubt
-    they may be of.
+    """List receipts that found no message, newest first: why, and to which messages in doubt they
+    may belong.
     """
     from heliograph.carriers import all_carriers, carrier_named
     from heliograph.messages.doubt import unmatched as receipts
@@ -113,15 +113,15 @@ def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) ->
     "message_id",
     required=True,
     metavar="ID",
-    help="In doubt with the receipt's carrier, or sent.",
+    help="A message that is sent, or in doubt with the receipt's carrier.",
 )
 @by_option
 def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
-    """Say that a receipt is a certain message's: it settles what is in doubt of it, or says what
-    became of it if it is sent.
+    """Say which message a receipt belongs to: it settles a message that is in doubt, or says what
+    became of one that is sent.
 
-    A receipt that names another handset is refused, and one of a carrier that has nothing of the
-    message. Works beside a running server.
+    A receipt is refused if it names another handset, or if its carrier was never given the message.
+    Works beside a running server.
     """
     from heliograph.base import clock
     from heliograph.carriers import all_carriers

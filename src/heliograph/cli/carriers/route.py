@@ -37,8 +37,8 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[,CARRIER…]")
 def set_(session: Session, prefix: str, carriers: str) -> None:
-    """Set the carriers of a prefix. Each next one is taken while those before it have been
-    down for a minute.
+    """Set the carriers of a prefix. The next one is used while those before it have been down for a
+    minute.
     """
     from heliograph.carriers import all_carriers, set_route
 

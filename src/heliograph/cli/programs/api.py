@@ -40,9 +40,10 @@ command = Command(
     ],
     epilog=examples("api --workers 2", "api --host 0.0.0.0 --port 8080 --workers 4"),
     help=(
-        "Answer the API in processes of its own, on PostgreSQL: beside heliograph worker, which"
-        " sends what they accept. More than one API process needs REDIS_URL. One that ends is"
-        " started again. SIGTERM stops them all: for HELIOGRAPH_DRAIN_S seconds (5 unless set)"
-        " requests are still answered while /readyz says 503. A second one, or Ctrl-C, ends that."
+        "Answer the API in processes of its own, on PostgreSQL. heliograph worker runs beside "
+        "them and sends what they accept. More than one API process needs REDIS_URL. A "
+        "process that ends is started again. SIGTERM stops all of them: for "
+        "HELIOGRAPH_DRAIN_S seconds (5 unless set) they still answer requests, while /readyz "
+        "answers 503. A second SIGTERM, or Ctrl-C, ends this time early."
     ),
 )

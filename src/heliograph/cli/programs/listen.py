@@ -25,7 +25,7 @@ from heliograph.cli.values import account_option, mode_option
     "url",
     required=True,
     metavar="URL",
-    help="Such as http://127.0.0.1:3000/hook: loopback is open for this command.",
+    help="Such as http://127.0.0.1:3000/hook: this command may post to this machine.",
 )
 @click.option(
     "--events",
@@ -35,7 +35,7 @@ from heliograph.cli.values import account_option, mode_option
     metavar="all|a,b",
     help="Such as message.delivered,message.failed.",
 )
-@mode_option("Events of which mode.")
+@mode_option("Which mode's events are sent.")
 def command(session: Session, account: str, url: str, events: str, sandbox: bool) -> None:
     """Show an account's events as they happen, and forward each to an address of yours: for
     development without a public URL.

@@ -57,9 +57,9 @@ command = Command(
     making="always",
     epilog=examples("migrate"),
     help=(
-        "Bring the database to the current schema. Safe to repeat, beside others who do the same,"
-        " and beside processes of the version before: they are named, and go on. It waits for no"
-        " lock for longer than 100 ms, and tries again for two minutes. On SQLite every command"
-        " does it by itself."
+        "Bring the database to the current schema. It is safe to run it again, to run it "
+        "twice at once, and to run it beside processes of the version before: these are "
+        "named, and go on. It waits at most 100 ms for a lock, and tries again for two "
+        "minutes. On SQLite every command does this by itself."
     ),
 )

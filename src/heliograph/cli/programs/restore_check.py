@@ -145,12 +145,16 @@ command = Command(
             ["--leave-later"],
             is_flag=True,
             help=(
-                "With --since: processes have run since the restore, and what they accepted after T"
-                " is not of the copy."
+                "With --since: processes have run since the restore. What they accepted after "
+                "T is not from the copy, and is left alone."
             ),
         ),
-        click.Option(["--account"], metavar="ACC", help="Decide about this account's only."),
-        click.Option(["--carrier"], metavar="NAME", help="Decide about this carrier's only."),
+        click.Option(
+            ["--account"], metavar="ACC", help="Decide only about this account's messages."
+        ),
+        click.Option(
+            ["--carrier"], metavar="NAME", help="Decide only about this carrier's messages."
+        ),
     ],
     epilog=examples(
         "restore-check --since 2027-01-31T09:30:00Z",
@@ -159,9 +163,10 @@ command = Command(
         "restore-check cancel --account 'Amina Foods'",
     ),
     help=(
-        "After a restore from a backup, before processes are started: keep what was queued in the"
-        " copy, for it may have been sent since, and pause its campaigns. Then start them, and"
-        " decide: send lets it go, cancel fails it and pays it back. Without a decision and without"
-        " --since: show what is kept."
+        "After a restore from a backup, and before processes are started: keep what was "
+        "queued in the copy, because it may have been sent since, and pause its campaigns. "
+        "Then start the processes, and decide: send lets the messages go out, cancel makes "
+        "them fail and refunds them. Without a decision and without --since the command shows "
+        "what is kept."
     ),
 )

@@ -16,15 +16,15 @@ command = Noun(
 @click.option(
     "--lost",
     is_flag=True,
-    help="The key in use is lost: go on without it, and without what was encrypted with it.",
+    help="The key in use is lost. Go on without it, and without what was encrypted with it.",
 )
 def rotate(session: Session, lost: bool) -> None:
     """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
     HELIOGRAPH_SECRET_KEY_OLD.
 
-    Every process must have been started with both keys before; those that were not are named, and
-    nothing is changed. When it is broken off, the same command goes on. docs/operations.md, "The
-    secret key", has all steps.
+    Every process must have been started with both keys before; if one was not, it is named and
+    nothing is changed. If the command is interrupted, run it again: it goes on. docs/operations.md,
+    "The secret key", has all steps.
     """
     from heliograph.base.clock import rfc3339
     from heliograph.database import processes

@@ -24,8 +24,8 @@ command = Command(
     params=listen_options(),
     epilog=examples("serve", "serve --host 0.0.0.0 --port 8080"),
     help=(
-        "Run everything in one process: API, carriers, simulator. On SQLite in the data directory"
-        " unless DATABASE_URL is set. SIGTERM or Ctrl-C stops it: requests under way are answered,"
-        " what is on the wire is waited for."
+        "Run everything in one process: API, carriers, simulator. It uses SQLite in the data "
+        "directory unless DATABASE_URL is set. SIGTERM or Ctrl-C stops it: it answers the "
+        "requests under way, and waits for the carriers' outstanding answers."
     ),
 )

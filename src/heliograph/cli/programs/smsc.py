@@ -126,7 +126,10 @@ command = _Smsc(
             default=10_000,
             show_default=True,
             type=Whole(1, 10_000),
-            help="submit_sm of a session that may wait for an answer; of interest with a delay.",
+            help=(
+                "How many submit_sm of a session may wait for an answer. It matters only with a "
+                "delay."
+            ),
         ),
         click.Option(
             ["--over-window"],
@@ -147,7 +150,7 @@ command = _Smsc(
             default=50,
             show_default=True,
             type=Whole(0, 3_600_000),
-            help="From submit_sm to receipt.",
+            help="How long after submit_sm its receipt is sent.",
         ),
         click.Option(
             ["--id-format"],

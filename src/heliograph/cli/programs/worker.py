@@ -48,10 +48,11 @@ command = Command(
     params=metrics_options(),
     epilog=examples("worker", "worker --metrics-port 9100"),
     help=(
-        "Run everything but the API, on PostgreSQL, beside heliograph api: the simulator, every"
-        " carrier that has no process of its own (heliograph carrier run), and the work of every"
-        " second while no heliograph scheduler does it. Several may run: they share carriers'"
-        " rates, and take over from each other within 45 s. SIGTERM or Ctrl-C stops it: what is on"
-        " the wire is waited for."
+        "Run everything but the API, on PostgreSQL, beside heliograph api. It serves the "
+        "simulator and every carrier that has no process of its own (heliograph carrier "
+        "run), and does the work of every second while no heliograph scheduler does it. "
+        "Several workers may run: they share carriers' rates, and take over from each "
+        "other within 45 s. SIGTERM or Ctrl-C stops it: it waits for the carriers' "
+        "outstanding answers."
     ),
 )

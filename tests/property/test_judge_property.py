@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from heliograph.base.errors import ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
 from heliograph.messages.accept.answer import Send, exceptions_of, send_answer
-from heliograph.messages.accept.judge import Accepted, AccountFacts, Tariff, WalletState, judge
+from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.tariff import Tariff
 from tests.support.factories import send_request
 
 ACCOUNT = "a" * 32

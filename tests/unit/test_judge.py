@@ -9,8 +9,9 @@ import pytest
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, RateLimited, ServiceError
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Rates, Route, Routes
-from heliograph.messages.accept.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
+from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.tariff import Run, Tariff
 from tests.support.factories import send_request
 
 MTN, VODAFONE, ABROAD = 2, 3, 4

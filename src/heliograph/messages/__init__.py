@@ -16,7 +16,7 @@ from heliograph.messages.accept.chunk import (
     Wanted,
 )
 from heliograph.messages.accept.extension import Aboard, Companion
-from heliograph.messages.accept.judge import AccountFacts, Plan, Tariff, approved_sender
+from heliograph.messages.accept.judge import AccountFacts, approved_sender
 from heliograph.messages.accept.request import (
     VALIDITY_DEFAULT_S,
     VALIDITY_S,
@@ -24,6 +24,7 @@ from heliograph.messages.accept.request import (
     read_send,
 )
 from heliograph.messages.accept.sealed_text import text_sealer
+from heliograph.messages.accept.tariff import Plan, Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
 from heliograph.messages.api import endpoints
 from heliograph.messages.carrier.match import learn_id_format, rematch

@@ -26,9 +26,10 @@ from heliograph.messages.accept import store_sql
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import Batch, Key, Outcome, key_of, repeated
 from heliograph.messages.accept.extension import Aboard, Companion
-from heliograph.messages.accept.judge import AccountFacts, Tariff
+from heliograph.messages.accept.judge import AccountFacts
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.sql import LockedWallet
+from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unpaid_storage import Place, Room, count_unpaid, is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
 from heliograph.requests import KEPT_MS, AskedKey

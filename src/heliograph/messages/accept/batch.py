@@ -13,7 +13,7 @@ from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import Aboard
-from heliograph.messages.accept.judge import Accepted, AccountFacts, Run, Tariff, WalletState, judge
+from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.store_sql import (
@@ -24,6 +24,7 @@ from heliograph.messages.accept.store_sql import (
     SendRow,
     WalletRow,
 )
+from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
 from heliograph.messages.queue.rank import Places, rank_ahead
 from heliograph.wallet import SALES_ID, Entry, Figures, Thresholds, low_balance

@@ -20,14 +20,13 @@ from heliograph.messages.accept.batch import Batch, send_of
 from heliograph.messages.accept.judge import (
     Accepted,
     AccountFacts,
-    Plan,
-    Tariff,
     WalletState,
     approved_sender,
     end_run,
 )
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import Rows
+from heliograph.messages.accept.tariff import Plan, Tariff
 from heliograph.messages.groups import Tally
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.read import CAMPAIGN_PREFIX

@@ -6,20 +6,18 @@ form. It is pure: it has no I/O and no clock of its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
-from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.messages.accept.extension import Aboard
 from heliograph.messages.accept.refusals import SenderNotApproved, no_valid_recipient
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
-from heliograph.text import Phone
+from heliograph.messages.accept.tariff import Plan, Run, Tariff
 from heliograph.wallet import refusal_to_spend
 
-PLANS_MAX: Final = 100_000
 SANDBOX_SENDER: Final = "SANDBOX"
 # last digits of a recipient that make a sandbox send 402 (docs/api.md, "Sandbox")
 SANDBOX_NO_CREDITS: Final = "004"
@@ -39,57 +37,6 @@ class AccountFacts(NamedTuple):
     partner_id: str | None = None  # raw; of a Connect customer
 
 
-class Plan(NamedTuple):
-    """This says where messages to a destination go and what a segment costs. `refusal` says why
-    they cannot go.
-    """
-
-    carrier_id: int
-    prefix: str
-    rate: int
-    refusal: str | None = None
-
-
-@dataclass(slots=True)
-class Tariff:
-    """These are the routes and rates of one epoch of the configuration, with the plans already
-    made from them.
-    """
-
-    routes: Routes
-    rates: Rates
-    down: frozenset[int] = frozenset()  # carriers that have been down for 60 s
-    _plans: dict[tuple[str, str, str | None, bool], Plan] = field(default_factory=dict)
-
-    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
-        """Memoized by as many leading digits as any route or rate looks at."""
-        key = (
-            account_id,
-            phone.digits[: max(self.routes.longest, self.rates.longest)],
-            phone.country_code,
-            sandbox,
-        )
-        found = self._plans.get(key)
-        if found is None:
-            if len(self._plans) >= PLANS_MAX:
-                self._plans.clear()
-            found = self._plans[key] = self._plan(account_id, phone, sandbox)
-        return found
-
-    def _plan(self, account_id: str, phone: Phone, sandbox: bool) -> Plan:
-        rate = self.rates.for_(account_id, phone.digits, phone.country_code)
-        if rate is None:
-            return Plan(0, "", 0, "no_rate")
-        if sandbox:  # the one place where the carrier is replaced
-            return Plan(SIMULATOR_ID, "", rate)
-        route = self.routes.carriers_for(phone.digits)
-        if route is None:
-            return Plan(0, "", 0, "no_route")
-        prefix, carriers = route
-        up = [carrier for carrier in carriers if carrier not in self.down]
-        return Plan((up or carriers)[0], prefix, rate)
-
-
 @dataclass(slots=True)
 class WalletState:
     """This is a wallet as its lock found it; judging moves it on."""
@@ -98,15 +45,6 @@ class WalletState:
     spent_day: int
     spent_credits: int
     charged: bool = False
-
-
-class Run(NamedTuple):
-    """These are consecutive messages of a send with one carrier: one row of the queue."""
-
-    carrier_id: int
-    prefix: str
-    first: int  # 0: the send's first message
-    messages: int
 
 
 @dataclass(slots=True)

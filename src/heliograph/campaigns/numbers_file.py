@@ -1,35 +1,22 @@
-"""A file of numbers: CSV with or without a header, or one number a line. Read as it
-streams; what is wrong is told by line.
+"""A file of numbers: CSV with or without a header, or one number a line. It is read as it streams
+(`base/csv/reader.py`); what is wrong is told by line.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Final, NamedTuple
 
-from heliograph.base.csv.records import read_records
+from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader, column_name, phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import cut
 from heliograph.campaigns.template import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
-LINE_MAX: Final = 65_536  # characters; a file that is no text has no ends of lines
 COLUMNS_MAX: Final = 100
 VALUE_MAX: Final = 1_530  # characters: more never fits into ten segments
-PHONE_COLUMNS: Final = (
-    "phone",
-    "number",
-    "msisdn",
-    "mobile",
-    "recipient",
-    "phone_number",
-    "phone number",
-    "telephone",
-    "tel",
-)
 SAID_MAX: Final = 40  # characters of a bad number that a report repeats
 NAMES_SAID_MAX: Final = 200  # characters of a header's names
-_BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
 class Row(NamedTuple):
@@ -80,13 +67,8 @@ class Numbers:
             ) from error
 
     def _rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
-        lines = _lines(self._file)
-        first = next(lines, None)
-        if first is None:
-            return
-        lines = _with(first, lines)
         layout: _Layout | None = None
-        for line, found, why in read_records(lines, _delimiter(first)):
+        for line, found, why in CsvReader(self._file).records:
             cells = [cell.strip() for cell in found]
             if why:
                 yield BadRow(line, why)
@@ -175,8 +157,8 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
     numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
-    folded = [cell.lower() for cell in cells]
-    named = next((folded.index(name) for name in PHONE_COLUMNS if name in folded), None)
+    known = [column_name(cell) for cell in cells]
+    named = phone_column(known)
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
         return _Layout(numbers[0] if numbers else 0, ()), False
     if len(cells) == 1:
@@ -188,28 +170,8 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
         )
     # spreadsheets leave columns without one behind the last
     names = [cell for cell in cells if cell]
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) or known.count(PHONE_COLUMNS[0]) > 1:
         raise InvalidRequest(
             f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
         )
     return _Layout(named, tuple(cells)), True
-
-
-def _lines(file: IO[str]) -> Iterator[str]:
-    line = file.readline(LINE_MAX + 1).removeprefix(_BOM)
-    number = 1
-    while line:
-        if len(line) > LINE_MAX:
-            raise InvalidRequest(f"Line {number} of the file has more than {LINE_MAX} characters.")
-        yield line
-        line, number = file.readline(LINE_MAX + 1), number + 1
-
-
-def _with(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _delimiter(line: str) -> str:
-    """What stands most often in the first line."""
-    return max(",;\t", key=line.count)

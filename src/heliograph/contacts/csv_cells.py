@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from heliograph.base.csv.reader import PHONE_COLUMNS, column_name, phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import JOINERS, cut
@@ -31,17 +32,6 @@ from heliograph.text import read_country
 # columns of every file that is written
 FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")
 COLUMNS_MAX: Final = 1_000  # of a file
-# the first one there is the phone
-PHONE_COLUMNS: Final = (
-    "phone",
-    "phone_number",
-    "number",
-    "msisdn",
-    "mobile",
-    "recipient",
-    "telephone",
-    "tel",
-)
 WRONG_SAID_MAX: Final = 10  # columns that are wrong
 FOUND_SHOWN_MAX: Final = 200  # characters of a first line that an error repeats
 COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
@@ -123,8 +113,8 @@ class Layout(NamedTuple):
 def layout_of(header: Sequence[str]) -> Layout:
     """Raises InvalidRequest, which names every column that is wrong."""
     names = [plain(cell.strip()).strip() for cell in header]
-    known = [_normal(name) for name in names]
-    phone = next((known.index(name) for name in PHONE_COLUMNS if name in known), None)
+    known = [column_name(name) for name in names]
+    phone = phone_column(known)
     if phone is None:
         found = cut(", ".join(shown(name) for name in names), FOUND_SHOWN_MAX) or "nothing"
         raise InvalidRequest(
@@ -237,14 +227,9 @@ _READS: Final[dict[str, Callable[[str], Any]]] = {
 }
 
 
-def _normal(name: str) -> str:
-    """Returns a name as columns are compared: `Opted out` is `opted_out`."""
-    return name.lower().replace(" ", "_").replace("-", "_")
-
-
 def _is_taken(name: str) -> bool:
     """Returns whether a column of this name would not be read as the custom field."""
-    return _normal(name) in (*FIELDS, *COUNTRY_COLUMNS) or name.startswith(
+    return column_name(name) in (*FIELDS, *COUNTRY_COLUMNS) or name.startswith(
         (CUSTOM_MARK, COMMENT_MARK)
     )
 

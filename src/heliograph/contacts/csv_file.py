@@ -1,21 +1,17 @@
-"""A file of contacts, read as it streams: UTF-8 with and without a BOM; `;`, `,` or tab
-between cells; quoted cells (RFC 4180).
+"""A file of contacts, read as it streams (`base/csv/reader.py`): what its columns are, and which
+rows cannot be stored.
 """
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
-from heliograph.base.csv.records import Record, read_records
+from heliograph.base.csv.reader import CsvReader
+from heliograph.base.csv.records import Record
 from heliograph.base.errors import InvalidRequest
 from heliograph.contacts.change import Change
-from heliograph.contacts.csv_cells import PHONE_COLUMNS, Layout, change_of, layout_of
-
-# characters; a contact has at most 30,000, and a file that is no text has no ends of lines
-LINE_MAX: Final = 65_536
-DELIMITERS: Final = (",", ";", "\t")
+from heliograph.contacts.csv_cells import Layout, change_of, layout_of
 
 
 class Row(NamedTuple):
@@ -40,7 +36,7 @@ def open_sheet(path: str) -> TextIO:
     """Opens a file; `-` is standard input. Octets that are not UTF-8 are read as lone
     surrogates, so that the row that has them can be named.
     """
-    how: Any = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    how: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
     return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
 
 
@@ -53,13 +49,9 @@ class Sheet:
         """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`:
         without one, those of numbers with a leading 0.
         """
-        lines = _lines(file)
         self._country, self._home = country, home
-        first = next(lines, "")
-        if first.startswith(("\udcff\udcfe", "\udcfe\udcff")):
-            raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
-        self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
-        self._records = read_records(_first_then(first, lines), self.delimiter)
+        reader = CsvReader(file)
+        self.delimiter, self._records = reader.delimiter, reader.records
         head = next(self._records, Record(1, []))
         if head.why:
             raise InvalidRequest(f"Line {head.line} {head.why}.")
@@ -85,30 +77,6 @@ class Sheet:
                 yield Row(line, cells, change_of(cells, self.layout, self._country, self._home))
             except ValueError as error:
                 yield BadRow(line, cells, str(error))
-
-
-def _lines(file: TextIO) -> Iterator[str]:
-    number = 0
-    while line := file.readline(LINE_MAX + 1):
-        number += 1
-        if len(line) > LINE_MAX:
-            raise InvalidRequest(f"Line {number} has more than {LINE_MAX} characters.")
-        yield line
-
-
-def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
-    """Returns how well the first line is taken apart: whether there is a phone, then into how
-    many cells.
-    """
-    cells = next(csv.reader([line], delimiter=delimiter), [])
-    return any(cell.strip().lower().replace(" ", "_") in PHONE_COLUMNS for cell in cells), len(
-        cells
-    )
 
 
 def _is_utf_8(cell: str) -> bool:

@@ -1,1 +1,1 @@
-"""Files in CSV: their records, one after the other."""
+"""Files in CSV: their records, one after the other, and their column of phone numbers."""

@@ -1,0 +1,97 @@
+"""Files of contacts and files of a campaign's numbers are taken apart by one reader, and choose
+their phone column by one rule.
+"""
+
+import io
+from itertools import permutations
+
+import pytest
+
+from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader
+from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns import Numbers
+from heliograph.campaigns.numbers_file import Row
+from heliograph.contacts.csv_file import Row as ContactRow
+from heliograph.contacts.csv_file import Sheet
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def contact_phones(text: str) -> list[str]:
+    rows = Sheet(io.StringIO(text), None, "GH").rows()
+    return [
+        row.change.phone.digits if isinstance(row, ContactRow) and row.change.phone else str(row)
+        for row in rows
+    ]
+
+
+def campaign_phones(text: str) -> list[str]:
+    rows = Numbers(io.StringIO(text), None, "GH").rows([])
+    return [row.phone.digits if isinstance(row, Row) else str(row) for row in rows]
+
+
+def cells(text: str) -> list[list[str]]:
+    return [record.cells for record in CsvReader(io.StringIO(text)).records]
+
+
+@pytest.mark.parametrize(
+    ("header", "phone"),
+    [
+        ("number,phone_number", 1),
+        ("Number;Phone Number", 1),
+        ("number\tPhone-number", 1),
+        ("phone number,msisdn", 0),
+        ("mobile,msisdn", 1),
+        ("tel;Telephone", 1),
+        ("recipient;PHONE", 1),
+        ("name,mobile", 1),
+    ],
+)
+def test_contacts_and_campaigns_read_phones_from_the_same_column(header: str, phone: int) -> None:
+    row = ["233200000000", "233200000001"]
+    mark = next(mark for mark in ",;\t" if mark in header)
+    text = f"{header}\n{mark.join(row)}\n"
+    assert contact_phones(text) == campaign_phones(text) == [row[phone]]
+
+
+def test_of_two_names_of_a_phone_column_the_same_one_counts_wherever_they_stand() -> None:
+    for first, second in permutations(PHONE_COLUMNS, 2):
+        text = f"{first},{second}\n233200000000,233200000001\n"
+        phone = int(PHONE_COLUMNS.index(second) < PHONE_COLUMNS.index(first))
+        expected = [f"23320000000{phone}"]
+        assert contact_phones(text) == campaign_phones(text) == expected, text
+
+
+def test_a_header_that_names_phone_twice_is_refused() -> None:
+    text = "phone,Phone\n233200000000,233200000001\n"
+    with pytest.raises(InvalidRequest, match="phone again"):
+        contact_phones(text)
+    with pytest.raises(InvalidRequest, match="names a column twice"):
+        campaign_phones(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("phone;name,town", ["phone", "name,town"]),
+        ('"a;b;c",phone', ["a;b;c", "phone"]),
+        ('"233200000000, or so";Ama', ["233200000000, or so", "Ama"]),
+        ("phone\tname", ["phone", "name"]),
+        ("name;town;street", ["name", "town", "street"]),
+        ("233200000000", ["233200000000"]),
+    ],
+)
+def test_the_delimiter_is_the_one_that_finds_a_phone_column_and_then_the_most_cells(
+    first: str, expected: list[str]
+) -> None:
+    assert cells(f"{first}\n") == [expected]
+    assert cells(f"{BYTE_ORDER_MARK}{first}\n") == [expected]
+
+
+def test_a_file_without_a_line_has_no_cells() -> None:
+    assert not any(cells(""))
+    assert not any(cells(BYTE_ORDER_MARK))
+
+
+def test_a_carriage_return_within_the_first_line_is_read_as_the_rest_of_it() -> None:
+    assert campaign_phones("phone;name\r233200000000\n233200000001;Ama\n")

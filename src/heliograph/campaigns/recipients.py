@@ -164,7 +164,7 @@ class Contacts:
         )
 
     def reached(self, tx: Connection) -> int:
-        """How many of the audience have not opted out."""
+        """Returns how many of the audience have not opted out."""
         return int(
             tx.execute(
                 sa.select(sa.func.count()).select_from(contacts).where(*self._audience(tx))
@@ -172,7 +172,7 @@ class Contacts:
         )
 
     def size(self, tx: Connection) -> int:
-        """How many there are, of whatever audience."""
+        """Returns how many there are, of whatever audience."""
         return int(
             tx.execute(
                 sa.select(sa.func.count()).select_from(contacts).where(self._of_account)
@@ -217,9 +217,11 @@ class Written:
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> Chunk | None:
-        """The next `size` of them, grouped. `segments`: of whose text is everybody's. By `write` it
-        is marked who wants no campaigns now, in place of what an earlier look has marked; these
-        marks are counted, for the contacts are asked once. None: there is nobody behind `after`.
+        """Returns the next `size` of them, grouped, or None when there is nobody behind `after`.
+        `segments` are those of a text that is everybody's.
+
+        With `write`, those who want no campaigns now are marked, in place of what an earlier look
+        has marked. These marks are counted, for the contacts are asked once.
         """
         upto = self._upto(tx, after, size)
         if upto is None:
@@ -250,7 +252,7 @@ class Written:
         return Chunk(upto, 0, 0, []) if found is None else found
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
-        """Of the one with this number, else of the first who gets one."""
+        """Returns the text of the one with this number, else of the first who gets one."""
         recipient, text = campaign_recipients.c.recipient, campaign_recipients.c.text
         its: str | None = tx.execute(
             sa.select(text).where(self._group, recipient == phone)
@@ -342,7 +344,7 @@ def _grouped(
     digits: int,
     segments: sa.ColumnElement[int] | int,
 ) -> list[sa.ColumnElement[Any]]:
-    """What `_chunk` reads beside `standing`."""
+    """Returns what `_chunk` reads beside `standing`."""
     first = sa.func.substr(sa.cast(number, sa.Text), 1, sa.literal_column(str(digits)))
     return [
         first.label("first_digits"),
@@ -354,7 +356,9 @@ def _grouped(
 
 
 def _chunk(rows: Sequence[Any]) -> Chunk | None:
-    """Of people who are counted together: `standing`, and what `_grouped` names."""
+    """Returns the chunk of people who are counted together: `standing`, and what `_grouped`
+    names.
+    """
     if not rows:
         return None
     return Chunk(

@@ -1,4 +1,4 @@
-"""A campaign as the API and its event show it (docs/api.md, "Campaigns")."""
+"""The API and its event show a campaign so (docs/api.md, "Campaigns")."""
 
 from typing import Any
 
@@ -8,7 +8,9 @@ from heliograph.messages import Tally
 
 
 def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:
-    """Its fields; `statistics` where its tally is given, which lists leave out."""
+    """Returns the fields of a campaign, with `statistics` where its tally is given, which lists
+    leave out.
+    """
     record = {
         "id": text_id(campaign),
         "name": campaign.name,

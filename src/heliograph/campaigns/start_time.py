@@ -1,4 +1,4 @@
-"""When a scheduled campaign starts: a time as the account's clocks show it, or one with an
+"""A scheduled campaign starts at a time as the account's clocks show it, or at one with an
 offset.
 """
 
@@ -15,15 +15,15 @@ _FORM: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d)?([Zz]|[+-]\d\d:
 
 
 class When(NamedTuple):
-    """A moment; `note`: what should be said of how it was understood."""
+    """This is a moment. `note` is what should be said of how it was understood."""
 
     at_ms: int
     note: str | None = None
 
 
 def read_when(text: str, time_zone: str, now_ms: int) -> When:
-    """ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset of its
-    own.
+    """Reads ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset
+    of its own.
 
     Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one
     that has passed, and one over a year ahead. Of one that they show twice the earlier is meant,

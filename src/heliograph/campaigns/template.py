@@ -1,7 +1,7 @@
-"""The text of a campaign: its placeholders, and what becomes of it for each recipient. Pure.
+"""The text of a campaign has placeholders, which are filled in for each recipient. This is pure.
 
-`Hi {name|friend}, your code for {shop} is {{open}}`: a placeholder stands in braces, what it
-becomes where there is no value behind a bar (nothing, when there is no bar), and a brace that is
+`Hi {name|friend}, your code for {shop} is {{open}}`: a placeholder stands in braces. What it
+becomes where there is no value stands behind a bar (nothing, when there is no bar). A brace that is
 meant as one is doubled (docs/campaigns.md, "The text").
 """
 
@@ -32,14 +32,14 @@ _DOUBLED: Final = {"{{": "{", "}}": "}"}
 
 
 class Placeholder(NamedTuple):
-    """A field of the recipient. `default`: what stands there for who has none."""
+    """This is a field of the recipient. `default` stands there for those who have none."""
 
     name: str
     default: str
 
 
 class Written(NamedTuple):
-    """The text for one recipient."""
+    """This is the text for one recipient."""
 
     text: str
     encoding: str
@@ -66,7 +66,7 @@ class Template(NamedTuple):
 
     @property
     def plain(self) -> str | None:
-        """What everybody gets; None when it has placeholders."""
+        """Returns what everybody gets, or None when it has placeholders."""
         return (
             "".join(part for part in self.parts if isinstance(part, str))
             if not self.names
@@ -88,7 +88,7 @@ class Template(NamedTuple):
 
 
 def counted(text: str) -> Written | Unsendable:
-    """By the limits of POST /sms/send."""
+    """Counts a text by the limits of POST /sms/send."""
     if not text:
         return EMPTY_TEXT
     encoding, segments = count_segments(text)
@@ -128,7 +128,7 @@ def _placeholder(token: re.Match[str]) -> Placeholder:
 
 
 def read_template(value: object) -> Template:
-    """For `Form.value`. A text that is too long however it is filled is refused here
+    """Reads a text, for `Form.value`. One that is too long however it is filled is refused here
     already. Raises ValueError.
     """
     source = as_text(value)

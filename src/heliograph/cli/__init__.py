@@ -1,5 +1,5 @@
-"""The command `heliograph`: one file for each noun or program, in the folders `accounts`,
-`carriers` and `programs`, loaded when it is asked for.
+"""The command `heliograph` has one file for each noun or program, in the folders `accounts`,
+`carriers` and `programs`. A file is loaded when it is asked for.
 
 `heliograph --help` and every command's help import click and nothing else of weight; so each file
 imports what it works with inside its functions. It holds its command as `command`.
@@ -78,11 +78,11 @@ _REFUSED: Final = frozenset(
 
 
 class Commands(click.Group):
-    """The commands of COMMANDS; none is imported before it is called."""
+    """These are the commands of COMMANDS; none is imported before it is called."""
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """What the system refuses is one line: a full disk that the output goes to, a directory of
-        somebody else, one that is read only.
+        """Runs a command. What the system refuses is one line: a full disk that the output goes
+        to, a directory of somebody else, one that is read only.
         """
         try:
             return super().main(*args, **more)
@@ -124,7 +124,7 @@ class Commands(click.Group):
 
 
 def _print_no_more() -> None:
-    """What could not be printed is thrown away, which Python would try again at the end."""
+    """Throws away what could not be printed, which Python would try again at the end."""
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
 

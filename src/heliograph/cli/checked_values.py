@@ -54,7 +54,7 @@ def _line(field: str, module: str, limit: str) -> Judged:
 
 
 def _by(module: str, function: str, *field: str) -> Judged:
-    """What `function([field,] text)` of `module` takes."""
+    """Returns a type for what `function([field,] text)` of `module` takes."""
     return Judged(lambda text: getattr(import_module(module), function)(*field, text))
 
 

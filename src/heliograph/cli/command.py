@@ -1,4 +1,4 @@
-"""What all commands share: their options, how they fail, and the database they work on."""
+"""All commands share this: their options, how they fail, and the database that they work on."""
 
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -27,7 +27,9 @@ FIELDS_TOLD_MAX: Final = 20  # bad values of one command
 
 
 class Session:
-    """One run of a command: the settings, and the database when it is first needed."""
+    """This is one run of a command. It has the settings, and the database when it is first
+    needed.
+    """
 
     def __init__(self, data_dir: str | None, as_json: bool, making: "Making") -> None:
         self.data_dir = data_dir
@@ -64,7 +66,7 @@ class Session:
 
     @cached_property
     def database(self) -> "Database":
-        """For what opens transactions of its own, one after the other."""
+        """Returns the database, for what opens transactions of its own, one after the other."""
         from heliograph.cli.preflight import require_usable
         from heliograph.database.database import Database
 
@@ -75,7 +77,7 @@ class Session:
 
     @contextmanager
     def write(self) -> Iterator["Connection"]:
-        """The command's transaction."""
+        """Opens the command's transaction."""
         with self.database.write() as tx:
             yield tx
 
@@ -98,8 +100,8 @@ class Session:
         )
 
     def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
-        """What `work(database)` returns: it opens transactions of the hot paths, as the turns of a
-        running server do.
+        """Returns what `work(database)` returns. It opens transactions of the hot paths, as the
+        turns of a running server do.
         """
         import asyncio
 
@@ -115,12 +117,12 @@ class Session:
 
 
 class Command(click.Command):
-    """A command with --data-dir, --env-file and --json, whose callback gets a `session`; expected
-    errors become a Failure.
+    """This is a command with --data-dir, --env-file and --json, whose callback gets a `session`.
+    Expected errors become a Failure.
 
-    `own_data_dir`: where it works unless told by --data-dir, whatever the environment says.
-    `prints_record` False: it has no --json. `making`: whether it makes a database of SQLite where
-    there is none.
+    `own_data_dir` is where it works unless told by --data-dir, whatever the environment says.
+    `prints_record` False means that it has no --json. `making` says whether it makes a database of
+    SQLite where there is none.
     """
 
     def __init__(
@@ -223,7 +225,7 @@ class Command(click.Command):
 
 
 class Noun(click.Group):
-    """A group of commands about one thing."""
+    """This is a group of commands about one thing."""
 
     command_class = Command
 
@@ -267,8 +269,8 @@ _OPTION_OF: Final = {
 
 
 def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str) -> str:
-    """What is told of bad values, all of them, with their options or arguments in place of
-    the fields' names.
+    """Returns what is told of bad values, all of them, with their options or arguments in place
+    of the fields' names.
     """
     fields: list[FieldError] = getattr(error, "fields", [])
     if not fields or not told.startswith(f"{fields[0].field} "):
@@ -305,8 +307,8 @@ def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str)
 
 
 def _keep_logs_out() -> None:
-    """What a library of ours logs must not stand in a record that is printed, nor beside the one
-    line of a failure. Processes that go on set up their logs themselves.
+    """Keeps logs of libraries out of a record that is printed, and away from the one line of a
+    failure. Processes that go on set up their logs themselves.
     """
     from heliograph.base import log
 
@@ -320,7 +322,7 @@ def _is_unconfirmed(error: Exception) -> bool:
 
 
 def _unconfirmed(given: dict[str, Any]) -> str:
-    """What is true of a command whose commit no standby has confirmed: it has no
+    """Returns what is true of a command whose commit no standby has confirmed: it has no
     Idempotency-Key, but may have a reference.
     """
     told = (
@@ -354,7 +356,7 @@ def _told(error: Exception) -> str:
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help: what one would type. The \\b keeps click from filling
+    r"""Returns the end of a command's help: what one would type. The \b keeps click from filling
     the lines.
     """
     return "\b\nExamples:\n" + "\n".join(f"  heliograph {line}" for line in lines)

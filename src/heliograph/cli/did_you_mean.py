@@ -1,4 +1,4 @@
-"""What somebody probably meant who typed a name that there is not."""
+"""This finds what somebody probably meant who typed a name that there is not."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches

@@ -1,4 +1,4 @@
-"""How a command fails: with one line on standard error, or one for each bad value."""
+"""A command fails with one line on standard error, or with one for each bad value."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""How the commands that change a wallet make their ledger entry, and show it."""
+"""The commands that change a wallet make their ledger entry, and show it, in one way."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

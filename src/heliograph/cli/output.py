@@ -1,4 +1,4 @@
-"""What commands print: records and lists, as aligned text for people and as JSON for programs."""
+"""Commands print records and lists: as aligned text for people and as JSON for programs."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _UNSEEN: Final = re.compile(
 
 
 def show(session: Session, record: Mapping[str, Any], note: str | None = None) -> None:
-    """One record. `note` is a line more, for people."""
+    """Prints one record. `note` is a line more, for people."""
     if session.as_json:
         return _print_json(record)
     flat = _flattened(record)
@@ -38,8 +38,8 @@ def show_list(
     *,
     limit: int | None = None,
 ) -> None:
-    """A list. For people a table of the named columns, and where to go on when there may
-    be more than the `limit` that was asked for.
+    """Prints a list. For people it is a table of the named columns, and where to go on when
+    there may be more than the `limit` that was asked for.
     """
     if session.as_json:
         return _print_json(records)
@@ -50,7 +50,7 @@ def show_list(
 
 
 def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """The named columns of records, aligned."""
+    """Prints the named columns of records, aligned."""
     rows = [
         [_flattened(record)[column.replace("_", " ")] for column in columns] for record in records
     ]
@@ -88,7 +88,7 @@ def json_text(document: Any) -> str:
 
 
 def _flattened(record: Mapping[str, Any]) -> dict[str, str]:
-    """`{"wallet": {"balance": 1}}` → `{"wallet balance": "1"}`; names with spaces for
+    """Turns `{"wallet": {"balance": 1}}` into `{"wallet balance": "1"}`; names have spaces for
     underscores.
     """
     flat: dict[str, str] = {}

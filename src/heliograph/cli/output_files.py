@@ -24,15 +24,15 @@ def refuse_same(path: str, source: str | int, *, option: str) -> None:
 
 
 def is_standard_output(path: str) -> bool:
-    """/dev/stdout, say; also where that leads to a file."""
+    """Returns whether a path is /dev/stdout, say, also where that leads to a file."""
     with suppress(OSError):
         return os.path.samestat(os.stat(path), os.fstat(1))
     return False
 
 
 def open_to_write(path: str, *, force: bool) -> IO[str]:
-    """For rows as they were read, octets that are not UTF-8 among them. A file is replaced with
-    `force` only. Raises Failure.
+    """Opens a file for rows as they were read, octets that are not UTF-8 among them. A file is
+    replaced with `force` only. Raises Failure.
     """
     try:
         if not force and os.path.isfile(path) and not is_standard_output(path):
@@ -46,7 +46,7 @@ def open_to_write(path: str, *, force: bool) -> IO[str]:
 
 @contextmanager
 def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
-    """To write a file that is there whole or not at all: until then it is `path`.part. Raises
+    """Opens a file which is there whole or not at all: until then it is `path`.part. Raises
     Failure.
 
     What is there stays what it is: a link leads to the new file, and a device or pipe is written

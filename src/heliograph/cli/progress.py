@@ -1,4 +1,4 @@
-"""How far a command is, for whoever waits at a terminal."""
+"""This tells, at a terminal, how far a command is."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from th
 
 
 class Whole(click.ParamType[int]):
-    """A whole number within bounds."""
+    """This reads a whole number within bounds."""
 
     name = "integer"
 

@@ -1,4 +1,4 @@
-"""GET and POST /connect/customers, GET /connect/customers/{id}, POST
+"""This has the endpoints GET and POST /connect/customers, GET /connect/customers/{id}, and POST
 /connect/customers/{id}/credits.
 """
 
@@ -53,7 +53,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """What each endpoint does with a call."""
+    """This says what each endpoint does with a call."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

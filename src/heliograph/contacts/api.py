@@ -1,4 +1,4 @@
-"""GET and POST /contacts, PUT and DELETE /contacts/{id}."""
+"""This has the endpoints GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -36,7 +36,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """What each endpoint does with a call."""
+    """This says what each endpoint does with a call."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,12 +1,12 @@
-"""The database's clock, by which all processes of one database go: compared at the start of each,
+"""All processes of one database go by the database's clock: it is compared at the start of each,
 and every minute.
 
 Validity, retries and the order of the ledger are by stored times, which several machines write and
 read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a
 process whose clock is more than 2 s from the database's does not start; what is less is corrected
-(`clock.agree`). One that runs, and finds them more than 5 s apart, claims nothing and lets nothing
-expire until they agree again: one of the two was set, and nobody can know which. SQLite has no
-clock of its own; there the machine's is the only one.
+(`clock.agree`). A running process that finds them more than 5 s apart claims nothing and lets
+nothing expire until they agree again: one of the two was set, and nobody can know which. SQLite has
+no clock of its own; there the machine's is the only one.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ class ClockApart(Unavailable):
 
 
 class Measured(NamedTuple):
-    """How far the database's clock is ahead of this process's. `within_us`: how wrong that can be,
-    half of the time that the answer took.
+    """This says how far the database's clock is ahead of this process's. `within_us` is how
+    wrong that can be: half of the time that the answer took.
     """
 
     ahead_us: int

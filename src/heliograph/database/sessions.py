@@ -1,6 +1,6 @@
-"""What connections to SQLite and PostgreSQL have in common, with the settings that keep one stuck
-process from holding up the others. Connections to PostgreSQL themselves are made in
-`postgres_engine.py` and `postgres_pool.py`.
+"""Connections to SQLite and PostgreSQL have this in common, with the settings that keep one
+stuck process from holding up the others. Connections to PostgreSQL themselves are made in
+`postgresql/engine.py` and `postgresql/pool.py`.
 """
 
 import sqlite3
@@ -63,8 +63,8 @@ def name() -> str:
 
 
 class FairLock:
-    """A lock whose waiters get it in order of arrival: with SQLite's busy timeout alone, writers
-    starve one another.
+    """This is a lock whose waiters get it in order of arrival: with SQLite's busy timeout alone,
+    writers starve one another.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class FairLock:
 
 
 def sqlite_path(url: str) -> Path:
-    """`sqlite:////var/lib/heliograph/heliograph.db` → the file."""
+    """Returns the file of a URL such as `sqlite:////var/lib/heliograph/heliograph.db`."""
     return Path(url.removeprefix("sqlite:///"))
 
 

@@ -53,7 +53,7 @@ Bytes: TypeAlias = Annotated[bytes, "bytea"]
 
 
 class Row(msgspec.Struct, frozen=True, order=True, gc=False):
-    """What a statement takes, or answers. Rows are compared field by field.
+    """A statement takes this, or answers it. Rows are compared field by field.
 
     The garbage collector does not look at them, as it would at tuples with names: there are a dozen
     of them for each message.
@@ -80,8 +80,8 @@ class Gone(Row, frozen=True):
 
 
 class Parameter(NamedTuple):
-    """A value as the databases know it. `type`: PostgreSQL's name of it, of one element
-    where it is an array.
+    """This is a value as the databases know it. `type` is PostgreSQL's name of it, of one
+    element where it is an array.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Parameter(NamedTuple):
     is_long: bool = False
 
     def placeholder(self, number: int) -> str:
-        """As PostgreSQL's driver gets it. (Where `::` tells the type of an array, it is
-        handed over as one text: database/postgresql/arrays.py.)
+        """Returns the placeholder as PostgreSQL's driver gets it. (Where `::` tells the type of
+        an array, it is handed over as one text: database/postgresql/arrays.py.)
         """
         if self.is_array and self.is_long:
             return f"CAST(${number} AS {self.type}[])"
@@ -99,8 +99,8 @@ class Parameter(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """One dialect's text as the driver gets it. `places`: of the parameters whose values
-    it wants, in the order of their numbers.
+    """This is one dialect's text as the driver gets it. `places` are those of the parameters
+    whose values it wants, in the order of their numbers.
     """
 
     sql: str
@@ -108,8 +108,8 @@ class _Text(NamedTuple):
 
 
 class _Declared(Generic[RowT]):
-    """What all kinds of statements have in common: their parameters, their columns, and
-    how a row is made of those.
+    """All kinds of statements have this in common: their parameters, their columns, and how a
+    row is made of those.
     """
 
     def __init__(
@@ -274,8 +274,8 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
 
 
 def fields_of(named: type[Row]) -> tuple[Parameter, ...]:
-    """The fields of a row in their order; one that is a Row itself stands for its own. Raises
-    TypeError for other types.
+    """Returns the fields of a row in their order; one that is a Row itself stands for its own.
+    Raises TypeError for other types.
     """
     found: list[Parameter] = []
     for name, hint in get_type_hints(named, include_extras=True).items():
@@ -303,7 +303,7 @@ def _parameter(named: type, name: str, hint: Any) -> Parameter:
 
 
 def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequence[str]) -> str:
-    """PostgreSQL's text, with `:table AS t` written out."""
+    """Returns PostgreSQL's text, with `:table AS t` written out."""
     arrays = ", ".join(f":{name}" for name in parameters)
     return re.sub(
         rf"(?<!:):{table} AS (\w+)\b",

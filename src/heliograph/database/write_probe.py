@@ -1,4 +1,4 @@
-"""Whether the database stores what is written: found out by writing, for whoever distributes
+"""This finds out whether the database stores what is written, by writing, for whoever distributes
 requests over processes.
 
 A database can answer every question and store nothing: its synchronous standby is lost, its disk is
@@ -41,7 +41,7 @@ log = Log(__name__)
 
 
 class Writable:
-    """Used in the event loop; the checks are shared by all who ask."""
+    """This is used in the event loop; the checks are shared by all who ask."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

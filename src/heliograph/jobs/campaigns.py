@@ -19,7 +19,7 @@ log = Log(__name__)
 
 
 async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
-    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
     looks = _Looks(db, jobs, is_ours)
     try:
         await repeat(

@@ -53,7 +53,7 @@ def tables(texts_ms: int | None) -> tuple[Kept, ...]:
 async def keep_pruning(
     db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None
 ) -> None:
-    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
     eraser = otp.Eraser(db)
 
     async def once() -> None:

@@ -41,7 +41,7 @@ log = Log(__name__)
 
 
 async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool]) -> None:
-    """Runs until cancelled. `is_ours`: whether it is for this process to do."""
+    """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
 
     async def once() -> None:
         if is_ours():

@@ -1,4 +1,6 @@
-"""POST /sms/send, GET /messages/{id}, GET /reports, GET /campaigns/{id}/messages."""
+"""This has the endpoints POST /sms/send, GET /messages/{id}, GET /reports, and GET
+/campaigns/{id}/messages.
+"""
 
 import hashlib
 from typing import Final

@@ -175,8 +175,8 @@ def floor_of(set_by_operator: int | None, country_code: str) -> int:
 
 
 def written(counts: Sequence[int]) -> str:
-    """As a column holds them, `1,2,3`; `read` is the other way. It is JSON without its
-    brackets, which is read and written ten times as fast.
+    """Returns counts as a column holds them, `1,2,3`; `read` is the other way. It is JSON
+    without its brackets, which is read and written ten times as fast.
     """
     return _as_json(counts)[1:-1].decode()
 

@@ -1,5 +1,5 @@
-"""Verifying: what came in together is judged together, one after the other, and stored in one
-transaction before anybody is answered.
+"""Verifications that came in together are judged together, one after the other, and stored in
+one transaction before anybody is answered.
 """
 
 from collections.abc import Sequence
@@ -65,14 +65,14 @@ class Try:
 
 
 class Verified(NamedTuple):
-    """The answer to a right code, encoded."""
+    """This is the answer to a right code, encoded."""
 
     raw: bytes
     replayed: bool = False
 
 
 class Verifier:
-    """The verifications of one process."""
+    """These are the verifications of one process."""
 
     def __init__(self, db: Database, cache: ConfigCache, codes: Codes) -> None:
         self._db = db
@@ -146,8 +146,8 @@ class Verifier:
 
 
 async def _count(tx: HotTx, batch: "Batch") -> None:
-    """What was verified counts against what was not, in its country and in all of its
-    account, and of its partner.
+    """Counts what was verified against what was not, in its country and in all of its account,
+    and of its partner.
     """
     tallied_at = [
         (otp, places_of(otp.account_id, batch.partners[otp.account_id], otp.phone))
@@ -189,8 +189,8 @@ class Batch:
         self.answered: list[NewKey] = []
 
     def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
-        """`again`: this transaction may have been committed before, and only the reply to
-        that lost.
+        """Decides a try. `again` says that this transaction may have been committed before, and
+        only the reply to that was lost.
         """
         key = (given.key_account_id, given.sandbox, given.idempotency_key or "")
         if key in self._known:

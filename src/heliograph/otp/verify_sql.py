@@ -1,5 +1,5 @@
-"""The hot statements of verifying, in both dialects. Order of locks: wallets, then the
-rest. Ids are raw, times milliseconds.
+"""These are the hot statements of verifying, in both dialects. They lock wallets, then the rest.
+Ids are raw, times are in milliseconds.
 """
 
 from typing import Final
@@ -116,7 +116,7 @@ KEYS: Final = BatchStatement(
 
 
 class JudgedOtp(Row, frozen=True):
-    """What a try has changed of an OTP."""
+    """A try has changed this of a one-time password."""
 
     id: Id
     failures: SmallInt

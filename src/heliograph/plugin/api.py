@@ -1,5 +1,5 @@
-"""GET /account/status and POST /sitebuilder/connect, /sitebuilder/logs and
-/sitebuilder/events: what a shop's plugin asks and tells.
+"""This has the endpoints that a shop's plugin asks and tells: GET /account/status and POST
+/sitebuilder/connect, /sitebuilder/logs and /sitebuilder/events.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """What each endpoint does with a call."""
+    """This says what each endpoint does with a call."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,5 +1,5 @@
-"""Idempotency-Key for ordinary POSTs: what succeeded once is answered again, and not done again
-(docs/api.md, "Idempotency").
+"""An Idempotency-Key makes an ordinary POST act once: what succeeded once is answered again, and
+not done again (docs/api.md, "Idempotency").
 
 The key's row is written in the transaction of the effect, before the effect: an equal request that
 comes meanwhile waits for that row, then replays. Whatever is not a 200 rolls the row back with the
@@ -51,10 +51,10 @@ def replay_or_run(
     *,
     is_opt_out: bool = False,
 ) -> Answer:
-    """The effect's answer, stored under the request's key; or the stored one, when the key has been
-    used with the same body.
+    """Returns the effect's answer, stored under the request's key; or the stored one, when the key
+    has been used with the same body.
 
-    `path` is method and path, such as `POST /sender-ids`. `is_opt_out`: it is done even if its
+    `path` is method and path, such as `POST /sender-ids`. With `is_opt_out` it is done even if its
     answer cannot be kept, and then the key is left free: a second time changes nothing. Raises
     Conflict when the key was used with another body, InProgress when an equal request takes longer
     than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect`
@@ -131,8 +131,8 @@ def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:
 
 
 def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any]) -> _Stored | None:
-    """None: the key is this request's now. A row: an equal request had it, and is done. (On SQLite
-    every writer is alone anyway.)
+    """Claims the key. None means that the key is this request's now. A row means that an equal
+    request had it, and is done. (On SQLite every writer is alone anyway.)
     """
     until_s = clock.monotonic_s() + WAIT_S
     while True:

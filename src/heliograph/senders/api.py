@@ -1,4 +1,4 @@
-"""GET and POST /sender-ids, GET /sender-ids/{id}."""
+"""This has the endpoints GET and POST /sender-ids, and GET /sender-ids/{id}."""
 
 from typing import Any, Final, NamedTuple
 
@@ -33,8 +33,8 @@ class Registration(NamedTuple):
 
 
 def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
-    """`service_sender`: what one-time passwords come from when their account has no
-    default sender.
+    """Returns the endpoints. `service_sender` is what one-time passwords come from when their
+    account has no default sender.
     """
     handlers = _Handlers(db, service_sender)
     return [
@@ -49,7 +49,7 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
 
 
 class _Handlers:
-    """What each endpoint does with a call."""
+    """This says what each endpoint does with a call."""
 
     def __init__(self, db: Database, service_sender: str) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""GET /balance, /wallet/balance and /wallet/transactions."""
+"""This has the endpoints GET /balance, /wallet/balance and /wallet/transactions."""
 
 from typing import Final
 

@@ -14,8 +14,8 @@ def low_balance(
     thresholds: Thresholds,
     now_ms: int,
 ) -> Event:
-    """`figure`: which one is low, "credits" or "balance". It is always of live figures: in sandbox
-    nothing is paid.
+    """Returns the event. `figure` says which one is low, "credits" or "balance". It is always of
+    live figures: in sandbox nothing is paid.
     """
     amount_minor = thresholds.amount_minor
     threshold = (

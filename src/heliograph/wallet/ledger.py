@@ -38,8 +38,8 @@ _REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purcha
 
 
 class Posted(NamedTuple):
-    """What became of a posting. Not applied: the entry that its reference had made before.
-    `alarms`: the low-balance alarms it fired.
+    """This says what became of a posting. When it was not applied, it has the entry that its
+    reference had made before. `alarms` are the low-balance alarms that it fired.
     """
 
     entry: Entry

@@ -1,4 +1,6 @@
-"""Wallets: an account's money and SMS credits, and when their lowness is to be told."""
+"""A wallet is an account's money and SMS credits. This also says when their lowness is to be
+told.
+"""
 
 from typing import Any, Final, NamedTuple
 
@@ -16,22 +18,22 @@ CREDITS_MAX: Final = MINOR_MAX  # as for money: every figure is exact in JSON
 
 
 class Figures(NamedTuple):
-    """What a wallet holds at one moment."""
+    """A wallet holds this at one moment."""
 
     balance_minor: int
     sms_credits: int
 
 
 class Thresholds(NamedTuple):
-    """Below which figures `wallet.low_balance` fires; None: never."""
+    """Below these figures `wallet.low_balance` fires; None means never."""
 
     credits: int | None
     amount_minor: int | None
 
 
 class Armed(NamedTuple):
-    """Which alarms would fire: a fired one is silent until its figure has been at or above the
-    threshold again.
+    """This says which alarms would fire: a fired one is silent until its figure has been at or
+    above the threshold again.
     """
 
     credits: bool
@@ -57,7 +59,7 @@ class Wallet(NamedTuple):
 
     @property
     def shown(self) -> Figures:
-        """What whoever asks is told that it holds."""
+        """Returns what is shown of the wallet to whoever asks."""
         if self.sandbox_balance_minor is None or self.sandbox_credits is None:
             return self.figures
         return Figures(self.sandbox_balance_minor, self.sandbox_credits)
@@ -76,7 +78,7 @@ class Wallet(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        """Whether a figure lies below its threshold now."""
+        """Returns whether a figure lies below its threshold now."""
         return _below(self.shown.sms_credits, self.low_balance_credits) or _below(
             self.shown.balance_minor, self.low_balance_amount_minor
         )
@@ -97,8 +99,8 @@ _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
 def open_wallet(
     tx: Connection, account_id: str, currency_code: str, *, sandbox: Figures | None = None
 ) -> Wallet:
-    """An empty wallet for a new account. `sandbox`: it is a sandbox customer's, and this is what it
-    shows. Raises InvalidRequest for what is no currency.
+    """Makes an empty wallet for a new account. `sandbox` is given for a sandbox customer's, and
+    is what it shows. Raises InvalidRequest for what is no currency.
     """
     balance_minor, credits = sandbox or (None, None)
     wallet = Wallet(
@@ -124,7 +126,7 @@ def wallet_of(tx: Connection, account_id: str) -> Wallet:
 
 
 def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
-    """The wallets of several accounts (a page of them), by account."""
+    """Returns the wallets of several accounts (a page of them), by account."""
     return {
         row.account_id: Wallet(*row)
         for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))
@@ -141,7 +143,9 @@ def locked(tx: Connection, account_id: str) -> Wallet:
 
 
 def locked_open(tx: Connection, account_id: str) -> Wallet:
-    """As `locked`, of an account that is not closed. Raises NotFound, AccountClosed."""
+    """Does what `locked` does, for an account that is not closed. Raises NotFound,
+    AccountClosed.
+    """
     wallet = locked(tx, account_id)
     if wallet.closed:
         raise AccountClosed()

@@ -1,4 +1,4 @@
-"""GET /campaigns, described."""
+"""This describes GET /campaigns."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
-"""GET and POST /connect/customers, GET /connect/customers/{id}, POST
-/connect/customers/{id}/credits, described.
+"""This describes GET and POST /connect/customers, GET /connect/customers/{id}, and POST
+/connect/customers/{id}/credits.
 """
 
 from typing import Final

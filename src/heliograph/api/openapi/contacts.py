@@ -1,4 +1,4 @@
-"""GET and POST /contacts, PUT and DELETE /contacts/{id}, described."""
+"""This describes GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
 
 from typing import Final
 

@@ -1,4 +1,6 @@
-"""POST /sms/send, GET /messages/{id}, GET /reports and GET /campaigns/{id}/messages, described."""
+"""This describes POST /sms/send, GET /messages/{id}, GET /reports and GET
+/campaigns/{id}/messages.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""POST /otp/send and POST /otp/verify, described."""
+"""This describes POST /otp/send and POST /otp/verify."""
 
 from math import ceil
 from typing import Final

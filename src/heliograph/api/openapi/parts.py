@@ -30,7 +30,7 @@ EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 @dataclass(frozen=True)
 class Link:
-    """What an answer leads to: a parameter of another operation, by its place in this one's body
+    """An answer leads to this: a parameter of another operation, by its place in this one's body
     (OpenAPI 3.1, section 4.8.20).
     """
 
@@ -42,8 +42,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Operation:
-    """One endpoint's description. What all endpoints share (key, rate, their errors and headers) is
-    added by document.py.
+    """This is one endpoint's description. What all endpoints share (key, rate, their errors and
+    headers) is added by document.py.
     """
 
     tag: str

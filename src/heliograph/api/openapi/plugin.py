@@ -1,4 +1,4 @@
-"""GET /account/status and the endpoints below /sitebuilder, described."""
+"""This describes GET /account/status and the endpoints below /sitebuilder."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""GET and POST /sender-ids and GET /sender-ids/{id}, described."""
+"""This describes GET and POST /sender-ids and GET /sender-ids/{id}."""
 
 from typing import Final
 

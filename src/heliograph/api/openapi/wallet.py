@@ -1,4 +1,4 @@
-"""GET /balance, /wallet/balance and /wallet/transactions, described."""
+"""This describes GET /balance, /wallet/balance and /wallet/transactions."""
 
 from typing import Final
 

@@ -1,1 +1,3 @@
-"""The commands about accounts and what belongs to them: keys, credits, contacts, campaigns."""
+"""These commands are about accounts and what belongs to them: keys, credits, contacts,
+campaigns.
+"""

@@ -1,4 +1,4 @@
-"""`heliograph account …`."""
+"""This file has the commands `heliograph account …`."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -57,7 +57,7 @@ def _require_unique(
 
 
 def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--same-name"""
+    """Adds the option --same-name."""
     return click.option(
         "--same-name",
         is_flag=True,

@@ -1,4 +1,4 @@
-"""Accounts as commands print them."""
+"""Commands print accounts so."""
 
 from typing import TYPE_CHECKING, Any
 

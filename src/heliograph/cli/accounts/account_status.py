@@ -1,4 +1,4 @@
-"""`heliograph account suspend`, `resume`, `pay-out` and `close`."""
+"""This file has the commands `heliograph account suspend`, `resume`, `pay-out` and `close`."""
 
 from collections.abc import Callable
 

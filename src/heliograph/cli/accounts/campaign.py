@@ -1,4 +1,4 @@
-"""`heliograph campaign …`."""
+"""This file has the commands `heliograph campaign …`."""
 
 from typing import TYPE_CHECKING, Any, Final
 

@@ -131,7 +131,7 @@ def _body(
     validity: int | None,
     rate: int | None,
 ) -> dict[str, Any]:
-    """What `campaigns.read_wish` reads."""
+    """Returns the body that `campaigns.read_wish` reads."""
     if (message is None) == (message_file is None):
         raise click.UsageError(
             f"Give the text{'' if message is None else ' once'}: --message or --message-file."
@@ -155,7 +155,9 @@ def _body(
 
 
 def _text_of(file: Any) -> str:
-    """Without a byte order mark, and without the end of its last line."""
+    """Returns the text of a file, without a byte order mark and without the end of its last
+    line.
+    """
     from heliograph.base.errors import InvalidRequest
 
     try:
@@ -168,7 +170,7 @@ def _text_of(file: Any) -> str:
 
 
 def _lines_of(file: Any) -> int:
-    """About how many, by its size."""
+    """Returns about how many lines a file has, by its size."""
     import os
 
     return os.fstat(file.fileno()).st_size // 16 if file.seekable() else 0

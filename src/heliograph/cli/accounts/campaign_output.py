@@ -1,4 +1,4 @@
-"""Campaigns as commands print them."""
+"""Commands print campaigns so."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +35,7 @@ def show_campaign(session: Session, campaign: "Campaign", **more: Any) -> None:
 
 
 def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
-    """What the API shows, and what the operator knows beside."""
+    """Returns what the API shows, and what the operator knows beside."""
     from heliograph import accounts, campaigns
     from heliograph.messages import tally_of
 
@@ -54,7 +54,7 @@ def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
 
 
 def quoted(quote: "Quote") -> dict[str, Any]:
-    """A quote. `refused` and `without_value` name only what there is."""
+    """Returns a quote. `refused` and `without_value` name only what there is."""
     return {
         "recipients": quote.recipients,
         "opted_out": quote.opted_out,
@@ -68,7 +68,7 @@ def quoted(quote: "Quote") -> dict[str, Any]:
 
 
 def tell_bad_rows(listed: "Listed") -> None:
-    """The first of them, on standard error."""
+    """Tells the first bad rows, on standard error."""
     for row in listed.told[:BAD_ROWS_SHOWN_MAX]:
         click.echo(f"heliograph: line {row.line} is left out: it {row.why}", err=True)
     if listed.bad > BAD_ROWS_SHOWN_MAX:
@@ -88,7 +88,7 @@ def unfilled_of(quote: "Quote") -> "Unfilled":
 
 
 def tell_unfilled(unfilled: "Unfilled") -> None:
-    """A warning, on standard error. Of an audience without people there is none."""
+    """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():
         click.echo(
             f"heliograph: none of the {unfilled.people} contacts of the audience has a value for"

@@ -1,4 +1,4 @@
-"""`heliograph contact …`."""
+"""This file has the commands `heliograph contact …`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -43,7 +43,7 @@ def _named(callback: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields(callback: Callable[..., None]) -> Callable[..., None]:
-    """What a contact has beside its phone."""
+    """Adds the options for what a contact has beside its phone."""
     for option in (
         click.option(
             "--custom",
@@ -317,7 +317,7 @@ def _store(
 
 
 def _find(tx: "Connection", world: "World", contact: str, country: str | None) -> "Contact":
-    """By id or phone. Raises NotFound."""
+    """Finds a contact by id or phone. Raises NotFound."""
     from heliograph import contacts
     from heliograph.base.errors import NotFound
     from heliograph.base.forms import shown

@@ -1,4 +1,4 @@
-"""`heliograph contact import` and `export`."""
+"""This file has the commands `heliograph contact import` and `export`."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ country_option = click.option(
 
 
 def whose(callback: Callable[..., None]) -> Callable[..., None]:
-    """--account and --mode."""
+    """Adds the options --account and --mode."""
     return account_option(mode_option("Live and sandbox have separate contacts.")(callback))
 
 
@@ -124,7 +124,7 @@ def import_(
 def _run(
     done: "Import", sheet: "Sheet", text: TextIO, rest: IO[str] | None, tell: Tell | None
 ) -> None:
-    """`tell`: of how many octets were read, where that is known."""
+    """Imports a sheet. `tell` is told how many octets were read, where that is known."""
     from heliograph.contacts.csv_cells import line_of, neutral, plain
 
     def write(*cells: str) -> None:
@@ -143,7 +143,7 @@ def _run(
 
 @contextmanager
 def _told_how_far(done: "Import") -> "Iterator[None]":
-    """Whatever ends an import early, it is told how far it came: what is committed stays."""
+    """Tells how far an import came, whatever ends it early: what is committed stays."""
     from sqlalchemy.exc import DBAPIError
 
     from heliograph.base.errors import InvalidRequest, ServiceError
@@ -175,8 +175,8 @@ def _rows(count: int) -> str:
 
 
 def _columns(layout: "Layout") -> dict[str, list[str]]:
-    """How the file's were understood: `fields` with what the file calls them, custom
-    fields, and those that were not read.
+    """Returns how the file's columns were understood: `fields` with what the file calls them,
+    custom fields, and those that were not read.
     """
     named = {field: layout.names[place] for field, place in layout.fields.items()}
     return {
@@ -189,8 +189,8 @@ def _columns(layout: "Layout") -> dict[str, list[str]]:
 
 
 def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
-    """The figures on standard output; what is wrong, and what stood twice, on standard error. Exit
-    status 1 when rows were left out.
+    """Prints the figures on standard output; what is wrong, and what stood twice, goes to
+    standard error. The exit status is 1 when rows were left out.
     """
     show(
         session,

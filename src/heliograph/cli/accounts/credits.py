@@ -1,4 +1,4 @@
-"""`heliograph credits …`."""
+"""This file has the commands `heliograph credits …`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`heliograph erase`."""
+"""This file has the command `heliograph erase`."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`heliograph key …`."""
+"""This file has the commands `heliograph key …`."""
 
 from typing import TYPE_CHECKING, Any
 

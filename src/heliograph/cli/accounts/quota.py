@@ -1,4 +1,4 @@
-"""`heliograph quota …`."""
+"""This file has the commands `heliograph quota …`."""
 
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -26,8 +26,8 @@ DEFAULT: Final = "default"
 
 
 class Wish(click.ParamType[tuple[str, int | str | None]]):
-    """A kind and its quota, such as logs=200MB: octets a day; None for no bound, DEFAULT for what
-    every account has.
+    """This reads a kind and its quota, such as logs=200MB: octets a day; None for no bound,
+    DEFAULT for what every account has.
     """
 
     name = "kind=size"

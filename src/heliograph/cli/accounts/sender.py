@@ -1,4 +1,4 @@
-"""`heliograph sender …`."""
+"""This file has the commands `heliograph sender …`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ def _record(tx: "Connection", sender: "Sender") -> dict[str, Any]:
 
 
 def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]:
-    """By a sender's id: which approved senders of others it may be taken for, and whose
+    """Returns, by a sender's id, which approved senders of others it may be taken for, and whose
     they are.
     """
     from heliograph import accounts, senders
@@ -46,7 +46,7 @@ def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]
 
 
 def _reserved(session: Session, tx: "Connection", sender: "Sender") -> str | None:
-    """Why accounts may not register it now; in sandbox they may register all."""
+    """Returns why accounts may not register it now; in sandbox they may register all."""
     from heliograph import senders
 
     return (

@@ -1,4 +1,4 @@
-"""`heliograph site …`."""
+"""This file has the commands `heliograph site …`."""
 
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -103,7 +103,7 @@ def logs(session: Session, site: str | None, limit: int, before: str | None) -> 
 
 
 def _shortened(meta: Any) -> str | None:
-    """As JSON on one line, which a terminal can show: what it would obey or cannot show is
+    """Returns JSON on one line, which a terminal can show: what it would obey or cannot show is
     an escape before it is cut.
     """
     from heliograph.base.short_texts import cut

@@ -1,4 +1,4 @@
-"""`heliograph tier …`."""
+"""This file has the commands `heliograph tier …`."""
 
 import click
 

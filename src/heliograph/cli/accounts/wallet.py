@@ -1,4 +1,4 @@
-"""`heliograph wallet …`."""
+"""This file has the commands `heliograph wallet …`."""
 
 from decimal import Decimal
 from typing import Final

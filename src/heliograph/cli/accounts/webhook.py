@@ -1,4 +1,4 @@
-"""`heliograph webhook …`."""
+"""This file has the commands `heliograph webhook …`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,1 +1,3 @@
-"""The commands about carriers, routes, rates and prices, and about messages and the ledger."""
+"""These commands are about carriers, routes, rates and prices, and about messages and the
+ledger.
+"""

@@ -1,4 +1,4 @@
-"""`heliograph carrier …`."""
+"""This file has the commands `heliograph carrier …`."""
 
 import re
 from collections.abc import Callable
@@ -48,7 +48,7 @@ _SHOWN: Final = (
 
 
 class TonNpi(click.ParamType[list[int]]):
-    """Type of number and numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+    """This reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
 
     name = "ton,npi"
 
@@ -63,8 +63,8 @@ class TonNpi(click.ParamType[list[int]]):
 
 
 class StatusMeaning(click.ParamType[tuple[str, str | None]]):
-    """What a command_status means to this carrier, such as 0x45=retry; `default`: what it means to
-    others.
+    """This reads what a command_status means to this carrier, such as 0x45=retry. `default` is
+    what it means to others.
     """
 
     name = "status=meaning"

@@ -1,4 +1,4 @@
-"""`heliograph ledger …`."""
+"""This file has the commands `heliograph ledger …`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -82,9 +82,9 @@ def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None)
 
 
 class _Proof(NamedTuple):
-    """What was looked at, and what is wrong. `promised`: how many ids --accepted names, None
-    without it. `discrepancies`: the id of the account as it is shown, and what is wrong.
-    `audited`: None when nothing was asked about messages.
+    """This says what was looked at, and what is wrong. `promised` is how many ids --accepted
+    names, or None without it. `discrepancies` have the id of the account as it is shown, and
+    what is wrong. `audited` is None when nothing was asked about messages.
     """
 
     counts: dict[str, int]
@@ -137,7 +137,7 @@ def _record(proof: _Proof, *, as_json: bool) -> dict[str, object]:
 
 
 def _say(audited: "Audit | None") -> None:
-    """On standard error, the first ones of what is wrong with messages."""
+    """Prints, on standard error, the first ones of what is wrong with messages."""
     if audited is None:
         return
     for kind, where, what in audited.findings:
@@ -166,7 +166,9 @@ def _read_logs(paths: "Sequence[Path]", asked_ms: int) -> "SmscLog | None":
 
 
 def _read_accepted(path: Path) -> set[str]:
-    """Raw ids; a file without any proves nothing, and is more often one that nobody wrote."""
+    """Returns raw ids. A file without any proves nothing, and is more often one that nobody
+    wrote.
+    """
     from heliograph.base import ids
 
     promised: set[str] = set()
@@ -195,7 +197,7 @@ def _read_accepted(path: Path) -> set[str]:
 
 
 def _told(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
-    """With the accounts' ids as they are shown."""
+    """Returns discrepancies with the accounts' ids as they are shown."""
     from heliograph.accounts import by_id, text_id
     from heliograph.base.errors import NotFound
 

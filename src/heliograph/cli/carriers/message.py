@@ -1,5 +1,5 @@
-"""`heliograph message …`. Numbers are shown in full, for whoever asks a carrier needs them; texts
-never are.
+"""This file has the commands `heliograph message …`. Numbers are shown in full, for whoever asks
+a carrier needs them; texts never are.
 """
 
 from typing import TYPE_CHECKING, Any, Final

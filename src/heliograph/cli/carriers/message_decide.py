@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _which(callback: Callable[..., None]) -> Callable[..., None]:
-    """IDs, or --carrier with --account and --older-than."""
+    """Adds the argument IDs, and --carrier with --account and --older-than."""
     callback = click.option(
         "--older-than",
         type=Span(),

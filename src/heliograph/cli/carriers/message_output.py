@@ -1,4 +1,4 @@
-"""Messages as commands print them: whole numbers, and no text."""
+"""Commands print messages so: with whole numbers, and without a text."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def carrier_names(tx: "Connection") -> "Callable[[int | None], str | None]":
-    """Of a carrier's number; one that was removed has only that."""
+    """Returns what names a carrier by its number. One that was removed has only the number."""
     from heliograph.carriers import all_carriers
 
     names: dict[int | None, str | None] = {carrier.id: carrier.name for carrier in all_carriers(tx)}

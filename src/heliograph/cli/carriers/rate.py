@@ -1,4 +1,4 @@
-"""`heliograph rate …`."""
+"""This file has the commands `heliograph rate …`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,6 @@
-"""`heliograph receipt …`. Numbers are shown in full, for whoever asks a carrier needs them."""
+"""This file has the commands `heliograph receipt …`. Numbers are shown in full, for whoever asks
+a carrier needs them.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""`heliograph route …`."""
+"""This file has the commands `heliograph route …`."""
 
 from typing import TYPE_CHECKING, Any
 

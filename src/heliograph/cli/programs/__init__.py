@@ -1,1 +1,1 @@
-"""The commands that start something or check it: servers, workers, migrations, `doctor`."""
+"""These commands start something or check it: servers, workers, migrations, `doctor`."""

@@ -1,4 +1,4 @@
-"""`heliograph api`."""
+"""This file has the command `heliograph api`."""
 
 import sys
 

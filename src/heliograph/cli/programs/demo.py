@@ -1,4 +1,4 @@
-"""`heliograph demo`."""
+"""This file has the command `heliograph demo`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`heliograph doctor`."""
+"""This file has the command `heliograph doctor`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`heliograph listen`."""
+"""This file has the command `heliograph listen`."""
 
 import json
 

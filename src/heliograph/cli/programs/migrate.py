@@ -1,4 +1,4 @@
-"""`heliograph migrate`."""
+"""This file has the command `heliograph migrate`."""
 
 from typing import TYPE_CHECKING
 

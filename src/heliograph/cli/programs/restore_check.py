@@ -1,4 +1,4 @@
-"""`heliograph restore-check`."""
+"""This file has the command `heliograph restore-check`."""
 
 from typing import TYPE_CHECKING, Any
 

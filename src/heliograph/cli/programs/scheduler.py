@@ -1,4 +1,4 @@
-"""`heliograph scheduler`."""
+"""This file has the command `heliograph scheduler`."""
 
 from heliograph.cli.command import Command, Session, examples
 from heliograph.cli.programs.worker import metrics_options, work

@@ -1,4 +1,4 @@
-"""`heliograph secret …`."""
+"""This file has the commands `heliograph secret …`."""
 
 import click
 

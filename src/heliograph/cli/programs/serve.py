@@ -1,4 +1,4 @@
-"""`heliograph serve`."""
+"""This file has the command `heliograph serve`."""
 
 from heliograph.cli.command import Command, Session, examples
 from heliograph.cli.failure import Failure

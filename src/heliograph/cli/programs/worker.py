@@ -22,7 +22,7 @@ def work(
 
 
 def metrics_options() -> list[click.Parameter]:
-    """--metrics-host and --metrics-port."""
+    """Returns the options --metrics-host and --metrics-port."""
     return [
         click.Option(
             ["--metrics-host"],

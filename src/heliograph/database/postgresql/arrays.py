@@ -21,8 +21,8 @@ def as_text(sql: str) -> str:
 
 
 def literal(values: Sequence[Any]) -> str:
-    """`{1,NULL,3}`, `{"a","b \\" c"}`: of integers, booleans, strings (ids too) or bytes,
-    None among them (PostgreSQL manual, 8.15.2).
+    r"""Returns an array such as `{1,NULL,3}` or `{"a","b \" c"}`: of integers, booleans, strings
+    (ids too) or bytes, None among them (PostgreSQL manual, 8.15.2).
     """
     if None in values:
         return (

@@ -26,7 +26,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import Event, emit, endpoints, listeners
-from heliograph.webhooks.address_guard import Openings
+from heliograph.webhooks.http.address_guard import Openings
 
 EVENTS = 20_000
 EVENTS_A_COMMIT = 1_000

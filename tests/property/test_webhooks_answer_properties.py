@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.webhooks.http_answer import (
+from heliograph.webhooks.http.http_answer import (
     HEADS_MAX,
     INTERIM_MAX,
     KEPT_MAX,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.webhooks.address_guard import (
+from heliograph.webhooks.http.address_guard import (
     AddressRefused,
     Openings,
     check_url,

@@ -7,7 +7,7 @@ import pytest
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.settings import SettingError, Settings
-from heliograph.webhooks.address_guard import Openings, check_url, openings
+from heliograph.webhooks.http.address_guard import Openings, check_url, openings
 
 DEVELOPMENT = Openings(loopback=True)
 SETTINGS = Settings(Path("/data"), "sqlite:////data/heliograph.db", "s" * 32)

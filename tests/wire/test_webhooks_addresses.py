@@ -15,10 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.webhooks import dns as resolve
-from heliograph.webhooks.address_guard import Openings
-from heliograph.webhooks.attempt import Answered, Failed
-from heliograph.webhooks.dns import (
+from heliograph.webhooks.http import dns as resolve
+from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.attempt import Answered, Failed
+from heliograph.webhooks.http.dns import (
     ACCOUNT_AT_ONCE,
     GOOD_AT_ONCE,
     NEW_AT_ONCE,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.webhooks.address_guard import Openings
-from heliograph.webhooks.attempt import Answered, Failed
-from heliograph.webhooks.http_answer import READ_MAX, BadAnswer
-from heliograph.webhooks.tls import BESIDE_MAX, RECORD_MAX, TooMuch
+from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.attempt import Answered, Failed
+from heliograph.webhooks.http.http_answer import READ_MAX, BadAnswer
+from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooMuch
 from tests.support.certificates import Authority
 from tests.support.loops import LoopThread
 from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting

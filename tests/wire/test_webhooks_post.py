@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from heliograph.webhooks.attempt import Answered, Failed
+from heliograph.webhooks.http.attempt import Answered, Failed
 from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting
 from tests.support.wire.webhook_receiver import OK, Behaviour, after, receiving, says, without_end
 

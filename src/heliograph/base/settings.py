@@ -43,7 +43,7 @@ class Settings:
     # what one-time passwords come from when their account has no default sender; senders/rules.py
     # judges it
     otp_sender: str = "Heliograph"
-    # what webhooks may reach beside the public internet; webhooks/address_guard.py judges them
+    # what webhooks may reach beside the public internet; webhooks/http/address_guard.py judges them
     webhooks_allow_networks: tuple[str, ...] = ()
     webhooks_allow_loopback: bool = False
     webhooks_ca_file: str | None = None  # PEM

@@ -20,9 +20,9 @@ from heliograph.database import processes, secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.address_guard import openings
 from heliograph.webhooks.deliver import Deliveries
 from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.http.address_guard import openings
 from heliograph.webhooks.record_attempts import Tried
 
 KIND: Final = "listen"

@@ -34,8 +34,8 @@ from heliograph.processes.exclusive import (
 from heliograph.processes.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
 from heliograph.processes.wake import listen
 from heliograph.processes.watchdog import ended_or_gone
-from heliograph.webhooks.address_guard import openings
 from heliograph.webhooks.deliver import STOP_S, Deliveries
+from heliograph.webhooks.http.address_guard import openings
 
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 # For what a process was before to end, and for each try to begin: all that either waits for has a

@@ -20,11 +20,11 @@ from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, Holder, Outcome, Target
 from heliograph.webhooks.endpoint_worker import Receiver
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
+from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.post_rate import Allowance
 from heliograph.webhooks.post_slots import Places
 from heliograph.webhooks.read_due import Reads
@@ -32,7 +32,7 @@ from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, Recorder, Tr
 from heliograph.webhooks.tables import MISSED
 
 if TYPE_CHECKING:
-    from heliograph.webhooks.post import Poster
+    from heliograph.webhooks.http.post import Poster
 
 # how often the queue is looked at: what other processes wrote, tries whose time has come
 POLL_S: Final = 0.25
@@ -206,7 +206,7 @@ class Deliveries:
             return enabled(tx) > 0
 
     async def _make_poster(self) -> "Poster":
-        post = await asyncio.to_thread(import_module, "heliograph.webhooks.post")
+        post = await asyncio.to_thread(import_module, "heliograph.webhooks.http.post")
         made: Poster = post.Poster(self._allow, connections=self._places.posts)
         return made
 

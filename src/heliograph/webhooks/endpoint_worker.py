@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, told
 from heliograph.base.secrets import Keys, decrypt
-from heliograph.webhooks.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.deliver_sql import Target, Waiting
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.post_rate import Allowance
 from heliograph.webhooks.post_slots import OWN, Places
 from heliograph.webhooks.read_due import Due, Reads
@@ -23,7 +23,7 @@ from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.sign import headers
 
 if TYPE_CHECKING:
-    from heliograph.webhooks.post import Poster
+    from heliograph.webhooks.http.post import Poster
 
 WINDOW_FIRST: Final = 8  # POSTs side by side to an endpoint that nothing is known of
 WINDOW_MAX: Final = 64

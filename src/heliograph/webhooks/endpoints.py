@@ -16,7 +16,7 @@ from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
 from heliograph.database.sealed_columns import Encrypted, Sealed
-from heliograph.webhooks.address_guard import Openings, check_url
+from heliograph.webhooks.http.address_guard import Openings, check_url
 from heliograph.webhooks.sign import new_secret
 from heliograph.webhooks.tables import (
     FAILING,

@@ -4,11 +4,11 @@ from typing import Any, Final
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.webhooks.address_guard import Openings
-from heliograph.webhooks.attempt import Failed
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX, Event, body_of
-from heliograph.webhooks.post import Poster
+from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.attempt import Failed
+from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers
 from heliograph.webhooks.tables import (
     CAMPAIGN_COMPLETED,

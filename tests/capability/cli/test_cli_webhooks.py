@@ -14,8 +14,8 @@ from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.deliver_sql import Waiting
+from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue

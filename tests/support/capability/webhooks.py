@@ -10,9 +10,9 @@ from standardwebhooks.webhooks import Webhook
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.address_guard import Openings
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,

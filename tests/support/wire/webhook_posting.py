@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from heliograph.webhooks.address_guard import Openings
-from heliograph.webhooks.post import Poster
+from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers, new_secret
 
 DEVELOPMENT = Openings(loopback=True)

@@ -62,7 +62,7 @@ def add(
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.address_guard import check_url, openings
+    from heliograph.webhooks.http.address_guard import check_url, openings
 
     check_url(url, allow := openings(session.settings))
     with session.write() as tx:
@@ -187,7 +187,7 @@ def remove(session: Session, endpoint: str) -> None:
 def test(session: Session, endpoint: str) -> None:
     """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.address_guard import openings
+    from heliograph.webhooks.http.address_guard import openings
     from heliograph.webhooks.sample_event import send_sample
 
     with session.read() as tx:

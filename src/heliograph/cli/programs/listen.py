@@ -49,7 +49,7 @@ def command(session: Session, account: str, url: str, events: str, sandbox: bool
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.processes import listen, logs
-    from heliograph.webhooks.address_guard import check_url, openings
+    from heliograph.webhooks.http.address_guard import check_url, openings
     from heliograph.webhooks.record_attempts import Tried
 
     def show(kind: str, body: str, tried: Tried) -> None:

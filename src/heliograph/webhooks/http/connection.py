@@ -8,8 +8,8 @@ import select
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-from heliograph.webhooks.http_answer import AnswerReader, BadAnswer
-from heliograph.webhooks.tls import CountedTls, TooMuch
+from heliograph.webhooks.http.http_answer import AnswerReader, BadAnswer
+from heliograph.webhooks.http.tls import CountedTls, TooMuch
 
 
 class PostConnection(ResponseHandler):

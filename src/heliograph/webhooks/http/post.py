@@ -16,12 +16,17 @@ from yarl import URL
 
 from heliograph.base import open_files
 from heliograph.base.errors import InvalidRequest
-from heliograph.webhooks.address_guard import AddressRefused, Openings, check_url, judged_socket
-from heliograph.webhooks.attempt import NO_FILES, Answered, Failed, Reason
-from heliograph.webhooks.connection import PostConnection
-from heliograph.webhooks.dns import LookUp, Resolver, of_account, system_look_up
-from heliograph.webhooks.http_answer import RETRY_AFTER_MAX, BadAnswer
-from heliograph.webhooks.tls import TooMuch, strangers_tls
+from heliograph.webhooks.http.address_guard import (
+    AddressRefused,
+    Openings,
+    check_url,
+    judged_socket,
+)
+from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed, Reason
+from heliograph.webhooks.http.connection import PostConnection
+from heliograph.webhooks.http.dns import LookUp, Resolver, of_account, system_look_up
+from heliograph.webhooks.http.http_answer import RETRY_AFTER_MAX, BadAnswer
+from heliograph.webhooks.http.tls import TooMuch, strangers_tls
 
 # for all of it: name server, connecting, TLS, answer (docs/webhooks.md, "What counts as received")
 TIMEOUT_S: Final = 15.0

@@ -17,6 +17,7 @@ ALL_DOORS_OPEN = {
     "text": "pure functions, which own nothing that could be touched past a front door",
 }
 OPEN_FILES = {
+    "states": "statements that join those tables compare their states",
     "tables": "statements join, and keys refer to, the tables of capabilities below",
 }
 GUESTS_WITH_KEYS = {

@@ -13,9 +13,9 @@ from heliograph.carriers import Answer, Outcome, ReceiptState
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
 from heliograph.messages.changes import Changes, MessageRow
-from heliograph.messages.states import FAILED_BY_RECEIPT, NEXT, all_parts
+from heliograph.messages.states import FAILED_BY_RECEIPT, MESSAGE, all_parts
 
-MESSAGE = ids.raw_of_number(ids.new_number(1_800_000_000_000))
+MESSAGE_ID = ids.raw_of_number(ids.new_number(1_800_000_000_000))
 NOT_FINAL = (ReceiptState.ACCEPTD, ReceiptState.ENROUTE)
 FINAL = (ReceiptState.DELIVRD, *FAILED_BY_RECEIPT)
 
@@ -37,7 +37,17 @@ Event = Answered | Receipted
 
 def new_message(segments: int, rate: int) -> MessageRow:
     return MessageRow(
-        MESSAGE, MESSAGE, MESSAGE, False, 233201234567, "queued", segments, segments * rate, 0, 0, 0
+        MESSAGE_ID,
+        MESSAGE_ID,
+        MESSAGE_ID,
+        False,
+        233201234567,
+        "queued",
+        segments,
+        segments * rate,
+        0,
+        0,
+        0,
     )
 
 
@@ -46,11 +56,13 @@ def happen(row: MessageRow, event: Event, at_ms: int) -> None:
     if isinstance(event, Receipted):
         settle_receipt(row, bit, event.state, "000", at_ms)
         return
-    was = InFlight(MESSAGE, event.part, bit, event.attempt, "233", 2**60) if event.known else None
-    changes = Changes(at_ms, {MESSAGE: row})
+    was = (
+        InFlight(MESSAGE_ID, event.part, bit, event.attempt, "233", 2**60) if event.known else None
+    )
+    changes = Changes(at_ms, {MESSAGE_ID: row})
     settle_answer(
         changes,
-        Answer(MESSAGE, event.part, bit, event.attempt, event.outcome, "7f"),
+        Answer(MESSAGE_ID, event.part, bit, event.attempt, event.outcome, "7f"),
         was,
         receipt_needless=False,
     )
@@ -96,8 +108,8 @@ def test_a_message_only_goes_forward_and_where_it_ends_it_stays(
         row.changed = False
         before = replace(row)
         happen(row, event, at_ms)
-        assert row.status == before.status or row.status in NEXT[before.status]
-        if not NEXT[before.status]:
+        assert row.status == before.status or row.status in MESSAGE.next[before.status]
+        if not MESSAGE.next[before.status]:
             assert fate(row) == fate(before)
         assert (row.status == "failed") == (row.error_code is not None)
         if (

@@ -1,7 +1,6 @@
 """Tenants: who they are, what the operator lets them do, and who is whose customer."""
 
 from heliograph.accounts.account import (
-    CLOSED,
     CUSTOMER_PREFIX,
     Account,
     AccountClosed,
@@ -51,6 +50,7 @@ from heliograph.accounts.quotas import (
     set_quotas,
     used_today,
 )
+from heliograph.accounts.states import CLOSED
 
 __all__ = [
     "CLOSED",

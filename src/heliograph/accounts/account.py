@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.states import CLOSED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
@@ -14,8 +15,6 @@ from heliograph.base.forms import shown
 
 PREFIX: Final = "acc"
 CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
-# in what operators are shown, and in the account's history; its row says suspended
-CLOSED: Final = "closed"
 _NAMESAKES_SHOWN_MAX: Final = 5
 
 
@@ -29,7 +28,7 @@ class Account(NamedTuple):
     parent_id: str | None
     name: str
     country_code: str
-    status: str  # active, suspended
+    status: str  # as its column has it: ACTIVE or SUSPENDED
     max_tier: str
     countries: tuple[str, ...] | None
     daily_credits: int | None

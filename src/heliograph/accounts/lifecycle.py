@@ -15,6 +15,7 @@ from heliograph.accounts.account import (
     locked,
     require_open,
 )
+from heliograph.accounts.states import ACCOUNT, ACTIVE, CLOSED, SUSPENDED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.forms import shown
@@ -65,7 +66,7 @@ def create(
         parent_id,
         account_name("name", name),
         country_code=known_country("country_code", country_code),
-        status="active",
+        status=ACCOUNT.begun_as(ACTIVE),
         max_tier="standard",
         countries=None,
         daily_credits=_daily_credits(daily_credits),
@@ -109,24 +110,33 @@ def suspend(tx: Connection, account_id: str) -> Account:
     """Lets an account read, and change nothing, from now on; its customers neither. Suspending
     it again changes nothing. Raises NotFound, AccountClosed.
     """
-    require_open(locked(tx, account_id))
-    return _update(tx, account_id, {"status": "suspended"})
+    return _become(tx, account_id, SUSPENDED, status=SUSPENDED)
 
 
 def resume(tx: Connection, account_id: str) -> Account:
     """Raises NotFound, AccountClosed."""
-    require_open(locked(tx, account_id))
-    return _update(tx, account_id, {"status": "active"})
+    return _become(tx, account_id, ACTIVE, status=ACTIVE)
 
 
 def close(tx: Connection, account_id: str, *, now_ms: int) -> Account:
     """It does nothing any more, for good. That nothing is owed the caller knows
     (`jobs/close_account.py`). Raises NotFound, AccountClosed.
     """
+    return _become(tx, account_id, CLOSED, status=SUSPENDED, closed_at_ms=now_ms)
+
+
+def _become(tx: Connection, account_id: str, to: str, **values: object) -> Account:
+    """Brings an account into the state `to`, whose columns are `values`. Raises NotFound,
+    AccountClosed.
+    """
     require_open(locked(tx, account_id))
-    # suspended, and not a status of its own: the CHECK of a table is not widened beside processes
-    # that use it
-    return _update(tx, account_id, {"status": "suspended", "closed_at_ms": now_ms})
+    tx.execute(
+        sa.update(accounts)
+        .where(accounts.c.id == account_id, sa.text(ACCOUNT.may_become(to)))
+        .values(**values)
+    )
+    config.bump(tx)  # after the account, as where a sender is registered: one order of locks
+    return by_id(tx, account_id)
 
 
 def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Account:

@@ -19,7 +19,7 @@ from heliograph.audit.reconcile import Join, missing
 from heliograph.audit.smsc_log import SmscLog
 from heliograph.messages.carrier.settle import NOT_ENCODED
 from heliograph.messages.retention.retention import MESSAGES, first_kept
-from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
+from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT
 from heliograph.messages.tables import STATUSES
 
 FINDINGS_SHOWN_MAX: Final = 20  # whoever has more needs to see why, not all of them
@@ -84,7 +84,7 @@ def _findings(
         counts["segments"] += message.segments
         counts[message.status] += 1
         for segment in message.in_flight:
-            counts["in_doubt" if segment.state == "in_doubt" else "in_flight"] += 1
+            counts["in_doubt" if segment.state == IN_DOUBT else "in_flight"] += 1
         for kind, what in (
             *_faults(message),
             *_too_many(message),

@@ -22,7 +22,7 @@ from heliograph.audit.submissions import difference, forms_of, named, parts_of, 
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
 from heliograph.messages.read import OTP
-from heliograph.messages.states import DELIVERED, FAILED
+from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.wallet import raw_id, streamed
 
@@ -151,7 +151,7 @@ class Join:
         """Each that was taken is known to us, or in doubt; each repetition has a reason."""
         on_the_wire = 0
         for segment in message.in_flight:
-            on_the_wire |= segment.parts if segment.state != "claimed" else 0
+            on_the_wire |= segment.parts if segment.state != CLAIMED else 0
         known = message.parts_accepted | on_the_wire
         for submit in submits:
             if not submit.is_taken or submit.at_ms > self._log.asked_ms:

@@ -6,6 +6,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
@@ -145,15 +146,22 @@ def page(
 
 
 def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign:
-    """Brings a campaign whose row is locked into the state `to`, with further columns. Raises
-    WrongState.
+    """Brings a campaign into the state `to`, with further columns. Raises WrongState when it is in
+    none of the states that `to` may follow, also if somebody else has just changed it.
     """
-    states.require(campaign.status, to)
-    return change(tx, campaign, status=to, **values)
+    row = tx.execute(
+        sa.update(campaigns)
+        .where(campaigns.c.id == campaign.id, campaigns.c.status.in_(states.CAMPAIGN.sources(to)))
+        .values(status=to, **values)
+        .returning(*campaigns.c)
+    ).one_or_none()
+    if row is None:
+        raise states.wrong_state(by_id(tx, campaign.id).status, to)
+    return Campaign(*row)
 
 
 def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
-    """Sets columns of a campaign whose row is locked."""
+    """Sets columns of a campaign whose row is locked, but not its status: that is for `move`."""
     row = tx.execute(
         sa.update(campaigns)
         .where(campaigns.c.id == campaign.id)
@@ -174,4 +182,4 @@ def is_suspended(tx: Connection, account_id: str) -> bool:
     statuses = tx.execute(
         query.where(accounts.c.id == account_id).with_for_update(read=True, of=accounts)
     ).one()
-    return any(status not in (None, "active") for status in statuses)
+    return any(status not in (None, ACTIVE) for status in statuses)

@@ -103,7 +103,7 @@ def create(tx: Connection, account_id: str, wish: Wish, *, sandbox: bool, now_ms
             audience=encoded(wish.audience),
             validity_s=wish.validity_s,
             rate=wish.rate,
-            status=states.DRAFT,
+            status=states.CAMPAIGN.begun_as(states.DRAFT),
             as_far_as_credits_reach=False,
             recipients_total=0,
             opted_out=0,

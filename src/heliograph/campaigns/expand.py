@@ -6,7 +6,8 @@ So whatever kills the process, each recipient has become a message once, or not 
 
 from typing import Final, NamedTuple
 
-from heliograph.campaigns.states import ACCOUNT_SUSPENDED, PAUSED, SENDING
+from heliograph.accounts.states import ACTIVE
+from heliograph.campaigns.states import ACCOUNT_SUSPENDED, CAMPAIGN, PAUSED, SENDING
 from heliograph.campaigns.template import parse
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
@@ -36,12 +37,12 @@ class _Sending(Row, frozen=True):
 _LOCK: Final = same(
     _CampaignId,
     _Sending,
-    """
+    f"""
     SELECT c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
-           a.status = 'active' AND (p.status IS NULL OR p.status = 'active') AS is_active
+           a.status = '{ACTIVE}' AND (p.status IS NULL OR p.status = '{ACTIVE}') AS is_active
     FROM campaigns c JOIN accounts a ON a.id = c.account_id LEFT
         JOIN accounts p ON p.id = a.parent_id
-    WHERE c.id = :id AND c.status = 'sending' AND NOT c.expanded""",
+    WHERE c.id = :id AND {CAMPAIGN.is_in(SENDING, of="c.")} AND NOT c.expanded""",
     lock="FOR UPDATE OF c",
 )
 
@@ -83,9 +84,9 @@ _NEXT: Final = same(
 )
 
 
-class _Moved(Row, frozen=True):
-    """This says where a campaign stands after a chunk. `waits_for` is the credits of the
-    recipient who could not be paid.
+class _Taken(Row, frozen=True):
+    """This says how far a campaign came with a chunk. `status_reason` says why it pauses, if it
+    does. `waits_for` is the credits of the recipient who could not be paid.
     """
 
     id: Id
@@ -93,19 +94,18 @@ class _Moved(Row, frozen=True):
     expanded: Bool
     opted_out: Int
     refused: Int
-    status: Text
     status_reason: Text | None
     waits_for: BigInt | None
 
 
-_MOVE_ON: Final = same(
-    _Moved,
-    Nothing,
-    """
+_TAKE: Final = """
     UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out,
-        refused = refused + :refused,
-        status = :status, status_reason = :status_reason, waits_for = :waits_for
-    WHERE id = :id""",
+        refused = refused + :refused, status_reason = :status_reason, waits_for = :waits_for"""
+_GO_ON: Final = same(_Taken, Nothing, f"{_TAKE} WHERE id = :id")
+_PAUSE: Final = same(
+    _Taken,
+    Nothing,
+    f"{_TAKE}, status = '{PAUSED}' WHERE id = :id AND {CAMPAIGN.may_become(PAUSED)}",
 )
 
 
@@ -129,15 +129,14 @@ async def expand(
         return None
     [campaign] = locked
     if not campaign.is_active:
-        await _MOVE_ON.rows(
+        await _PAUSE.rows(
             tx,
-            _Moved(
+            _Taken(
                 campaign_id,
                 campaign.cursor,
                 expanded=False,
                 opted_out=0,
                 refused=0,
-                status=PAUSED,
                 status_reason=ACCOUNT_SUSPENDED,
                 waits_for=None,
             ),
@@ -165,16 +164,15 @@ async def expand(
         cursor = found[-1].recipient
     opted_out = sum(one.opted_out for one in found if one.recipient <= cursor)
     is_whole = chunk.stopped is None and len(found) < most
-    status = SENDING if chunk.stopped is None else PAUSED
-    await _MOVE_ON.rows(
+    storing = _GO_ON if chunk.stopped is None else _PAUSE
+    await storing.rows(
         tx,
-        _Moved(
+        _Taken(
             campaign_id,
             cursor,
             expanded=is_whole,
             opted_out=opted_out,
             refused=chunk.refused,
-            status=status,
             status_reason=chunk.stopped,
             waits_for=chunk.wanted,
         ),

@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.campaigns.audience_lock import SILENT_MS
 from heliograph.campaigns.campaign import audience_of
-from heliograph.campaigns.states import CANCELED, RECIPIENTS_ERASED
+from heliograph.campaigns.states import CAMPAIGN, CANCELED, DRAFT, PAUSED, RECIPIENTS_ERASED
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.database.statements import (
@@ -84,7 +84,8 @@ _OLD_DRAFT: Final = same(
     _Draft,
     f"""
     SELECT c.group_id, c.audience FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'draft' AND c.created_at_ms <= :until_ms
+    WHERE c.ended_at_ms IS NULL AND {CAMPAIGN.is_in(DRAFT, of="c.")}
+        AND c.created_at_ms <= :until_ms
         AND (c.freezing IS NULL OR c.freezing < :freezing)
         AND {_HAS_SOME}
     ORDER BY c.group_id LIMIT 1""",
@@ -95,8 +96,8 @@ _OLD_PAUSE: Final = same(
     _Group,
     f"""
     SELECT c.group_id FROM campaigns c
-    WHERE c.ended_at_ms IS NULL AND c.status = 'paused' AND c.started_at_ms <= :until_ms
-        AND {_HAS_SOME}
+    WHERE c.ended_at_ms IS NULL AND {CAMPAIGN.is_in(PAUSED, of="c.")}
+        AND c.started_at_ms <= :until_ms AND {_HAS_SOME}
         AND NOT EXISTS (SELECT 1 FROM sends s WHERE s.group_id = c.group_id AND s.id >= :until)
     ORDER BY c.group_id LIMIT 1""",
     lock="FOR UPDATE OF c SKIP LOCKED",
@@ -106,7 +107,7 @@ _CANCEL_PAUSED: Final = same(
     Nothing,
     f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
-        WHERE group_id = :group_id""",
+        WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
 # `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
 _CANCEL_GROUP: Final = same(
@@ -118,7 +119,7 @@ _CANCEL_DRAFT: Final = same(
     f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}',
         freezing = NULL, ended_at_ms = :now_ms
-    WHERE group_id = :group_id""",
+    WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
 # it was the last recipient's number
 _NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")

@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import first_id_of
 from heliograph.campaigns.audience_lock import SILENT_MS
+from heliograph.campaigns.states import CAMPAIGN, PAUSED, SENDING
 from heliograph.contacts.tables import opt_outs
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
@@ -105,20 +106,20 @@ _FREEZING: Final = same(
 _IN_LISTS: Final = BatchStatement(
     Person,
     _ToCome,
-    postgresql="""
+    postgresql=f"""
         SELECT c.group_id, r.recipient
         FROM :given AS g
         JOIN campaigns c ON c.account_id = g.account_id AND c.sandbox = g.sandbox
-            AND c.ended_at_ms IS NULL AND c.status IN ('sending', 'paused')
+            AND c.ended_at_ms IS NULL AND {CAMPAIGN.is_in(SENDING, PAUSED, of="c.")}
         JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = g.phone
             AND r.recipient > c.cursor AND NOT r.opted_out""",
-    sqlite="""
+    sqlite=f"""
         SELECT c.group_id, r.recipient
         FROM campaigns c
         JOIN campaign_recipients r ON r.group_id = c.group_id AND r.recipient = :phone
             AND r.recipient > c.cursor AND NOT r.opted_out
         WHERE c.account_id = :account_id AND c.sandbox = :sandbox AND c.ended_at_ms IS NULL
-            AND c.status IN ('sending', 'paused')""",
+            AND {CAMPAIGN.is_in(SENDING, PAUSED, of="c.")}""",
 )
 _LOCK: Final = Statement(
     _Groups,

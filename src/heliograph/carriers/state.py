@@ -2,7 +2,8 @@
 print their ids.
 
 Each process that serves a carrier keeps the state of its own link. The carrier's state is the best
-of them.
+of them. These states are seen, and not decided, so there is no table of transitions: what is stored
+is what was seen last, and any state may follow any other.
 """
 
 from typing import Final, NamedTuple
@@ -14,6 +15,17 @@ from heliograph.carriers.link import LinkState
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.tables import carriers, links
 from heliograph.database import config
+
+STATE_MEANINGS: Final = {
+    LinkState.CONNECTING: "it is being connected: TCP, TLS or bind",
+    LinkState.BOUND: "messages can be submitted; the detail says how many of its binds are up",
+    LinkState.BACKING_OFF: "the connection failed or ended; it is tried again after 1 to 60 s",
+    LinkState.REFUSED: (
+        "the carrier refused the bind; it is tried again, slowly. An operator should check its"
+        " settings"
+    ),
+    LinkState.CLOSED: "not started",
+}
 
 _DETAIL_MAX: Final = 255
 # Where none is bound, what an operator can do something about comes first.

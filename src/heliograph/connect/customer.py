@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import text_of_id
+from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.accounts.tables import accounts, customers
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
@@ -46,7 +47,7 @@ _FIELDS: Final = (
     sa.func.coalesce(wallets.c.sandbox_balance_minor, wallets.c.balance_minor),
     wallets.c.currency,
     sa.func.coalesce(wallets.c.sandbox_credits, wallets.c.sms_credits),
-    sa.or_(accounts.c.status != "active", _partner.c.status != "active"),
+    sa.or_(accounts.c.status != ACTIVE, _partner.c.status != ACTIVE),
     customers.c.sandbox,
     accounts.c.created_at_ms,
 )
@@ -118,7 +119,7 @@ def as_record(customer: Customer) -> dict[str, Any]:
             "currency": customer.currency,
         },
         "sms_credits": customer.sms_credits,
-        "status": "suspended" if customer.suspended else "active",
+        "status": SUSPENDED if customer.suspended else ACTIVE,
         "sandbox": bool(customer.sandbox),
         "created_at": rfc3339(customer.created_at_ms),
     }

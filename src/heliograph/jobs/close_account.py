@@ -23,6 +23,7 @@ from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers
 from heliograph.database import config
+from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
@@ -30,7 +31,6 @@ from heliograph.webhooks.tables import webhook_endpoints, webhook_queue
 # campaigns, endpoints or customers: more than anybody settles by hand; the next try tells the
 # others
 EACH_TOLD_MAX: Final = 20
-IN_DOUBT: Final = "in_doubt"
 
 
 class Owed(NamedTuple):

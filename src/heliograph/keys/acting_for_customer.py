@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, accounts, customers
 from heliograph.base import ids
 from heliograph.base.errors import Forbidden, NotFound
@@ -150,7 +151,7 @@ def _one(tx: Connection, asked: _Asked, which: sa.ColumnElement[bool]) -> _Custo
     row = tx.execute(
         sa.select(
             accounts.c.id,
-            (accounts.c.status != "active").label("suspended"),
+            (accounts.c.status != ACTIVE).label("suspended"),
             accounts.c.country_code,
         ).where(
             which, accounts.c.parent_id == asked.partner_id, accounts.c.sandbox.is_(asked.sandbox)

@@ -10,6 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.base.errors import Unauthorized
@@ -84,7 +85,7 @@ async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -
 def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     parent = accounts.alias("parent")
     suspended = sa.or_(
-        accounts.c.status != "active", sa.func.coalesce(parent.c.status, "active") != "active"
+        accounts.c.status != ACTIVE, sa.func.coalesce(parent.c.status, ACTIVE) != ACTIVE
     )
     rows = tx.execute(
         sa.select(

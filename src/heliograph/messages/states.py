@@ -1,27 +1,77 @@
-"""The life of a message (docs/api.md, "States of a message"): which states there are, and what
-leads from one to the next.
+"""The lives of a message (docs/api.md, "States of a message") and of its segments in flight: which
+states there are, and what leads from one to the next.
 
-    queued ──▶ sent ──▶ delivered
-       │         └────▶ failed
-       └──────────────▶ failed
-
-`submitting` and `in_doubt` are states of its segments on the wire (`inflight`); outside both are
-`queued`. A terminal state sticks: late, repeated or contradicting receipts change nothing.
+While a segment is in flight, clients see its message as `queued`. A final state stays: late,
+repeated or contradicting receipts change nothing.
 """
 
 from typing import Final
 
 from heliograph.carriers import ReceiptState
+from heliograph.database.transitions import Transitions
 
-QUEUED, SENT, DELIVERED, FAILED = "queued", "sent", "delivered", "failed"
+QUEUED: Final = "queued"
+SENT: Final = "sent"
+DELIVERED: Final = "delivered"
+FAILED: Final = "failed"
 
-NEXT: Final[dict[str, frozenset[str]]] = {
-    # delivered at once when the receipt came before the answer
-    QUEUED: frozenset({SENT, DELIVERED, FAILED}),
-    SENT: frozenset({DELIVERED, FAILED}),
-    DELIVERED: frozenset(),
-    FAILED: frozenset(),
-}
+MESSAGE: Final = Transitions(
+    meanings={
+        QUEUED: ("the message is accepted and charged; no carrier is known to have accepted it"),
+        SENT: "a carrier has accepted all its segments",
+        DELIVERED: "the receipts said DELIVRD for every segment that asks for one",
+        FAILED: "`error.code` says why",
+    },
+    begins={QUEUED: "POST /sms/send, POST /otp/send, or a campaign"},
+    moves={
+        QUEUED: {
+            SENT: "all segments accepted",
+            DELIVERED: "all segments accepted, and their receipts came first",
+            FAILED: (
+                "refused, expired, canceled, in doubt until its validity ended, or one of several"
+                " segments undeliverable"
+            ),
+        },
+        SENT: {
+            DELIVERED: "receipts say DELIVRD for all segments",
+            FAILED: "a final receipt that is not DELIVRD",
+        },
+    },
+)
+
+CLAIMED: Final = "claimed"
+SUBMITTING: Final = "submitting"
+IN_DOUBT: Final = "in_doubt"
+
+SEGMENT: Final = Transitions(
+    meanings={
+        CLAIMED: (
+            "taken from the queue, but the window has no room yet; happens to segments of a message"
+            " that is larger than the window"
+        ),
+        SUBMITTING: "stored as handed to the carrier; its bytes leave after that commit",
+        IN_DOUBT: (
+            "written to the carrier, but no answer came in time, or before the connection broke or"
+            " the process ended"
+        ),
+    },
+    begins={
+        SUBMITTING: "claimed with room in the window",
+        CLAIMED: "claimed without room, or it cannot be encoded",
+    },
+    moves={
+        CLAIMED: {SUBMITTING: "room in the window"},
+        SUBMITTING: {IN_DOUBT: "no answer"},
+    },
+    ends={
+        CLAIMED: "back to the queue, or refused because it cannot be encoded",
+        SUBMITTING: "answered, or back to the queue because it was not written",
+        IN_DOUBT: (
+            "late answer, matching receipt, resent, an operator's decision, or end of validity"
+        ),
+    },
+    column="state",
+)
 
 # What a final receipt makes of a message (docs/api.md, "Why a message failed"); ACCEPTD and ENROUTE
 # change nothing.

@@ -33,6 +33,7 @@ from heliograph.otp.request import (
     read_given,
     read_wish,
 )
+from heliograph.otp.states import PENDING
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
 from heliograph.requests import Answer, Call, Endpoint, Handler, acting_for_call, read_at_home
 from heliograph.senders import default_senders
@@ -228,7 +229,7 @@ def _record(outcome: Outcome, wish: Wish) -> dict[str, Any]:
         "id": ids.text_of_number(ID_PREFIX, number),
         "message_id": ids.text_of_number("msg", number + 1),
         "phone": wish.phone.digits,
-        "status": "pending",
+        "status": PENDING,
         "expires_at": clock.rfc3339(send.created_at_ms + VALID_MS),
         "resend_after_s": RESEND_AFTER_S,
         "credits_used": send.credits_used,

@@ -20,6 +20,7 @@ from heliograph.database.statements import (
 )
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import Otp
+from heliograph.otp.states import OTP
 from heliograph.requests import AskedKey
 
 
@@ -128,14 +129,14 @@ class JudgedOtp(Row, frozen=True):
 STORE: Final = BatchStatement(
     JudgedOtp,
     Nothing,
-    postgresql="""
+    postgresql=f"""
         UPDATE otps SET failures = g.failures, locked_until_ms = g.locked_until_ms,
             verified_at_ms = g.verified_at_ms, verified_by = g.verified_by
-        FROM :given AS g WHERE otps.id = g.id""",
-    sqlite="""
+        FROM :given AS g WHERE otps.id = g.id AND {OTP.may_move(of="otps.")}""",
+    sqlite=f"""
         UPDATE otps SET failures = :failures, locked_until_ms = :locked_until_ms,
             verified_at_ms = :verified_at_ms, verified_by = :verified_by
-        WHERE id = :id""",
+        WHERE id = :id AND {OTP.may_move()}""",
 )
 
 

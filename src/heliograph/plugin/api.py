@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.base import clock
 from heliograph.base.short_texts import refused
 from heliograph.database.database import Database
@@ -68,7 +69,7 @@ class _Handlers:
                 "account": {
                     "id": accounts.text_id(account),
                     "name": account.name,
-                    "status": "suspended" if who.suspended else "active",
+                    "status": SUSPENDED if who.suspended else ACTIVE,
                     "sms_credits": wallet.shown.sms_credits,
                     "wallet_balance": to_number(wallet.shown.balance_minor, wallet.currency),
                     "wallet_currency": wallet.currency,

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.senders.sender import COLUMNS, Sender
+from heliograph.senders.states import APPROVED
 from heliograph.senders.tables import senders
 
 LOOK_ALIKES_MAX: Final = 5  # named of one sender
@@ -44,7 +45,7 @@ def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sen
         .where(
             senders.c.skeleton.in_(set(live.values())),
             senders.c.sandbox.is_(False),
-            senders.c.status == "approved",
+            senders.c.status == APPROVED,
         )
     )
     approved: dict[str, list[Sender]] = {}

@@ -1,6 +1,6 @@
 """An account registers a sender ID, and the operator decides on it."""
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -17,7 +17,7 @@ from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.reserved import refuse_reserved
 from heliograph.senders.rules import check, folded
 from heliograph.senders.sender import COLUMNS, Sender, by_id
-from heliograph.senders.states import REACHED_FROM, move
+from heliograph.senders.states import APPROVED, REJECTED, SENDER, SUBMITTED, SUSPENDED
 from heliograph.senders.tables import senders
 from heliograph.text.countries import country
 
@@ -59,7 +59,7 @@ def register(
     if account.sandbox and not sandbox:
         raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
     record = _registered(tx, account_id, spelling, sandbox=sandbox)
-    if by is None and not sandbox and (record is None or record.status == "rejected"):
+    if by is None and not sandbox and (record is None or record.status == REJECTED):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
         record = _insert(
@@ -72,7 +72,7 @@ def register(
             by=by,
             now_ms=now_ms,
         )
-    elif record.status == "rejected":
+    elif SENDER.allows(record.status, SUBMITTED):
         record = _submit_again(
             tx,
             record,
@@ -125,10 +125,10 @@ def _submit_again(
     now_ms: int,
 ) -> Sender:
     """Submits a rejected sender anew. What is not given now stays as it was given before."""
-    moved = move(
+    moved = _move(
         tx,
         rejected.id,
-        "submitted",
+        SUBMITTED,
         by=by,
         now_ms=now_ms,
         sender=spelling,
@@ -159,7 +159,7 @@ def _insert(
             "sender",
             f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs",
         )
-    status, decided_at_ms = ("approved", now_ms) if sandbox else ("submitted", None)
+    status, decided_at_ms = (APPROVED, now_ms) if sandbox else (SUBMITTED, None)
     record = Sender(
         ids.raw_of_number(ids.new_number(now_ms)),
         account_id,
@@ -167,7 +167,7 @@ def _insert(
         sender=spelling,
         country_code=country_code,
         purpose=purpose,
-        status=status,
+        status=SENDER.begun_as(status),
         rejection_reason=None,
         is_default=False,
         created_at_ms=now_ms,
@@ -198,7 +198,7 @@ def _make_default(tx: Connection, record: Sender) -> Sender:
 
 def approve(tx: Connection, sender_id: str, *, by: str = OPERATOR, now_ms: int) -> Sender:
     """Approves a submitted sender, or takes back a rejection or suspension. Raises NotFound."""
-    return _decide(tx, sender_id, "approved", None, by, now_ms)
+    return _decide(tx, sender_id, APPROVED, None, by, now_ms)
 
 
 def reject(
@@ -207,7 +207,7 @@ def reject(
     """Refuses a submitted sender; the account sees the reason. Raises NotFound,
     InvalidRequest when it has been approved.
     """
-    return _decide(tx, sender_id, "rejected", reason, by, now_ms)
+    return _decide(tx, sender_id, REJECTED, reason, by, now_ms)
 
 
 def suspend(
@@ -216,14 +216,14 @@ def suspend(
     """Withdraws an approval; the account sees the reason. Raises NotFound, InvalidRequest
     when there is no approval.
     """
-    return _decide(tx, sender_id, "suspended", reason, by, now_ms)
+    return _decide(tx, sender_id, SUSPENDED, reason, by, now_ms)
 
 
 def _decide(
     tx: Connection, sender_id: str, to: str, reason: str | None, by: str, now_ms: int
 ) -> Sender:
     said = None if reason is None else one_line("reason", reason, most=REASON_MAX)
-    moved = move(
+    moved = _move(
         tx,
         sender_id,
         to,
@@ -238,6 +238,34 @@ def _decide(
     if record.status != to:  # in that state already is as good as decided now
         raise InvalidRequest(
             f"The sender {record.sender} is {record.status}; only one that is"
-            f" {' or '.join(REACHED_FROM[to])} can be {to}."
+            f" {' or '.join(SENDER.sources(to))} can be {to}."
         )
     return record
+
+
+def _move(
+    tx: Connection,
+    sender_id: str,
+    to: str,
+    *,
+    by: str | None,
+    now_ms: int,
+    reason: str | None = None,
+    **values: Any,
+) -> Sender | None:
+    """Brings a sender into the state `to`, with further columns, and notes it in its history.
+    Returns None when it is in none of the states that `to` may follow.
+
+    `by`: who decided, None for the account itself.
+    """
+    config.bump(tx)
+    row = tx.execute(
+        sa.update(senders)
+        .where(senders.c.id == sender_id, senders.c.status.in_(SENDER.sources(to)))
+        .values(status=to, rejection_reason=reason, **values)
+        .returning(*COLUMNS)
+    ).one_or_none()
+    if row is None:
+        return None
+    note(tx, sender_id, Step(to, reason, by, now_ms))
+    return Sender(*row)

@@ -11,6 +11,7 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.senders.rules import folded
+from heliograph.senders.states import APPROVED
 from heliograph.senders.tables import senders
 
 ID_PREFIX: Final = "sid"
@@ -27,7 +28,7 @@ class Sender(NamedTuple):
     sender: str
     country_code: str | None
     purpose: str | None
-    status: str  # submitted, approved, rejected, suspended
+    status: str  # one of states.py
     rejection_reason: str | None
     is_default: bool
     created_at_ms: int
@@ -103,7 +104,7 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     """
     query = (
         sa.select(*COLUMNS)
-        .where(senders.c.account_id == account_id, senders.c.status == "approved")
+        .where(senders.c.account_id == account_id, senders.c.status == APPROVED)
         .order_by(senders.c.id)
     )
     if not sandbox:
@@ -131,7 +132,7 @@ def approved_senders(
     """
     query = (
         sa.select(*COLUMNS)
-        .where(senders.c.account_id.in_(account_ids), senders.c.status == "approved")
+        .where(senders.c.account_id.in_(account_ids), senders.c.status == APPROVED)
         .order_by(senders.c.sandbox, senders.c.id)
     )
     found: dict[tuple[str, bool], dict[str, str]] = {}
@@ -153,7 +154,7 @@ def default_senders(tx: Connection, account_ids: Collection[str]) -> dict[tuple[
         sa.select(senders.c.account_id, senders.c.sandbox, senders.c.sender)
         .where(
             senders.c.account_id.in_(account_ids),
-            senders.c.status == "approved",
+            senders.c.status == APPROVED,
             senders.c.is_default,
         )
         .order_by(senders.c.sandbox)

@@ -29,7 +29,7 @@ from heliograph.webhooks.post_rate import Allowance
 from heliograph.webhooks.post_slots import Places
 from heliograph.webhooks.read_due import Reads
 from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, Recorder, Tried
-from heliograph.webhooks.tables import MISSED
+from heliograph.webhooks.states import MISSED
 
 if TYPE_CHECKING:
     from heliograph.webhooks.http.post import Poster

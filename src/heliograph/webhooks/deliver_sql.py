@@ -18,6 +18,7 @@ from heliograph.database.statements import (
     same,
     values_of,
 )
+from heliograph.webhooks.states import DISABLED, ENDPOINT
 
 
 class Target(Row, frozen=True):
@@ -299,10 +300,10 @@ class Disabled(Row, frozen=True):
 _DISABLE: Final = same(
     _ToDisable,
     Disabled,
-    """
+    f"""
     UPDATE webhook_endpoints SET disabled_at_ms = :now_ms, disabled_reason = :reason,
         failing_since_ms = NULL
-    WHERE id = :id AND disabled_at_ms IS NULL RETURNING account_id, url""",
+    WHERE id = :id AND {ENDPOINT.may_become(DISABLED)} RETURNING account_id, url""",
 )
 
 

@@ -18,11 +18,9 @@ from heliograph.base.short_texts import refused
 from heliograph.database.sealed_columns import Encrypted, Sealed
 from heliograph.webhooks.http.address_guard import Openings, check_url
 from heliograph.webhooks.sign import new_secret
+from heliograph.webhooks.states import DISABLED, ENABLED, ENDPOINT, FAILING, GONE, OPERATOR
 from heliograph.webhooks.tables import (
-    FAILING,
-    GONE,
     KINDS,
-    OPERATOR,
     webhook_attempts,
     webhook_deliveries,
     webhook_endpoints,
@@ -284,20 +282,13 @@ def finish_rotation(tx: Connection, endpoint_id: str) -> Endpoint:
 def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> Endpoint:
     """Nothing more goes there; its events are kept, and can be replayed. Raises NotFound."""
     endpoint = _locked(tx, endpoint_id)
-    if endpoint.disabled_at_ms is None:
-        _set_disabled(tx, endpoint.id, now_ms, OPERATOR)
+    _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
     return endpoint_of(tx, endpoint_id)
 
 
 def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
     """Nothing more goes to any endpoint of the account (raw id), of both modes."""
-    endpoint = webhook_endpoints.c
-    which = sa.and_(endpoint.account_id == account_id, endpoint.disabled_at_ms.is_(None))
-    tx.execute(
-        webhook_endpoints.update()
-        .where(which)
-        .values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None)
-    )
+    _disable(tx, webhook_endpoints.c.account_id == account_id, now_ms)
 
 
 def enable(tx: Connection, endpoint_id: str) -> Endpoint:
@@ -306,7 +297,11 @@ def enable(tx: Connection, endpoint_id: str) -> Endpoint:
     """
     accounts.kept_open(tx, endpoint_of(tx, endpoint_id).account_id)
     endpoint = _locked(tx, endpoint_id)
-    _set_disabled(tx, endpoint.id, None, None)
+    tx.execute(
+        webhook_endpoints.update()
+        .where(webhook_endpoints.c.id == endpoint.id, sa.text(ENDPOINT.may_become(ENABLED)))
+        .values(disabled_at_ms=None, disabled_reason=None, failing_since_ms=None)
+    )
     return endpoint_of(tx, endpoint_id)
 
 
@@ -326,8 +321,7 @@ def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
     ends its POSTs and stores what came of them.
     """
     endpoint = _locked(tx, endpoint_id)
-    if endpoint.disabled_at_ms is None:
-        _set_disabled(tx, endpoint.id, now_ms, OPERATOR)
+    _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
     tx.execute(
         webhook_endpoints.update()
         .where(webhook_endpoints.c.id == endpoint.id)
@@ -349,11 +343,12 @@ def forget(tx: Connection, endpoint_ids: Sequence[str]) -> None:
         tx.execute(table.delete().where(column.in_(endpoint_ids)))
 
 
-def _set_disabled(tx: Connection, raw: str, at_ms: int | None, reason: str | None) -> None:
+def _disable(tx: Connection, which: sa.ColumnElement[bool], now_ms: int) -> None:
+    """Disables these endpoints for the operator. One that is disabled already stays as it is."""
     tx.execute(
         webhook_endpoints.update()
-        .where(webhook_endpoints.c.id == raw)
-        .values(disabled_at_ms=at_ms, disabled_reason=reason, failing_since_ms=None)
+        .where(which, sa.text(ENDPOINT.may_become(DISABLED)))
+        .values(disabled_at_ms=now_ms, disabled_reason=OPERATOR, failing_since_ms=None)
     )
 
 
@@ -381,7 +376,7 @@ def as_record(endpoint: Endpoint, account_id: str) -> dict[str, Any]:
         "url": endpoint.url,
         "events": list(endpoint.kinds),
         "include_customers": endpoint.include_customers,
-        "status": "enabled" if endpoint.disabled_at_ms is None else "disabled",
+        "status": ENABLED if endpoint.disabled_at_ms is None else DISABLED,
         "disabled_at": rfc3339_or_none(endpoint.disabled_at_ms),
         "disabled_reason": endpoint.disabled_reason,
         "failing_since": rfc3339_or_none(endpoint.failing_since_ms),

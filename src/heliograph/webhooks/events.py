@@ -21,8 +21,8 @@ from heliograph.base.json import encode
 from heliograph.database.hot import HotTx
 from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
+from heliograph.webhooks.states import DELIVERY, MISSED
 from heliograph.webhooks.tables import (
-    MISSED,
     webhook_deliveries,
     webhook_endpoints,
     webhook_events,
@@ -172,7 +172,11 @@ def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> No
             )
         )
     for to in rows.missed:
-        tx.execute(webhook_deliveries.insert().values(asdict(to) | {"outcome": MISSED, "tries": 0}))
+        tx.execute(
+            webhook_deliveries.insert().values(
+                asdict(to) | {"outcome": DELIVERY.begun_as(MISSED), "tries": 0}
+            )
+        )
 
 
 def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:

@@ -16,6 +16,7 @@ from heliograph.database.statements import (
     columns_of,
     values_of,
 )
+from heliograph.webhooks.states import MISSED
 
 
 class HeardAccount(Row, frozen=True):
@@ -89,7 +90,7 @@ _TELL: Final = TablesStatement(
             FROM :events AS e),
         missed AS (
             INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome,
-                tries) SELECT m.*, 'missed', 0 FROM :missed AS m)
+                tries) SELECT m.*, '{MISSED}', 0 FROM :missed AS m)
         INSERT INTO webhook_queue (endpoint_id, due_at_ms, event_id, tries) SELECT w.*, 0
             FROM :waiting AS w""",
 )
@@ -109,9 +110,9 @@ _WAITING: Final = BatchStatement(
 _MISSED: Final = BatchStatement(
     ForEndpoint,
     Nothing,
-    sqlite="""
+    sqlite=f"""
         INSERT INTO webhook_deliveries (endpoint_id, at_ms, event_id, outcome, tries)
-            VALUES (:endpoint_id, :at_ms, :event_id, 'missed', 0)""",
+            VALUES (:endpoint_id, :at_ms, :event_id, '{MISSED}', 0)""",
 )
 
 # The same of the account `a`, as one text, which `Heard` reads: for statements that read an

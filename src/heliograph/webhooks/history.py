@@ -2,7 +2,7 @@
 deliver one.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -13,15 +13,13 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.states import DELIVERED, WAITING
 from heliograph.webhooks.tables import (
-    DELIVERED,
     webhook_attempts,
     webhook_deliveries,
     webhook_events,
     webhook_queue,
 )
-
-WAITING: Final = "waiting"
 
 
 def events(

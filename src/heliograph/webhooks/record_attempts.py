@@ -25,8 +25,8 @@ from heliograph.webhooks.deliver_sql import (
     Outcome,
     Waiting,
 )
-from heliograph.webhooks.tables import DELIVERED, EXHAUSTED, GONE
-from heliograph.webhooks.tables import FAILING as FAILS
+from heliograph.webhooks.states import DELIVERED, EXHAUSTED, GONE
+from heliograph.webhooks.states import FAILING as FAILS
 
 # after each failure (docs/webhooks.md, "Again, twice, out of order"); then it is exhausted
 RETRY_DELAYS_MS: Final = (60_000, 300_000, 1_800_000, 7_200_000)

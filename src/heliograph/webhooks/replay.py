@@ -15,8 +15,8 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.webhooks.endpoints import Endpoint
 from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.states import DELIVERED, DELIVERY, WAITING
 from heliograph.webhooks.tables import (
-    DELIVERED,
     KEPT_MS,
     webhook_attempts,
     webhook_deliveries,
@@ -47,7 +47,11 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
         raise _unknown(event_id)
     was = tx.execute(
         webhook_deliveries.delete()
-        .where(delivery.endpoint_id == endpoint.id, delivery.event_id == raw)
+        .where(
+            delivery.endpoint_id == endpoint.id,
+            delivery.event_id == raw,
+            delivery.outcome.in_(DELIVERY.sources(WAITING)),
+        )
         .returning(
             delivery.outcome,
             delivery.tries,

@@ -13,6 +13,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.ids import LATER_MS
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import Kept
+from heliograph.webhooks.states import DELIVERED, EXHAUSTED, MISSED, REASONS
 
 MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
     "message.sent",
@@ -22,12 +23,6 @@ MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
 LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
 # docs/webhooks.md, "The events"
 KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)
-
-# missed: the endpoint was disabled
-DELIVERED, EXHAUSTED, MISSED = "delivered", "exhausted", "missed"
-# why an endpoint is disabled: gone is status 410, failing nothing else for five days
-OPERATOR, GONE, FAILING = "operator", "gone", "failing"
-REASONS: Final = (OPERATOR, GONE, FAILING)
 
 webhook_endpoints = sa.Table(
     "webhook_endpoints",

@@ -15,7 +15,7 @@ from heliograph.campaigns import Campaign
 from heliograph.campaigns import audience_lock as hold
 from heliograph.campaigns.audience_lock import Hold, Taken
 from heliograph.campaigns.due_steps import Glance, glance
-from heliograph.campaigns.states import PAUSED_BY_OPERATOR, REACHED_FROM
+from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
@@ -283,7 +283,7 @@ def _change(db: Database, effect: Callable[[sa.Connection], object]) -> object:
 
 
 @pytest.mark.parametrize("to", DO)
-@pytest.mark.parametrize("status", REACHED_FROM)
+@pytest.mark.parametrize("status", CAMPAIGN.states)
 def test_a_state_leads_where_the_table_says_and_nowhere_else(
     db: Database, amina: str, status: str, to: str
 ) -> None:
@@ -295,7 +295,7 @@ def test_a_state_leads_where_the_table_says_and_nowhere_else(
             .where(table.c.id == campaign.id)
             .values(status=status, status_reason=reason)
         )
-    if status in REACHED_FROM[to] and (status, to) != ("paused", "sending"):
+    if status in CAMPAIGN.sources(to) and (status, to) != ("paused", "sending"):
         DO[to](db, campaign)
         assert now(db, campaign).status == to
     else:

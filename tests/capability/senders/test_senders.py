@@ -6,7 +6,7 @@ from heliograph import accounts, senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
 from heliograph.senders import STATUSES, Sender
-from heliograph.senders.states import REACHED_FROM
+from heliograph.senders.states import SENDER
 from tests.support.capability.cast import NOW_MS, account, at_once, epoch
 
 
@@ -132,7 +132,7 @@ def test_a_decision_is_taken_where_the_state_allows_it_and_repeating_it_changes_
         sender = decide(db, sender, "approved")
     if status != "submitted":
         sender = decide(db, sender, status)
-    if status in REACHED_FROM[to]:
+    if status in SENDER.sources(to):
         assert decide(db, sender, to).status == to
     elif status == to:
         assert decide(db, sender, to) == sender

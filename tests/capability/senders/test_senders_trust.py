@@ -12,7 +12,7 @@ from heliograph import senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
 from heliograph.senders import skeleton
-from heliograph.senders.states import REACHED_FROM
+from heliograph.senders.states import SENDER
 from tests.support.capability.cast import NOW_MS, account
 from tests.support.capability.commands import Run
 
@@ -225,8 +225,8 @@ def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list
                         tx, sender.id, reason, by=by, now_ms=NOW_MS + place
                     )
         except InvalidRequest:
-            assert status not in REACHED_FROM[to]
-        if status in REACHED_FROM[to]:
+            assert status not in SENDER.sources(to)
+        if status in SENDER.sources(to):
             status = to
             expected.append((to, reason, by))
     with db.read() as tx:

@@ -24,6 +24,7 @@ from heliograph.database.statements import (
     values_of,
 )
 from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
+from heliograph.messages.states import QUEUED
 from heliograph.requests import KEPT_MS
 from heliograph.wallet import INSERT_ENTRIES, Entry
 
@@ -149,7 +150,7 @@ _STORE: Final = TablesStatement(
         stored_messages AS (
             INSERT INTO messages ({_MESSAGES})
             SELECT m.id, s.id, s.account_id, s.sandbox, m.recipient, m.country_code, m.carrier_id,
-                'queued', s.segments, m.credits, s.group_id
+                '{QUEUED}', s.segments, m.credits, s.group_id
             FROM :messages AS m JOIN batch s USING (place)),
         stored_runs AS (
             INSERT INTO queue ({QUEUE_COLUMNS})
@@ -196,8 +197,8 @@ _STORE_MESSAGES: Final = BatchStatement(
     Nothing,
     sqlite=f"""
     INSERT INTO messages ({_MESSAGES})
-    VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id, 'queued',
-        :segments, :credits, :group_id)""",
+    VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id,
+        '{QUEUED}', :segments, :credits, :group_id)""",
 )
 _STORE_KEYS: Final = BatchStatement(
     KeyRow,

@@ -26,7 +26,7 @@ from heliograph.messages.queue.sql import (
     RunKey,
 )
 from heliograph.messages.read import OTP
-from heliograph.messages.states import all_parts
+from heliograph.messages.states import CLAIMED, SUBMITTING, all_parts
 
 log = Log(__name__)
 
@@ -64,8 +64,8 @@ async def claim(
         link, carrier, await messages_sql.outgoing(tx, list(attempts)), attempts, now_ms, unsealed
     )
     rows: list[Submission | Answer] = [*fresh, *refused]
-    states = ["submitting" if place < room else "claimed" for place in range(len(fresh))] + [
-        "claimed"
+    states = [SUBMITTING if place < room else CLAIMED for place in range(len(fresh))] + [
+        CLAIMED
     ] * len(refused)
     claimed = {
         (part.message_id, part.part)

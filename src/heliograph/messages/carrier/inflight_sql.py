@@ -18,6 +18,7 @@ from heliograph.database.statements import (
     same,
     values_of,
 )
+from heliograph.messages.states import CLAIMED, IN_DOUBT, MESSAGE, QUEUED, SEGMENT, SUBMITTING
 
 NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, whoever submitted it
 
@@ -67,28 +68,28 @@ class InFlight(Row, frozen=True):
 END_INFLIGHT: Final = BatchStatement(
     Try,
     InFlight,
-    postgresql="""
+    postgresql=f"""
         DELETE FROM inflight i USING :given AS g
         WHERE i.message_id = g.message_id AND i.part = g.part AND i.attempt = g.attempt
-            AND (i.worker = g.worker OR (g.worker = 0 AND i.state = 'in_doubt'))
+            AND (i.worker = g.worker OR (g.worker = 0 AND {SEGMENT.is_in(IN_DOUBT, of="i.")}))
         RETURNING i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms""",
-    sqlite="""
+    sqlite=f"""
         DELETE FROM inflight WHERE message_id = :message_id AND part = :part AND attempt = :attempt
-            AND (worker = :worker OR (:worker = 0 AND state = 'in_doubt'))
+            AND (worker = :worker OR (:worker = 0 AND {SEGMENT.is_in(IN_DOUBT)}))
         RETURNING message_id, part, parts, attempt, prefix, expires_at_ms""",
 )
 
 DOUBT: Final = BatchStatement(
     TryAt,
     Nothing,
-    postgresql="""
-        UPDATE inflight i SET state = 'in_doubt', since_ms = g.since_ms FROM :given AS g
+    postgresql=f"""
+        UPDATE inflight i SET state = '{IN_DOUBT}', since_ms = g.since_ms FROM :given AS g
         WHERE i.message_id = g.message_id AND i.part = g.part AND i.attempt = g.attempt
-            AND i.worker = g.worker AND i.state <> 'in_doubt'""",
-    sqlite="""
-        UPDATE inflight SET state = 'in_doubt', since_ms = :since_ms
+            AND i.worker = g.worker AND {SEGMENT.may_become(IN_DOUBT, of="i.")}""",
+    sqlite=f"""
+        UPDATE inflight SET state = '{IN_DOUBT}', since_ms = :since_ms
         WHERE message_id = :message_id AND part = :part AND attempt = :attempt AND worker = :worker
-            AND state <> 'in_doubt'""",
+            AND {SEGMENT.may_become(IN_DOUBT)}""",
 )
 
 
@@ -136,20 +137,22 @@ class ToSubmit(Row, frozen=True):
 
 
 # Answers those that are still to be sent.
-SUBMITTING: Final = BatchStatement(
+SUBMIT: Final = BatchStatement(
     ToSubmit,
     Part,
-    postgresql="""
-        UPDATE inflight i SET state = 'submitting', since_ms = g.since_ms FROM :given AS g
+    postgresql=f"""
+        UPDATE inflight i SET state = '{SUBMITTING}', since_ms = g.since_ms FROM :given AS g
         WHERE i.message_id = g.message_id AND i.part = g.part AND i.worker = g.worker
-            AND i.state = 'claimed' AND i.expires_at_ms > g.since_ms
-            AND EXISTS (SELECT 1 FROM messages m WHERE m.id = g.message_id AND m.status = 'queued')
+            AND {SEGMENT.may_become(SUBMITTING, of="i.")} AND i.expires_at_ms > g.since_ms
+            AND EXISTS (SELECT 1 FROM messages m WHERE m.id = g.message_id
+                AND {MESSAGE.is_in(QUEUED, of="m.")})
         RETURNING i.message_id, i.part""",
-    sqlite="""
-        UPDATE inflight SET state = 'submitting', since_ms = :since_ms
-        WHERE message_id = :message_id AND part = :part AND worker = :worker AND state = 'claimed'
-            AND expires_at_ms > :since_ms
-            AND EXISTS (SELECT 1 FROM messages m WHERE m.id = :message_id AND m.status = 'queued')
+    sqlite=f"""
+        UPDATE inflight SET state = '{SUBMITTING}', since_ms = :since_ms
+        WHERE message_id = :message_id AND part = :part AND worker = :worker
+            AND {SEGMENT.may_become(SUBMITTING)} AND expires_at_ms > :since_ms
+            AND EXISTS (SELECT 1 FROM messages m WHERE m.id = :message_id
+                AND {MESSAGE.is_in(QUEUED, of="m.")})
         RETURNING message_id, part""",
 )
 
@@ -185,9 +188,9 @@ class Held(Row, frozen=True):
 HELD: Final = same(
     OfWorker,
     Held,
-    """
+    f"""
     SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = :carrier_id
-        AND worker = :worker AND state <> 'in_doubt'""",
+        AND worker = :worker AND state <> '{IN_DOUBT}'""",
 )
 
 
@@ -221,7 +224,8 @@ DOUBT_ORPHANS: Final = same(
     Orphaned,
     Nothing,
     f"""
-    UPDATE inflight SET state = 'in_doubt', since_ms = :now_ms WHERE state = 'submitting'
+    UPDATE inflight SET state = '{IN_DOUBT}', since_ms = :now_ms
+    WHERE {SEGMENT.may_become(IN_DOUBT)}
         AND carrier_id <> :simulator AND {_ORPHANED}""",
 )
 ORPHANS: Final = same(
@@ -229,6 +233,7 @@ ORPHANS: Final = same(
     Orphan,
     f"""
     SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id, worker FROM inflight
-    WHERE (state = 'claimed' OR (state = 'submitting' AND carrier_id = :simulator))
+    WHERE ({SEGMENT.is_in(CLAIMED)}
+            OR ({SEGMENT.is_in(SUBMITTING)} AND carrier_id = :simulator))
         AND {_ORPHANED}""",
 )

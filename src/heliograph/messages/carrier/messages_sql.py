@@ -19,6 +19,7 @@ from heliograph.database.statements import (
     Text,
 )
 from heliograph.messages.message_lock import MessageIds
+from heliograph.messages.states import MESSAGE, QUEUED
 
 
 class SettledMessage(Row, frozen=True):
@@ -45,22 +46,23 @@ _STORE_MESSAGES: Final = SharingStatement(
     SettledMessage,
     _Bounds,
     Nothing,
-    postgresql="""
+    postgresql=f"""
         UPDATE messages m SET status = g.status, parts_accepted = g.parts_accepted,
             parts_delivered = g.parts_delivered,
             error_code = g.error_code, error_message = g.error_message, refunded = g.refunded,
             sent_at_ms = coalesce(m.sent_at_ms, g.sent_at_ms),
                 delivered_at_ms = coalesce(m.delivered_at_ms, g.delivered_at_ms),
             failed_at_ms = coalesce(m.failed_at_ms, g.failed_at_ms)
-        FROM :given AS g WHERE m.id = g.id AND m.id >= :first AND m.id <= :last""",
-    sqlite="""
+        FROM :given AS g WHERE m.id = g.id AND m.id >= :first AND m.id <= :last
+            AND {MESSAGE.may_store("g.status", of="m.")}""",
+    sqlite=f"""
         UPDATE messages SET status = :status, parts_accepted = :parts_accepted,
             parts_delivered = :parts_delivered,
             error_code = :error_code, error_message = :error_message, refunded = :refunded,
             sent_at_ms = coalesce(sent_at_ms, :sent_at_ms),
                 delivered_at_ms = coalesce(delivered_at_ms, :delivered_at_ms),
             failed_at_ms = coalesce(failed_at_ms, :failed_at_ms)
-        WHERE id = :id""",
+        WHERE id = :id AND {MESSAGE.may_store(":status")}""",
 )
 
 
@@ -102,9 +104,10 @@ class OutgoingMessage(Row, frozen=True):
     type: Text
 
 
-_OUTGOING: Final = """
+_OUTGOING: Final = f"""
     SELECT m.id, m.recipient, m.parts_accepted, s.sender, s.text, s.encoding, s.segments, s.type
-    FROM messages m JOIN sends s ON s.id = m.send_id WHERE m.status = 'queued'"""
+    FROM messages m JOIN sends s ON s.id = m.send_id
+    WHERE {MESSAGE.is_in(QUEUED, of="m.")}"""
 _OUTGOING_POSTGRESQL: Final = (
     f"{_OUTGOING} AND m.id = ANY(:ids) AND m.id >= :first AND m.id <= :last"
 )

@@ -17,6 +17,7 @@ from heliograph.database.statements import (
     same,
     values_of,
 )
+from heliograph.messages.states import CLAIMED
 
 
 class RefKey(Row, frozen=True):
@@ -309,9 +310,9 @@ class Recipient(Row, frozen=True):
 UNANSWERED: Final = same(
     OfCarrier,
     Recipient,
-    """
+    f"""
     SELECT DISTINCT m.recipient FROM inflight i JOIN messages m ON m.id = i.message_id
-    WHERE i.carrier_id = :carrier_id AND i.state <> 'claimed' AND m.recipient IS NOT NULL""",
+    WHERE i.carrier_id = :carrier_id AND i.state <> '{CLAIMED}' AND m.recipient IS NOT NULL""",
 )
 
 

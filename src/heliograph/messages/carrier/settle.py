@@ -14,7 +14,7 @@ from heliograph.messages.states import (
     ERROR_MESSAGES,
     FAILED,
     FAILED_BY_RECEIPT,
-    NEXT,
+    MESSAGE,
     QUEUED,
     SENT,
     all_parts,
@@ -41,7 +41,7 @@ def move(
     detail: str | None = None,
 ) -> bool:
     """Moves a message on; False when its state forbids it (a lost race is an ordinary result)."""
-    if status not in NEXT[row.status]:
+    if not MESSAGE.allows(row.status, status):
         return False
     row.status, row.error_code, row.changed = status, error_code, True
     if status == SENT:

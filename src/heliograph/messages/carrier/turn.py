@@ -27,7 +27,7 @@ from heliograph.database.outage import is_conflict, is_refusal
 from heliograph.messages.carrier import claim as claims
 from heliograph.messages.carrier.inflight_sql import (
     HELD,
-    SUBMITTING,
+    SUBMIT,
     OfWorker,
     ToSubmit,
 )
@@ -345,7 +345,7 @@ class Turn:
         if writing:
             held = {
                 (part.message_id, part.part)
-                for part in await SUBMITTING.rows(
+                for part in await SUBMIT.rows(
                     tx, [ToSubmit(s.message_id, s.part, self._worker, now_ms) for s in writing]
                 )
             }

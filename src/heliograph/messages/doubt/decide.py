@@ -38,7 +38,7 @@ from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.read import OTP
-from heliograph.messages.states import FAILED, QUEUED
+from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 
 T = TypeVar("T")
 
@@ -69,11 +69,11 @@ _LOCK_DOUBTS: Final = BatchStatement(
     postgresql=f"""
         {_DOUBT} JOIN :given AS g ON i.message_id = g.message_id AND i.carrier_id = g.carrier_id
         JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-        WHERE i.state = 'in_doubt' ORDER BY i.message_id, i.part FOR UPDATE OF i""",
+        WHERE {SEGMENT.is_in(IN_DOUBT, of="i.")} ORDER BY i.message_id, i.part FOR UPDATE OF i""",
     sqlite=f"""
         {_DOUBT} JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id AND i.state = 'in_doubt'
-            ORDER BY i.part""",
+        WHERE i.message_id = :message_id AND i.carrier_id = :carrier_id
+            AND {SEGMENT.is_in(IN_DOUBT, of="i.")} ORDER BY i.part""",
 )
 
 

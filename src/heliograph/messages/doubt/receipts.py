@@ -55,7 +55,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
     """Settles the segments in doubt that receipts since then belong to. Answers how many."""
     async with db.hot() as tx:
         of_carrier = OfCarrier(carrier.id)
-        if not await doubts_sql.IN_DOUBT.rows(tx, of_carrier):
+        if not await doubts_sql.ANY_IN_DOUBT.rows(tx, of_carrier):
             return 0
         since = Since(carrier.id, since_ms, RECEIPTS_MAX)
         parked = await doubts_sql.WITH_AN_ID.rows(tx, since) + await doubts_sql.WITHOUT.rows(

@@ -17,6 +17,7 @@ from heliograph.database.statements import (
 )
 from heliograph.messages.carrier.inflight_sql import InFlight, InFlightOf
 from heliograph.messages.carrier.refs_sql import OfCarrier, Since
+from heliograph.messages.states import CLAIMED, FAILED, IN_DOUBT, MESSAGE, QUEUED, SEGMENT, SENT
 
 PARTS_MAX: Final = 10  # of a message: our references end in the number of a part
 
@@ -50,7 +51,7 @@ class OnTheWire(Row, frozen=True):
 
     @property
     def is_doubtful(self) -> bool:
-        return self.state == "in_doubt"
+        return self.state == IN_DOUBT
 
     @property
     def tries_in_doubt(self) -> int:
@@ -89,23 +90,26 @@ class OfMessage(Row, frozen=True):
     message_id: Id
 
 
-IN_DOUBT: Final = same(
+ANY_IN_DOUBT: Final = same(
     OfCarrier,
     InFlightOf,
-    "SELECT message_id FROM inflight WHERE carrier_id = :carrier_id AND state = 'in_doubt' LIMIT 1",
+    f"""
+    SELECT message_id FROM inflight WHERE carrier_id = :carrier_id AND {SEGMENT.is_in(IN_DOUBT)}
+    LIMIT 1""",
 )
 
-_ON_THE_WIRE: Final = """
+_ON_THE_WIRE: Final = f"""
     SELECT i.message_id, i.part, i.parts, i.attempt, i.prefix, i.expires_at_ms, i.state,
         m.account_id, m.recipient, m.segments, m.parts_resent,
            s.sender
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.carrier_id = :carrier_id AND i.state <> 'claimed'"""
+    WHERE i.carrier_id = :carrier_id AND i.state <> '{CLAIMED}'"""
 ON_THE_WIRE: Final = same(OfCarrier, OnTheWire, _ON_THE_WIRE)
 DOUBTS_OF: Final = same(
     OfMessage,
     OnTheWire,
-    f"{_ON_THE_WIRE} AND i.message_id = :message_id AND i.state = 'in_doubt' ORDER BY i.part",
+    f"""{_ON_THE_WIRE} AND i.message_id = :message_id AND {SEGMENT.is_in(IN_DOUBT, of="i.")}
+    ORDER BY i.part""",
     lock="FOR UPDATE OF i",
 )
 
@@ -139,11 +143,12 @@ UNTOLD_MAX: Final = 100
 # more, ended as unknown, failed by another part, or decided by the operator. Where `accepted` is
 # asked for, also one that it has accepted and not told the end of, unless it is `but_not`. Which
 # carrier has it is not asked: who fails over keeps the column of the first.
-_WAITS: Final = """(m.status = 'sent'
-        OR (m.segments > 1 AND m.status IN ('queued', 'failed')
+_WAITS: Final = f"""({MESSAGE.is_in(SENT, of="m.")}
+        OR (m.segments > 1 AND {MESSAGE.is_in(QUEUED, FAILED, of="m.")}
             AND (m.parts_accepted & ~m.parts_delivered) <> 0))"""
-_OWES: Final = """(m.parts_resent <> 0 OR m.error_code = 'unknown'
-        OR (m.segments > 1 AND m.status = 'failed' AND m.parts_accepted <> (1 << m.segments) - 1)
+_OWES: Final = f"""(m.parts_resent <> 0 OR m.error_code = 'unknown'
+        OR (m.segments > 1 AND {MESSAGE.is_in(FAILED, of="m.")}
+            AND m.parts_accepted <> (1 << m.segments) - 1)
         OR EXISTS (SELECT 1 FROM operator_decisions d WHERE d.message_id = m.id))"""
 
 

@@ -23,7 +23,7 @@ from heliograph.messages.read import (
     OTP,
     Message,
 )
-from heliograph.messages.states import QUEUED
+from heliograph.messages.states import IN_DOUBT, QUEUED
 from heliograph.messages.tables import (
     inflight,
     messages,
@@ -86,7 +86,7 @@ class Traced(NamedTuple):
 
     @property
     def doubts(self) -> list[InFlight]:
-        return [submission for submission in self.in_flight if submission.state == "in_doubt"]
+        return [submission for submission in self.in_flight if submission.state == IN_DOUBT]
 
 
 class Decision(NamedTuple):
@@ -137,7 +137,7 @@ def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
     """Messages of which something is in doubt, newest first."""
     query = (
         sa.select(inflight.c.message_id)
-        .where(inflight.c.state == "in_doubt")
+        .where(inflight.c.state == IN_DOUBT)
         .group_by(inflight.c.message_id)
     )
     query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
@@ -154,7 +154,7 @@ def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[st
     submissions of each.
     """
     query = sa.select(inflight.c.carrier_id, inflight.c.message_id, sa.func.count()).where(
-        inflight.c.state == "in_doubt"
+        inflight.c.state == IN_DOUBT
     )
     query = _narrowed(tx, query.group_by(inflight.c.carrier_id, inflight.c.message_id), wanted)
     by_carrier: dict[int, list[tuple[str, int]]] = defaultdict(list)

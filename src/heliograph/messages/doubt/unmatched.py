@@ -12,6 +12,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.messages.doubt.receipts import LAST_DIGITS, may_be
 from heliograph.messages.doubt.sql import OnTheWire, Parked
+from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,
@@ -130,7 +131,7 @@ def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]
         sa.select(inflight.c.carrier_id, *columns)
         .join_from(inflight, messages, messages.c.id == inflight.c.message_id)
         .join(sends, sends.c.id == messages.c.send_id)
-        .where(inflight.c.state == "in_doubt", messages.c.recipient.is_not(None))
+        .where(inflight.c.state == IN_DOUBT, messages.c.recipient.is_not(None))
     )
     by_digits: dict[tuple[int, int], list[OnTheWire]] = defaultdict(list)
     for carrier_id, *row in tx.execute(query.order_by(inflight.c.message_id)):

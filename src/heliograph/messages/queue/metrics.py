@@ -8,6 +8,7 @@ from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.database.statements import BigInt, Int, Row, SmallInt, Text, same
 from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.messages.states import IN_DOUBT, SEGMENT
 
 # segments in doubt: counting so many takes 0.1 s, and nobody needs to know how many more there are
 COUNTED_MAX: Final = 100_000
@@ -47,9 +48,10 @@ _WAITING: Final = same(
 _IN_DOUBT: Final = same(
     _Most,
     _InDoubt,
-    """
+    f"""
     SELECT carrier_id, count(DISTINCT message_id) AS messages
-    FROM (SELECT carrier_id, message_id FROM inflight WHERE state = 'in_doubt' LIMIT :most) doubts
+    FROM (SELECT carrier_id, message_id FROM inflight WHERE {SEGMENT.is_in(IN_DOUBT)} LIMIT :most
+        ) doubts
         GROUP BY carrier_id""",
 )
 

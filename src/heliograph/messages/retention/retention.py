@@ -17,6 +17,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune_ids
 from heliograph.database.statements import Gone, Id, Int, Nothing, Row, Text, same
+from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
 
 TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
@@ -93,9 +94,9 @@ _END_OF_BATCH: Final = same(
 _ERASE_NUMBERS: Final = same(
     _Between,
     Gone,
-    """
+    f"""
     UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
-        AND recipient IS NOT NULL AND status <> 'queued' RETURNING 1 AS one""",
+        AND recipient IS NOT NULL AND status <> '{QUEUED}' RETURNING 1 AS one""",
 )
 _ERASE_TEXTS: Final = same(
     _Between,

@@ -14,6 +14,7 @@ from heliograph.database.statements import BigInt, Bool, Id, Row, SharingStateme
 from heliograph.messages.accept.request import VALIDITY_S
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
+from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
@@ -61,11 +62,11 @@ _QUEUED: Final = SharingStatement(
         SELECT {_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
-        WHERE m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM messages m
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND m.status = 'queued' AND m.group_id IS NOT NULL AND m.id >= :since""",
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
 )
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _RUNS: Final = Statement(

@@ -26,7 +26,7 @@ from heliograph.messages.changes import Changes
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import HELD_FROM_US, RESTORED_FROM_US, rank_ahead
 from heliograph.messages.queue.sql import QUEUE_AGAIN, TAKE_RUNS, QueuedRun, queue_columns
-from heliograph.messages.states import QUEUED
+from heliograph.messages.states import CLAIMED, QUEUED
 from heliograph.messages.sweeps.pause import RUNS_AT_ONCE
 from heliograph.messages.sweeps.sweep import BATCH_MAX, fail_runs
 from heliograph.messages.tables import inflight, queue, sends
@@ -187,7 +187,7 @@ async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
                     send_id=row.send_id,
                     segments=row.segments,
                     prefix=segment.prefix,
-                    attempt=segment.attempt + (segment.state != "claimed"),
+                    attempt=segment.attempt + (segment.state != CLAIMED),
                     not_before_ms=0,
                     expires_at_ms=segment.expires_at_ms,
                 )

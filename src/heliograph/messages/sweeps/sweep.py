@@ -36,7 +36,7 @@ from heliograph.messages.queue.sql import (
     RunKey,
     queue_columns,
 )
-from heliograph.messages.states import FAILED, QUEUED
+from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
 
@@ -114,13 +114,13 @@ class _Doubt(Row, frozen=True):
 _DOUBTS: Final = same(
     _LastingDoubts,
     _Doubt,
-    """
+    f"""
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms, EXISTS (
         SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id
             AND o.sandbox = m.sandbox AND o.phone = m.recipient
         ) AS opted_out
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
-    WHERE i.state = 'in_doubt' AND (i.expires_at_ms <= :now_ms
+    WHERE {SEGMENT.is_in(IN_DOUBT, of="i.")} AND (i.expires_at_ms <= :now_ms
         OR (i.carrier_id = :carrier_id AND (m.parts_resent & i.parts) = 0
             AND i.since_ms <= :since_ms AND s.type <> 'otp'))
     LIMIT :most""",

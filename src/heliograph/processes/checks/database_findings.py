@@ -12,6 +12,7 @@ from heliograph.database.database import Database
 from heliograph.database.hosts import NOT_TOLD_APART, STANDBY, WRITTEN_TO
 from heliograph.database.postgresql.indexes import invalid
 from heliograph.database.write_probe import try_to_write
+from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight
 
 Verdict = Literal["ok", "warning", "failure"]
@@ -136,7 +137,7 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
     columns = inflight.c
     counted = sa.select(
         sa.func.count(columns.message_id.distinct()), sa.func.min(columns.since_ms)
-    ).where(columns.state == "in_doubt")
+    ).where(columns.state == IN_DOUBT)
     count, since_ms = tx.execute(counted).one()
     if count:
         found = (

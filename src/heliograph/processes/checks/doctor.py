@@ -35,7 +35,7 @@ from heliograph.processes.checks.database_findings import Finding
 from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import Endpoint
-from heliograph.webhooks.tables import GONE
+from heliograph.webhooks.states import GONE
 
 __all__ = ["Finding", "examine"]
 

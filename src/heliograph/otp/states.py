@@ -1,0 +1,35 @@
+"""The life of a one-time password. Its row has no column for its state: it follows from when it was
+verified and until when it is locked.
+
+A code that is too old to be verified stays in the state in which it is: its age is read from when
+it was sent (otp/limits.py).
+"""
+
+from typing import Final
+
+from heliograph.database.transitions import Transitions
+
+PENDING: Final = "pending"
+LOCKED: Final = "locked"
+VERIFIED: Final = "verified"
+
+OTP: Final = Transitions(
+    meanings={
+        PENDING: "nobody has given its code back; it can be verified while it is valid",
+        LOCKED: "too many wrong codes were given: it cannot be verified any more",
+        VERIFIED: "its code was given back, once",
+    },
+    begins={PENDING: "POST /otp/send"},
+    moves={
+        PENDING: {
+            PENDING: "a wrong code, which is counted",
+            LOCKED: "the last wrong code that may be given",
+            VERIFIED: "the right code",
+        },
+    },
+    conditions={
+        PENDING: "{of}verified_at_ms IS NULL AND {of}locked_until_ms IS NULL",
+        LOCKED: "{of}verified_at_ms IS NULL AND {of}locked_until_ms IS NOT NULL",
+        VERIFIED: "{of}verified_at_ms IS NOT NULL",
+    },
+)

@@ -1,0 +1,52 @@
+"""The page: which sections it has, in which order."""
+
+from pathlib import Path
+from typing import Final
+
+from tools.states.errors import errors
+from tools.states.outcomes import answers, receipts
+from tools.states.sections import (
+    accounts,
+    campaigns,
+    carriers,
+    deliveries,
+    endpoints,
+    messages,
+    one_time_passwords,
+    segments,
+    senders,
+)
+from tools.states.statuses import statuses
+
+DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "states.md"
+
+
+def document() -> str:
+    """Returns the whole of docs/states.md. Raises AssertionError when tools/states and the code do
+    not know the same errors.
+    """
+    return "\n".join(
+        [
+            "# States\n",
+            "<!-- Made by tools/states from the tables in the code: change them there, and run"
+            " `make docs`. -->\n",
+            "This page lists the states of everything that has states, and what leads from one to"
+            " the next.",
+            "It is made from the code, and a test checks that it is up to date.",
+            "A row changes its state only if a table in a `states.py` has that transition."
+            " Otherwise the statement changes nothing.\n",
+            *messages(),
+            *segments(),
+            *answers(),
+            *statuses(),
+            *receipts(),
+            *errors(),
+            *one_time_passwords(),
+            *senders(),
+            *campaigns(),
+            *deliveries(),
+            *endpoints(),
+            *accounts(),
+            *carriers(),
+        ]
+    )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.messages import text_sealer
 from heliograph.otp.code import Codes, equal
+from heliograph.otp.limits import TRIES_MAX, VALID_MS, Expired, Otp, judge_try
 from heliograph.otp.request import ANY_CODE, NAMELESS_TEXT, PLACE, default_text, read_given
 from heliograph.text import count_segments
 
@@ -101,3 +102,24 @@ def test_a_sealed_text_is_read_with_its_key_only_and_an_unsealed_one_by_anybody(
     for wrong in (text_sealer("t" * 32).seal("x"), sealed[0][:-4] + "AAAA", "sealed:", "sealed:?"):
         with pytest.raises(SecretUnreadable):
             sealer.unseal(wrong)
+
+
+@pytest.mark.parametrize("is_right", [False, True])
+def test_a_code_that_was_locked_is_never_verified_also_where_clocks_differ(is_right: bool) -> None:
+    """Another machine's clock was ahead when the code was sent, so it seems to be valid still."""
+    now_ms = 1_800_000_000_000
+    locked = Otp(
+        ONE,
+        ONE,
+        sandbox=False,
+        phone=233201234567,
+        code_hmac=b"",
+        failures=TRIES_MAX,
+        locked_until_ms=now_ms,
+        verified_at_ms=None,
+        verified_by=None,
+        created_at_ms=now_ms - VALID_MS + 1,
+    )
+    judged = judge_try(locked, is_right, OTHER, now_ms)
+    assert judged.otp == locked
+    assert isinstance(judged.refusal, Expired)

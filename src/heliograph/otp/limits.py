@@ -140,7 +140,8 @@ def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) ->
         )
     if latest is None or latest.verified_at_ms is not None or not _is_remembered(latest, now_ms):
         return Judged(latest, NoneOutstanding())
-    if latest.created_at_ms <= now_ms - VALID_MS:
+    # A lock outlasts its code. Where clocks differ, the code may seem to be valid when it is over.
+    if latest.locked_until_ms is not None or latest.created_at_ms <= now_ms - VALID_MS:
         return Judged(latest, Expired())
     if is_right:
         return Judged(

@@ -1,0 +1,377 @@
+"""Every statement that writes a state takes its condition from the table of transitions in the
+`states.py` of its room, and no text of a statement has a state as a literal.
+"""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Final, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+
+import heliograph
+from heliograph.accounts.states import ACCOUNT, CLOSED
+from heliograph.accounts.tables import accounts
+from heliograph.campaigns.states import CAMPAIGN
+from heliograph.campaigns.tables import campaigns
+from heliograph.database.database import metadata
+from heliograph.database.statements import BatchStatement, Statement, TablesStatement
+from heliograph.database.transitions import Transitions
+from heliograph.messages.states import MESSAGE, SEGMENT
+from heliograph.messages.tables import inflight, messages
+from heliograph.otp.states import OTP
+from heliograph.otp.tables import otps
+from heliograph.senders.states import SENDER
+from heliograph.senders.tables import senders
+from heliograph.webhooks.deliver_sql import OUTCOMES
+from heliograph.webhooks.states import DELIVERY, ENDPOINT, WAITING
+from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
+from tests.support.sources import PACKAGE, Source, sources
+
+
+class Kept(NamedTuple):
+    """Where the states of one kind are stored."""
+
+    transitions: Transitions
+    columns: tuple[str, ...]
+
+
+TABLES: Final[Mapping[str, Kept]] = {
+    messages.name: Kept(MESSAGE, ("status",)),
+    inflight.name: Kept(SEGMENT, ("state",)),
+    campaigns.name: Kept(CAMPAIGN, ("status",)),
+    senders.name: Kept(SENDER, ("status",)),
+    accounts.name: Kept(ACCOUNT, ("status", "closed_at_ms")),
+    otps.name: Kept(OTP, ("verified_at_ms", "locked_until_ms")),
+    webhook_endpoints.name: Kept(ENDPOINT, ("disabled_at_ms",)),
+    webhook_deliveries.name: Kept(DELIVERY, ("outcome",)),
+}
+NO_STATE_OF_A_TABLE: Final = {  # columns that are called like states, and why they have no table
+    "account_history.status": "what was decided, never changed",
+    "sender_history.status": "what was decided, never changed",
+    "carriers.state": "what was seen last: any state may follow any other (carriers/state.py)",
+    "links.state": "what was seen last: any state may follow any other (carriers/state.py)",
+    "site_logs.status": "a shop's own word",
+    "webhook_attempts.status": "of HTTP",
+    "webhook_deliveries.status": "of HTTP",
+}
+# A delivery is taken out of the queue before its outcome is stored (webhooks/states.py): whoever
+# finds no row there stores none.
+GUARDED_OTHERWISE: Final = OUTCOMES
+# They set whatever columns they are given, and a test looks at what those are.
+SET_NO_STATE: Final = (("accounts/lifecycle.py", "_update"), ("campaigns/campaign.py", "change"))
+ANY: Final = "*"  # a column whose name is not in the call
+STATES: Final = {state for kept in TABLES.values() for state in kept.transitions.states}
+UPDATE: Final = re.compile(
+    r"\bUPDATE\s+(?:ONLY\s+)?(?P<table>\w+)(?:\s+(?:AS\s+)?(?!SET\b)\w+)?\s+SET\s(?=(?P<rest>.*))",
+    re.DOTALL | re.IGNORECASE,
+)
+UPSERT: Final = re.compile(
+    r"\bINSERT\s+INTO\s+(?P<table>\w+).*\bDO\s+UPDATE\s+SET\s(?=(?P<rest>.*))",
+    re.DOTALL | re.IGNORECASE,
+)
+LITERAL_STATE: Final = re.compile(
+    r"\b(?:status|state|outcome)\s*(?:=|<>|!=|IN|NOT\s+IN)\s*\(?\s*'[a-z_]+'", re.IGNORECASE
+)
+INSERTED: Final = re.compile(r"\bINSERT\s+INTO\s+(\w+)", re.IGNORECASE)
+
+
+def test_each_column_of_a_state_has_its_table_of_transitions() -> None:
+    assert _modules()  # so that every table is known
+    found = {
+        f"{table.name}.{column.name}"
+        for table in metadata.tables.values()
+        for column in table.columns
+        if column.name in ("status", "state", "outcome")
+    }
+    told = {f"{name}.{column}" for name, kept in TABLES.items() for column in kept.columns}
+    assert found <= told | NO_STATE_OF_A_TABLE.keys()
+    assert NO_STATE_OF_A_TABLE.keys() <= found
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_database_allows_the_states_of_the_table_and_no_other_word(name: str) -> None:
+    """By a CHECK. A state that is told by other columns has no word in the database."""
+    kept = TABLES[name]
+    checks = [
+        str(each.sqltext)
+        for each in metadata.tables[name].constraints
+        if isinstance(each, sa.CheckConstraint)
+        and re.match(rf"{kept.columns[0]} IN \(", str(each.sqltext))
+    ]
+    words = {word for check in checks for word in re.findall(r"'(\w+)'", check)}
+    if name not in (otps.name, webhook_endpoints.name):
+        assert words == set(kept.transitions.states) - {CLOSED, WAITING}
+
+
+# statements that are declared
+
+
+def test_a_declared_statement_that_writes_a_state_takes_its_condition_from_the_table() -> None:
+    wrong = [
+        f"{name} ({dialect}) writes the state of {table}, and does not take its condition from its"
+        " table of transitions"
+        for name, dialect, text in _declared_texts()
+        for table in _written_freely(text)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_statement_that_is_guarded_otherwise_is_the_only_one() -> None:
+    assert list(_written_freely(GUARDED_OTHERWISE.sqlite.sql)) == [webhook_deliveries.name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "UPDATE campaigns SET status = 'canceled' WHERE id = ?1",
+        "UPDATE campaigns SET cursor = 1, status = 'canceled' WHERE status IN ('draft')",
+        f"UPDATE campaigns SET status = 'sending' WHERE {CAMPAIGN.may_become('canceled')}",
+        "UPDATE messages m SET status = g.status FROM unnest($1) AS g WHERE m.id = g.id",
+        "UPDATE inflight SET state = ?1 WHERE state <> 'in_doubt'",
+        "WITH x AS (UPDATE otps SET verified_at_ms = 7 WHERE id = 1) SELECT 1",
+        "INSERT INTO senders (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET status = 'approved'",
+    ],
+)
+def test_a_statement_that_writes_a_state_as_it_likes_is_found(text: str) -> None:
+    assert list(_written_freely(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"UPDATE campaigns SET status = 'canceled' WHERE {CAMPAIGN.may_become('canceled')}",
+        f"UPDATE inflight i SET state = 'in_doubt' WHERE {SEGMENT.may_become('in_doubt', of='i.')}",
+        f"UPDATE messages SET status = ?1 WHERE id = ?2 AND {MESSAGE.may_store('?1')}",
+        "UPDATE campaigns SET status_reason = 'x' WHERE status = 'draft'",
+    ],
+)
+def test_a_statement_that_asks_the_table_is_not(text: str) -> None:
+    assert not list(_written_freely(text))
+
+
+def _declared_texts() -> Iterator[tuple[str, str, str]]:
+    """Yields (name, dialect, text) of all statements of the package."""
+    for module in _modules():
+        for name, value in vars(module).items():
+            if (
+                isinstance(value, Statement | BatchStatement | TablesStatement)
+                and value is not GUARDED_OTHERWISE
+            ):
+                home = f"{module.__name__}.{name}"
+                yield home, "postgresql", value.postgresql.sql
+                yield home, "sqlite", value.sqlite.sql
+
+
+@cache
+def _modules() -> list[ModuleType]:
+    """Returns all modules of the package, loaded."""
+    return [
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(heliograph.__path__, "heliograph.")
+        if not module.name.startswith("heliograph.migrations")
+        and not module.name.endswith("__main__")
+    ]
+
+
+def _written_freely(text: str) -> Iterator[str]:
+    """Yields the tables whose state this text writes without asking the table of transitions."""
+    for pattern in (UPDATE, UPSERT):
+        for found in pattern.finditer(text):
+            kept = TABLES.get(found["table"])
+            if kept is None:
+                continue
+            set_part = re.split(r"\bWHERE\b|\bFROM\b", found["rest"], maxsplit=1)[0]
+            for column in kept.columns:
+                written = re.search(rf"(?<![\w.]){column}\s*=\s*('(\w+)'|[^,\s]+)", set_part)
+                if written and not any(
+                    each in found["rest"] for each in _conditions(kept, written[2], written[1])
+                ):
+                    yield found["table"]
+
+
+def _conditions(kept: Kept, state: str | None, new: str) -> Iterator[str]:
+    """Yields the conditions that a statement may have which writes this state; or, if the state is
+    not told by a word in its text, the expression `new`.
+    """
+    table = next(name for name, each in TABLES.items() if each is kept)
+    for of in ("", *(f"{alias}." for alias in (table, table[0], "i", "e", "m"))):
+        if kept.transitions in (OTP, ENDPOINT, ACCOUNT):
+            yield kept.transitions.may_move(of)
+            for to in kept.transitions.states:
+                yield kept.transitions.may_become(to, of)
+        elif state is not None:
+            yield kept.transitions.may_become(state, of)
+        else:
+            yield kept.transitions.may_store(new, of)
+
+
+# texts in the source
+
+
+def test_no_text_of_a_statement_has_a_state_as_a_literal() -> None:
+    wrong = [
+        f"{source.path}:{node.lineno} {text[:70]!r}"
+        for source in _governed()
+        for node, text in _texts(source.tree)
+        if LITERAL_STATE.search(text)
+        or any(
+            f"'{state}'" in text
+            for table in INSERTED.findall(text)
+            if table in TABLES
+            for state in TABLES[table].transitions.states
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _governed() -> Iterable[Source]:
+    """Yields all sources but those that say which words there are."""
+    return (
+        source
+        for source in sources(PACKAGE)
+        if not source.path.startswith("migrations/")
+        and source.path.split("/")[-1] not in ("states.py", "tables.py")
+    )
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[ast.Constant | ast.JoinedStr, str]]:
+    """Yields every text, with `{}` for what is put into it. Documentation is none."""
+    inside = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part is not node
+    }
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) in inside or id(node) in documentation:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield (
+                node,
+                "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "{}"
+                    for part in node.values
+                ),
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node, node.value
+
+
+# statements that are built with SQLAlchemy
+
+
+def test_a_built_statement_that_writes_a_state_takes_its_condition_from_the_table() -> None:
+    wrong = [
+        f"{source.path}:{call.lineno} writes the state of {table}"
+        for source in _governed()
+        for function in _functions(source.tree)
+        if (source.path, function.name) not in SET_NO_STATE
+        for call, table, columns in _built_updates(function)
+        if (columns & set(TABLES[table].columns) or ANY in columns)
+        and not re.search(r"\.(sources|may_become)\(", ast.unparse(call))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("path", "name"), SET_NO_STATE)
+def test_a_function_that_sets_what_it_is_given_is_given_no_state(path: str, name: str) -> None:
+    room = path.split("/")[0]
+    states = {column for kept in TABLES.values() for column in kept.columns}
+    calls = [
+        call
+        for source in sources(PACKAGE)
+        if source.path.startswith(f"{room}/")
+        for call in ast.walk(source.tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == name
+    ]
+    assert calls
+    assert not [ast.unparse(call) for call in calls if _columns_of(call) & states]
+
+
+def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() -> None:
+    """Such as `columns.status == DRAFT`, and not `columns.status == "draft"`."""
+    wrong = [
+        f"{source.path}:{node.lineno} {ast.unparse(node)}"
+        for source in _governed()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.expr) and _has_a_literal_state(node)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sa.update(campaigns).where(campaigns.c.id == id).values(status=states.PAUSED)",
+        "campaigns.update().values(status_reason=None, status=to)",
+        "tx.execute(accounts.update().values({'status': 'active'}))",
+        "sa.update(senders).values(**values)",
+        "sa.update(senders).values(values)",
+    ],
+)
+def test_a_built_statement_that_writes_a_state_as_it_likes_is_found(line: str) -> None:
+    [(_, table, columns)] = _built_updates(ast.parse(line))
+    assert columns & {"status", ANY}
+    assert table in TABLES
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _built_updates(tree: ast.AST) -> Iterator[tuple[ast.Call, str, set[str]]]:
+    """Yields (the call of `values`, the table, the columns) of all updates of those tables."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "values"
+        ):
+            target = ast.unparse(node.func.value)
+            found = re.search(r"\bupdate\((\w+)\)|\b(\w+)\.update\(\)", target)
+            table = (found[1] or found[2]) if found else ""
+            if table in TABLES:
+                yield node, table, _columns_of(node)
+
+
+def _columns_of(call: ast.Call) -> set[str]:
+    """Returns the columns that are named in a call, and ANY if some are put together elsewhere."""
+    columns = {keyword.arg or ANY for keyword in call.keywords}
+    for argument in call.args:
+        if isinstance(argument, ast.Dict):
+            columns |= {
+                str(key.value) if isinstance(key, ast.Constant) else ANY for key in argument.keys
+            }
+        else:
+            columns.add(ANY)
+    return columns
+
+
+def _has_a_literal_state(node: ast.expr) -> bool:
+    if isinstance(node, ast.Compare):
+        return re.search(r"(\bc|columns)\.(status|state|outcome)$", ast.unparse(node.left)) is not (
+            None
+        ) and any(
+            isinstance(value, ast.Constant) and value.value in STATES for value in node.comparators
+        )
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "values"
+        and any(
+            keyword.arg in ("status", "state", "outcome")
+            and isinstance(keyword.value, ast.Constant)
+            and keyword.value.value in STATES
+            for keyword in node.keywords
+        )
+    )

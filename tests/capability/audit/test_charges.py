@@ -1,6 +1,5 @@
 """The proof of charges: what the ledger took and gave back for a send is what its messages say."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,90 +10,15 @@ from heliograph.audit.charges import verify_charges
 from heliograph.base import ids
 from heliograph.database.database import Database
 from heliograph.messages.tables import messages, sends
-from heliograph.wallet import SALES_ID
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.cast import NOW_MS, account
-
-Paid = tuple[int, int]  # credits and refunded of a message
+from tests.support.capability.charges import send
 
 
 def wrong(db: Database) -> list[str]:
     with db.read() as tx:
         wallet.hold_still(tx)
         return [what for _, what in verify_charges(tx)]
-
-
-def send(
-    db: Database, account_id: str, paid: Sequence[Paid], *, at_ms: int, sandbox: bool = False
-) -> str:
-    """A send whose messages cost and were paid back this much, charged in one entry and
-    paid back in one entry a message; its raw id.
-    """
-    number, cost = ids.new_number(at_ms), sum(credits for credits, _ in paid)
-    send_id = ids.raw_of_number(number)
-    with db.write() as tx:
-        tx.execute(
-            sends.insert().values(
-                id=send_id,
-                account_id=account_id,
-                sandbox=sandbox,
-                type="sms",
-                sender="AMINA",
-                text="hello",
-                encoding="GSM-7",
-                segments=1,
-                message_count=len(paid),
-                expires_at_ms=at_ms,
-                credits_required=cost,
-                credits_used=cost,
-                credits_remaining=0,
-                created_at_ms=at_ms,
-            )
-        )
-        tx.execute(
-            messages.insert(),
-            [
-                {
-                    "id": ids.raw_of_number(number + 1 + k),
-                    "send_id": send_id,
-                    "account_id": account_id,
-                    "sandbox": sandbox,
-                    "carrier_id": 1,
-                    "segments": 1,
-                    "status": "failed" if refunded else "sent",
-                    "error_code": "unknown" if refunded else None,
-                    "credits": credits,
-                    "refunded": refunded,
-                }
-                for k, (credits, refunded) in enumerate(paid)
-            ],
-        )
-        reference = ids.text_of_raw("snd", send_id)
-        if cost:
-            wallet.post(
-                tx,
-                account_id,
-                "sms_charge",
-                SALES_ID,
-                credits=-cost,
-                description="SMS",
-                reference=reference,
-                now_ms=at_ms,
-            )
-        for _, refunded in paid:
-            if refunded:
-                days_later_ms = at_ms + 172_800_000
-                wallet.post(
-                    tx,
-                    account_id,
-                    "sms_refund",
-                    SALES_ID,
-                    credits=refunded,
-                    description="SMS",
-                    reference=reference,
-                    now_ms=days_later_ms,
-                )
-    return send_id
 
 
 @pytest.fixture

@@ -2,302 +2,97 @@
 everything that was true of money is.
 """
 
-import hashlib
-import json
 from collections import Counter
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph import accounts, wallet
-from heliograph.accounts.tables import customers, notices
+from heliograph import wallet
+from heliograph.accounts.tables import notices
 from heliograph.audit.audit import audit
 from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.carriers import ReceiptState
-from heliograph.contacts.tables import contacts, opt_outs
-from heliograph.database.database import metadata
 from heliograph.messages.groups import open_group
 from heliograph.messages.tables import (
-    carrier_refs,
     messages,
-    operator_decisions,
     sends,
-    unmatched_receipts,
 )
-from heliograph.otp.tables import otps
-from heliograph.plugin.tables import site_events, site_logs, sites
-from heliograph.requests.tables import idempotency_keys
 from heliograph.text import parse_phone
 from heliograph.text.phones_in_text import ERASED, Quoted
-from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events
 from tests.support.capability.commands import Run
+from tests.support.capability.number_left import (
+    LOCAL,
+    OTHER,
+    names_it,
+    new_id,
+    nobodys,
+    rows,
+    texts,
+)
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import PHONE, awaited, open_account
 
-LOCAL = "020 123-4567"
-OTHER = "233201234568"
 DAY_MS = 86_400_000
+TABLES = {  # in which the number is left
+    "sends",
+    "messages",
+    "carrier_refs",
+    "contacts",
+    "opt_outs",
+    "campaigns",
+    "campaign_recipients",
+    "otps",
+    "site_logs",
+    "site_events",
+    "idempotency_keys",
+    "customers",
+    "notices",
+    "operator_decisions",
+    "webhook_events",
+    "webhook_deliveries",
+    "webhook_attempts",
+}
 
 
-def _new() -> str:
-    return ids.raw_of_number(ids.new_number())
-
-
-def names_it(db: Any) -> Counter[str]:
-    """How many values of each column of the whole database have the number in them, in any
-    spelling.
-    """
-    phone = parse_phone(PHONE)
-    assert phone is not None
-    quoted, found = Quoted(phone), Counter[str]()
-    with db.read() as tx:
-        for table in metadata.sorted_tables:
-            for row in tx.execute(sa.select(table)).mappings():
-                for name, value in row.items():
-                    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-                    if not isinstance(table.c[name].type, sa.Uuid | sa.types.TypeDecorator) and (
-                        quoted.stands_in(text) or PHONE[3:] in text
-                    ):
-                        found[f"{table.name}.{name}"] += 1
-    return found
-
-
-async def texts(house: House, account_id: str) -> None:
-    """To the number alone, to it and another, and to another about it; and one that was refused."""
-    for to, text in (
-        ([PHONE], "your code"),
-        ([PHONE, OTHER], "to both"),
-        ([OTHER], f"call {LOCAL}"),
-        ([OTHER, f"+{PHONE}9"], "hi"),
-    ):
-        await house.send(
-            to,
-            text=text,
-            account_id=account_id,
-            reference=f"for {PHONE}" if to == [OTHER] else None,
-        )
-        link = house.turn()
-        await link.turn.once()
-        for submission in list(link.open.values()):
-            (ref,) = link.answer(submission, ref=f"{submission.message_id[-12:]}")
-            link.receive(ref, submission.recipient, ReceiptState.DELIVRD)
-        await link.turn.once()
-
-
-def rows(house: House, account_id: str) -> None:
-    """What other ways leave behind of it."""
-    now_ms, number = clock.now_ms(), int(PHONE)
+def text_of(house: House, account_id: str) -> None:
+    """A text to the number, sent by an account."""
     with house.db.write() as tx:
-        event_id, message_id = (
-            tx.execute(
-                sa.select(column).where(table.c.account_id == account_id).limit(1)
-            ).scalar_one()
-            for table, column in ((webhook_events, webhook_events.c.id), (messages, messages.c.id))
-        )
-        campaign_id, site_id = _new(), _new()
-        group_id = open_group(tx, account_id, campaign_id, sandbox=False)
-        customer = accounts.create(
-            tx, f"customer {campaign_id}", "GH", parent_id=account_id, now_ms=now_ms
-        )
-        for table, values in (
-            (
-                contacts,
-                {
-                    "id": _new(),
-                    "account_id": account_id,
-                    "sandbox": False,
-                    "phone": number,
-                    "tags": "[]",
-                    "custom": "{}",
-                    "opted_out": False,
-                    "searched": PHONE,
-                    "created_at_ms": 1,
-                    "updated_at_ms": 1,
-                },
-            ),
-            (
-                contacts,
-                {
-                    "id": _new(),
-                    "account_id": account_id,
-                    "sandbox": True,
-                    "phone": int(OTHER),
-                    "tags": "[]",
-                    "custom": f'{{"of":"{LOCAL}"}}',
-                    "opted_out": False,
-                    "searched": LOCAL,
-                    "created_at_ms": 1,
-                    "updated_at_ms": 1,
-                },
-            ),
-            (opt_outs, {"account_id": account_id, "sandbox": False, "phone": number, "due_ms": 0}),
-            (
-                campaigns,
-                {
-                    "id": campaign_id,
-                    "group_id": group_id,
-                    "account_id": account_id,
-                    "sandbox": False,
-                    "name": "x",
-                    "sender": "AMINA",
-                    "text": f"call {PHONE}",
-                    "audience": "{}",
-                    "validity_s": 60,
-                    "status": "completed",
-                    "as_far_as_credits_reach": False,
-                    "recipients_total": 1,
-                    "opted_out": 0,
-                    "refused": 0,
-                    "cursor": number,
-                    "expanded": True,
-                    "ended_at_ms": 1,
-                    "created_at_ms": 1,
-                },
-            ),
-            (
-                campaign_recipients,
-                {"group_id": group_id, "recipient": number, "text": f"for {LOCAL}"},
-            ),
-            (
-                otps,
-                {
-                    "id": _new(),
-                    "account_id": account_id,
-                    "sandbox": False,
-                    "phone": number,
-                    "code_hmac": b"x" * 32,
-                    "failures": 0,
-                    "created_at_ms": 1,
-                },
-            ),
-            (
-                sites,
-                {
-                    "id": site_id,
-                    "account_id": account_id,
-                    "sandbox": False,
-                    "site_url": "https://a.example",
-                    "connected_at_ms": 1,
-                    "updated_at_ms": 1,
-                },
-            ),
-            (
-                site_logs,
-                {
-                    "id": _new(),
-                    "site_id": site_id,
-                    "event": "sent",
-                    "recipient": LOCAL,
-                    "external_ref": f"for {PHONE}",
-                    "created_at_ms": 1,
-                },
-            ),
-            (
-                site_events,
-                {
-                    "id": _new(),
-                    "site_id": site_id,
-                    "event": "sold",
-                    "payload": json.dumps({"to": LOCAL}),
-                    "created_at_ms": 1,
-                },
-            ),
-            (
-                idempotency_keys,
-                {
-                    "account_id": account_id,
-                    "sandbox": False,
-                    "path": "POST /contacts",
-                    "key": "k",
-                    "created_at_ms": now_ms,
-                    "body_sha256": hashlib.sha256(b"").digest(),
-                    "answer": json.dumps({"data": {"phone": PHONE}}),
-                },
-            ),
-            (
-                customers,
-                {
-                    "account_id": customer.id,
-                    "partner_id": account_id,
-                    "sandbox": False,
-                    "phone": PHONE,
-                },
-            ),
-            (
-                notices,
-                {
-                    "id": _new(),
-                    "account_id": account_id,
-                    "kind": "x",
-                    "text": f"about {PHONE}",
-                    "created_at_ms": 1,
-                },
-            ),
-            (
-                operator_decisions,
-                {
-                    "id": _new(),
-                    "message_id": message_id,
-                    "carrier_id": 1,
-                    "parts": 0,
-                    "decision": "sent",
-                    "decided_by": "amina",
-                    "reason": f"{LOCAL} has it",
-                    "decided_at_ms": 1,
-                },
-            ),
-            (
-                webhook_deliveries,
-                {
-                    "endpoint_id": _new(),
-                    "event_id": event_id,
-                    "outcome": "missed",
-                    "tries": 1,
-                    "answer": PHONE,
-                    "at_ms": now_ms,
-                },
-            ),
-            (
-                webhook_attempts,
-                {
-                    "id": _new(),
-                    "endpoint_id": _new(),
-                    "event_id": event_id,
-                    "try": 1,
-                    "reason": "status",
-                    "took_ms": 1,
-                    "answer": f"no such {LOCAL}",
-                },
-            ),
-        ):
-            tx.execute(table.insert().values(values))
-
-
-def nobodys(house: House) -> None:
-    """Receipts that found no message."""
-    with house.db.write() as tx:
+        send_id = new_id()
         tx.execute(
-            carrier_refs.insert().values(
-                carrier_id=1,
-                ref="nobodys",
-                recipient=int(PHONE),
-                receipt_state="DELIVRD",
+            sends.insert().values(
+                id=send_id,
+                account_id=account_id,
+                sandbox=False,
+                type="sms",
+                sender="CHIDI",
+                text=f"to {PHONE}",
+                encoding="GSM-7",
+                segments=1,
+                message_count=1,
+                expires_at_ms=1,
+                credits_required=0,
+                credits_used=0,
+                credits_remaining=0,
                 created_at_ms=1,
             )
         )
         tx.execute(
-            unmatched_receipts.insert().values(
-                id=_new(),
-                carrier_id=1,
+            messages.insert().values(
+                id=ids.raw_of_number(int(send_id, 16) + 1),
+                send_id=send_id,
+                account_id=account_id,
+                sandbox=False,
+                credits=0,
                 recipient=int(PHONE),
-                raw=f"to {PHONE}".encode(),
-                received_at_ms=1,
+                carrier_id=1,
+                status="sent",
+                segments=1,
+                sent_at_ms=1,
+                parts_accepted=1,
             )
         )
 
@@ -319,41 +114,7 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(
     house: House, run: Run
 ) -> None:
     chidi = open_account(house.db, "chidi", credits=100, sender=None)
-    with house.db.write() as tx:
-        chidis = _new()
-        tx.execute(
-            sends.insert().values(
-                id=chidis,
-                account_id=chidi,
-                sandbox=False,
-                type="sms",
-                sender="CHIDI",
-                text=f"to {PHONE}",
-                encoding="GSM-7",
-                segments=1,
-                message_count=1,
-                expires_at_ms=1,
-                credits_required=0,
-                credits_used=0,
-                credits_remaining=0,
-                created_at_ms=1,
-            )
-        )
-        tx.execute(
-            messages.insert().values(
-                id=ids.raw_of_number(int(chidis, 16) + 1),
-                send_id=chidis,
-                account_id=chidi,
-                sandbox=False,
-                credits=0,
-                recipient=int(PHONE),
-                carrier_id=1,
-                status="sent",
-                segments=1,
-                sent_at_ms=1,
-                parts_accepted=1,
-            )
-        )
+    text_of(house, chidi)
     nobodys(house)
     of_others = names_it(house.db)
     assert set(of_others) == {
@@ -368,25 +129,7 @@ async def test_no_column_of_the_database_has_the_number_and_others_keep_theirs(
     assert_proven(house)
     before = ledger(house)
     rows(house, house.amina)
-    assert {name.split(".")[0] for name in names_it(house.db)} >= {
-        "sends",
-        "messages",
-        "carrier_refs",
-        "contacts",
-        "opt_outs",
-        "campaigns",
-        "campaign_recipients",
-        "otps",
-        "site_logs",
-        "site_events",
-        "idempotency_keys",
-        "customers",
-        "notices",
-        "operator_decisions",
-        "webhook_events",
-        "webhook_deliveries",
-        "webhook_attempts",
-    }
+    assert {name.split(".")[0] for name in names_it(house.db)} >= TABLES
     said = run("erase", f"+{PHONE}", "--account", "amina", "--yes", "--by", "ama", "--json").json
     assert names_it(house.db) == of_others
     assert (said["erased"]["messages"], said["erased"]["sends"], said["erased"]["contacts"]) == (
@@ -450,7 +193,7 @@ async def test_while_something_is_to_be_sent_nothing_is_erased(house: House, run
 
 def test_a_campaign_that_will_send_to_it_is_named(house: House, run: Run) -> None:
     with house.db.write() as tx:
-        campaign_id = _new()
+        campaign_id = new_id()
         group_id = open_group(tx, house.amina, campaign_id, sandbox=False)
         tx.execute(
             campaigns.insert().values(
@@ -488,7 +231,7 @@ def test_it_asks_first_and_names_what_is_wrong(house: House, run: Run) -> None:
     with house.db.write() as tx:
         tx.execute(
             notices.insert().values(
-                id=_new(), account_id=house.amina, kind="x", text=PHONE, created_at_ms=1
+                id=new_id(), account_id=house.amina, kind="x", text=PHONE, created_at_ms=1
             )
         )
     asked = run("erase", PHONE, "--account", "amina")

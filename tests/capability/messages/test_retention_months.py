@@ -23,8 +23,8 @@ from heliograph.messages.retention import partitions as months
 from heliograph.messages.retention.retention import MESSAGES, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, queue, sends, tallies
 from heliograph.wallet.tables import ledger_entries
-from tests.capability.audit.test_charges import send
 from tests.support.capability.cast import account
+from tests.support.capability.charges import send
 from tests.support.factories import awaited
 
 FORTY = kept_for(None, 40)

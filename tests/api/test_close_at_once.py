@@ -4,6 +4,7 @@ is refused. Over HTTP, against `heliograph serve`.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 
@@ -38,6 +39,44 @@ def house(
         yield server, runner(url, data_dir)
 
 
+@dataclass
+class Moments:
+    """What clients and the closing of their account wait for."""
+
+    sent: Event = field(default_factory=Event)  # the first text was accepted
+    closed: Event = field(default_factory=Event)  # the account is closed
+    refused: Event = field(default_factory=Event)  # its keys open nothing any more
+    over: Event = field(default_factory=Event)  # clients end
+
+
+def client(
+    url: str, key: str, sandbox: bool, moments: Moments
+) -> list[tuple[bool, int, str | None]]:
+    """Sends until all is over. Returns of each text whether it was sent after the account was
+    closed, the status and the reason.
+    """
+    body: dict[str, Any] = {
+        "sender": "SANDBOX" if sandbox else SENDER,
+        "message": "hello",
+        "recipients": [PHONE],
+    }
+    found = []
+    with plain_http.new_client(
+        base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30
+    ) as http:
+        while not moments.over.is_set():
+            is_late = moments.closed.is_set()
+            answer = http.post("/api/v1/sms/send", json=body)
+            found.append(
+                (is_late, answer.status_code, answer.json().get("error", {}).get("reason"))
+            )
+            if answer.status_code == 200:
+                moments.sent.set()
+            if is_late and answer.status_code == 401:
+                moments.refused.set()
+    return found
+
+
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
     house: tuple[Server, Run], attempt: int
@@ -48,37 +87,16 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
     api_keys = [(issue_key(db, account_id, sandbox=sandbox), sandbox) for sandbox in (False, True)]
-    sent, closed, refused, over = Event(), Event(), Event(), Event()
-
-    def client(place: int) -> list[tuple[bool, int, str | None]]:
-        """(sent after the account was closed, status, reason) of each."""
-        key, sandbox = api_keys[place % 2]
-        body: dict[str, Any] = {
-            "sender": "SANDBOX" if sandbox else SENDER,
-            "message": "hello",
-            "recipients": [PHONE],
-        }
-        found = []
-        with plain_http.new_client(
-            base_url=server.url, headers={"Authorization": f"Bearer {key}"}, timeout=30
-        ) as http:
-            while not over.is_set():
-                is_late = closed.is_set()
-                answer = http.post("/api/v1/sms/send", json=body)
-                found.append(
-                    (is_late, answer.status_code, answer.json().get("error", {}).get("reason"))
-                )
-                if answer.status_code == 200:
-                    sent.set()
-                if is_late and answer.status_code == 401:
-                    refused.set()
-        return found
+    moments = Moments()
 
     with ThreadPoolExecutor(2 * CLIENTS) as threads:
-        clients = [threads.submit(client, place) for place in range(2 * CLIENTS)]
+        clients = [
+            threads.submit(client, server.url, *api_keys[place % 2], moments)
+            for place in range(2 * CLIENTS)
+        ]
         try:
             tries = 0
-            assert sent.wait(WITHIN_S)
+            assert moments.sent.wait(WITHIN_S)
             while (said := run("account", "close", account)).status != 0:
                 tries += 1
                 assert tries < TRIES_MAX, said.err
@@ -88,11 +106,11 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
                 if "pay-out" in said.err:
                     run("account", "pay-out", account, "--reason", "leaving")
                 run("message", "cancel", "--account", account)
-            closed.set()
+            moments.closed.set()
             left = count(db, account_id)
-            assert refused.wait(WITHIN_S), "keys of a closed account go on working"
+            assert moments.refused.wait(WITHIN_S), "keys of a closed account go on working"
         finally:
-            over.set()
+            moments.over.set()
     answers = [answer for each in clients for answer in each.result()]
     late = [answer[1:] for answer in answers if answer[0]]
     accepted = sum(status == 200 for _, status, _ in answers)

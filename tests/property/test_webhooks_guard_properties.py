@@ -81,6 +81,10 @@ def spelled(address: Address) -> list[str]:
             f"[{address}].",
             f"%5B{address}%5D",
         ]
+    return _spelled_v4(address)
+
+
+def _spelled_v4(address: IPv4Address) -> list[str]:
     number, octets = int(address), list(address.packed)
     a, b, c, d = octets
     short = [f"{a}.{(b << 16) | (c << 8) | d}", f"{a}.{b}.{(c << 8) | d}"]

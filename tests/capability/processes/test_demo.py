@@ -75,24 +75,21 @@ def test_make_demo_ends_when_it_is_told_once(once: str, ends: bool) -> None:
     assert ("heliograph demo --once" in told.stdout) == ends
 
 
-def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and_one_after_it_works(
-    tmp_path: Path,
-) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        "from heliograph.cli import main; main()",
-        "demo",
-        "--port",
-        "0",
-    ]
-    with subprocess.Popen(
-        command,
-        cwd=tmp_path,
+def _demo_that_stays(directory: Path) -> "subprocess.Popen[str]":
+    command = ("from heliograph.cli import main; main()", "demo", "--port", "0")
+    return subprocess.Popen(
+        [sys.executable, "-c", *command],
+        cwd=directory,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         text=True,
-    ) as first:
+    )
+
+
+def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and_one_after_it_works(
+    tmp_path: Path,
+) -> None:
+    with _demo_that_stays(tmp_path) as first:
         assert first.stdout is not None
         try:
             shown = "".join(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,16 @@ from heliograph.base import ids
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.states import ERROR_MESSAGES
 from tests.support.api.service import contract
-from tests.support.capability.commands import Run
+from tests.support.capability.commands import Run, typed
 from tests.support.capability.sending import House
 from tests.support.factories import awaited
 from tests.support.wire.webhook_receiver import OK, receiving, says
+
+OF_CAMPAIGN = (
+    "id name status status_reason sender message recipients_total scheduled_at started_at"
+    " completed_at created_at sandbox statistics"
+)
+OF_STATISTICS = "queued sent delivered failed segments credits_used delivery_rate"
 
 
 @pytest.mark.parametrize(
@@ -32,19 +39,8 @@ async def test_a_sample_is_a_record_of_its_kind(
 ) -> None:
     monkeypatch.setenv("HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "1")
     async with receiving(says(OK)) as receiver:
-        made = (
-            await asyncio.to_thread(
-                run,
-                "webhook",
-                "add",
-                receiver.url(),
-                "--account",
-                "amina",
-                "--events",
-                kind,
-                "--json",
-            )
-        ).json
+        added = typed(f"webhook add {receiver.url()} --account amina --events {kind} --json")
+        made = (await asyncio.to_thread(run, *added)).json
         assert (await asyncio.to_thread(run, "webhook", "test", made["id"])).status == 0
     event = json.loads(receiver.bodies[-1])
     assert event["event"] == kind
@@ -59,59 +55,39 @@ async def test_a_sample_is_a_record_of_its_kind(
             "threshold": 100,
         }
     elif kind == "campaign.completed":
-        assert list(data) == [
-            "id",
-            "name",
-            "status",
-            "status_reason",
-            "sender",
-            "message",
-            "recipients_total",
-            "scheduled_at",
-            "started_at",
-            "completed_at",
-            "created_at",
-            "sandbox",
-            "statistics",
-        ]
-        assert list(data["statistics"]) == [
-            "queued",
-            "sent",
-            "delivered",
-            "failed",
-            "segments",
-            "credits_used",
-            "delivery_rate",
-        ]
+        assert list(data) == OF_CAMPAIGN.split()
+        assert list(data["statistics"]) == OF_STATISTICS.split()
         assert (data["id"][:4], data["status"], data["completed_at"]) == ("cmp_", "completed", at)
     else:
-        status, at_ms = (
-            kind.removeprefix("message."),
-            round(datetime.fromisoformat(at).timestamp() * 1_000),
+        assert data == message(data, kind.removeprefix("message."), at)
+
+
+def message(data: dict[str, Any], status: str, at: str) -> dict[str, Any]:
+    """A message of this status, as it is shown anywhere else."""
+    at_ms = round(datetime.fromisoformat(at).timestamp() * 1_000)
+    failed = "undeliverable" if status == "failed" else None
+    return as_record(
+        Message(
+            ids.raw_of_text("msg", data["id"]) or "",
+            ids.raw_of_text("snd", data["send_id"]) or "",
+            "sms",
+            "SAMPLE",
+            233201234567,
+            "GH",
+            "A sample of heliograph webhook test.",
+            "GSM-7",
+            1,
+            0,
+            0,
+            status,
+            failed,
+            failed and ERROR_MESSAGES[failed],
+            None,
+            False,
+            at_ms,
+            at_ms,
+            at_ms if status == "delivered" else None,
+            at_ms if failed else None,
+            None,
         )
-        failed = "undeliverable" if status == "failed" else None
-        assert data == as_record(
-            Message(
-                ids.raw_of_text("msg", data["id"]) or "",
-                ids.raw_of_text("snd", data["send_id"]) or "",
-                "sms",
-                "SAMPLE",
-                233201234567,
-                "GH",
-                "A sample of heliograph webhook test.",
-                "GSM-7",
-                1,
-                0,
-                0,
-                status,
-                failed,
-                failed and ERROR_MESSAGES[failed],
-                None,
-                False,
-                at_ms,
-                at_ms,
-                at_ms if status == "delivered" else None,
-                at_ms if failed else None,
-                None,
-            )
-        )
+    )

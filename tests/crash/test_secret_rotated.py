@@ -130,6 +130,18 @@ def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str
     return dict(zip(names, (directory / "keys").read_text().splitlines(), strict=True))
 
 
+def assert_not_rotated(url: str, keys: dict[str, str], why: str) -> None:
+    """`heliograph secret rotate` refuses, and says why."""
+    refused = subprocess.run(
+        [Path(sys.executable).with_name("heliograph"), "secret", "rotate"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "DATABASE_URL": url, **keys},
+    )
+    assert (refused.returncode, why in refused.stderr) == (1, True), refused.stderr
+
+
 def test_the_key_of_several_processes_is_replaced(
     new_database: Callable[[str], str],
     clients_of: Callable[[str], Clients],
@@ -159,17 +171,7 @@ def test_the_key_of_several_processes_is_replaced(
     # whose one worker has the old key alone, as the other API
     clients.verify(api, clients.send(other_api), SecretKeys(SECRET_KEY, SECRET_KEY))
     other_worker = start("worker", **both)
-    refused = subprocess.run(
-        [Path(sys.executable).with_name("heliograph"), "secret", "rotate"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "DATABASE_URL": url, **both},
-    )
-    assert (
-        refused.returncode,
-        "do not know this HELIOGRAPH_SECRET_KEY: 1 api, 1 worker." in refused.stderr,
-    ) == (1, True), refused.stderr
+    assert_not_rotated(url, both, "do not know this HELIOGRAPH_SECRET_KEY: 1 api, 1 worker.")
     other_worker.wait_for_event("working", 30)
     worker.end()
     # sealed by one that has the old key alone, and read by one that has both

@@ -166,6 +166,32 @@ def test_what_a_restored_copy_has_queued_waits_for_a_word_and_its_events_are_kno
             _holds(house, copy, heard, before, rfc3339(since_ms))
 
 
+def _decide(
+    house: House, copy: Restored, address: str, held: dict[str, int], submitted: dict[str, int]
+) -> None:
+    """What is new goes out at once; what was kept is let go, of one carrier, or canceled.
+    `submitted`: what each carrier had got before the copy was served.
+    """
+    going, kept = house.carriers["going"], house.carriers[KEPT]
+    house.until(lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again")
+    send(house, ["233209999995"], address)
+    house.until(lambda: len(going.submits()) == submitted["going"] + 1, "what is new goes out")
+    assert {carrier.name: len(carrier.submits()) for carrier in (going, kept)} == submitted | {
+        "going": submitted["going"] + 1
+    }
+    assert copy.said("restore-check", "send", "--carrier", "going") == {
+        "sent": held["going"],
+        "kept": held[KEPT],
+    }
+    house.until(
+        lambda: len(going.submits()) == submitted["going"] + 1 + held["going"],
+        "what was let go has left again",
+        SENT_WITHIN_S,
+    )
+    assert copy.said("restore-check", "cancel") == {"canceled": held[KEPT], "kept": 0}
+    house.until(lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered")
+
+
 def _holds(
     house: House,
     copy: Restored,
@@ -185,27 +211,7 @@ def _holds(
     try:
         server.wait_until_ready()
         assert copy.command("restore-check", "--since", since).returncode == 1, "a process runs"
-        house.until(
-            lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again"
-        )
-        send(house, ["233209999995"], server.address)
-        house.until(lambda: len(going.submits()) == submitted["going"] + 1, "what is new goes out")
-        assert {carrier.name: len(carrier.submits()) for carrier in (going, kept)} == submitted | {
-            "going": submitted["going"] + 1
-        }
-        assert copy.said("restore-check", "send", "--carrier", "going") == {
-            "sent": held["going"],
-            "kept": held[KEPT],
-        }
-        house.until(
-            lambda: len(going.submits()) == submitted["going"] + 1 + held["going"],
-            "what was let go has left again",
-            SENT_WITHIN_S,
-        )
-        assert copy.said("restore-check", "cancel") == {"canceled": held[KEPT], "kept": 0}
-        house.until(
-            lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered"
-        )
+        _decide(house, copy, server.address, held, submitted)
         house.until(
             lambda: len([key for key in told(heard) if key not in before]) == 2 + held[KEPT],
             "all is told",

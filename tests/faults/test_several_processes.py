@@ -4,20 +4,18 @@
 
 import signal
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from heliograph.database.leases import LOOK_S, RETIRE_S, WRITE_S
 from tests.crash.test_rolling_restart import handbook_haproxy
-from tests.support.crash.processes import ServerProcess
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.proxy import COMMITTED
+from tests.support.faults.several import serving
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
 
@@ -26,40 +24,15 @@ TEN_SEGMENTS = 1_500
 TAKEN_OVER_WITHIN_S = 45.0
 HELD_UP_AT_MOST_S = 5.0
 ENDED_WITHIN_S = 30.0
-# not bound for so long, then until all have heard of it; and a busy machine
-WAIVED_WITHIN_S = 10.0 + 7.0 + 15.0
-SERVE_IT = ("carrier", "run", "carrier")
 CLAIMING = """
     SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
         AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE SKIP%'"""
-
-
-def serving(
-    house: House, carrier: CarrierUnderTest, count: int = 1, **more: Any
-) -> list[ServerProcess]:
-    """So many more processes of the carrier's own, one after the other, each bound."""
-    started = []
-    for _ in range(count):
-        binds = len(carrier.events("bind"))
-        started.append(house.run(*SERVE_IT, **more))
-        carrier.wait_for("bind", binds + 1)
-    return started
 
 
 def one_more(house: House, carrier: CarrierUnderTest) -> float:
     """How many seconds the carrier waits for the next submission."""
     seen = len(carrier.submits())
     return house.until(lambda: len(carrier.submits()) > seen, "one more")
-
-
-def busiest(times_ms: Sequence[int], within_ms: int) -> int:
-    """How many there were at most in so long a time."""
-    first = worst = 0
-    for place, at_ms in enumerate(times_ms):
-        while at_ms - times_ms[first] >= within_ms:
-            first += 1
-        worst = max(worst, place - first + 1)
-    return worst
 
 
 @pytest.mark.fault(2)
@@ -224,72 +197,6 @@ def test_a_process_stopped_for_less_than_half_a_minute_goes_on_once_it_has_shown
     )
 
 
-@pytest.mark.fault(5)
-def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(
-    new_house: Callable[..., House],
-) -> None:
-    tps = 40
-    house = new_house("postgresql")
-    carrier = house.carrier(window=WINDOW, tps=tps)
-    house.start((("api",), ("scheduler",)))
-    serving(house, carrier)
-    with house.clients.sending(per_second=2 * tps):
-        carrier.wait_for("submit_sm", 2 * tps)
-        [second] = serving(house, carrier)
-        joined_s = time.monotonic()
-        sessions = [event["session"] for event in carrier.events("bind")]
-        house.until(
-            lambda: {submit["session"] for submit in carrier.submits()[-tps:]} == set(sessions),
-            "both send",
-        )
-        shared_s = time.monotonic() - joined_s
-        carrier.wait_for("submit_sm", len(carrier.submits()) + round(quick_or_long(2, 30)) * tps)
-        assert second.end() == 0
-        carrier.wait_for("submit_sm", len(carrier.submits()) + 3 * tps)
-    times_ms = [submit["at_ms"] for submit in carrier.events("submit_sm")]
-    # As the carrier saw them arrive: what a busy machine delays comes together. Two that knew
-    # nothing of each other would send twice the rate.
-    assert busiest(times_ms, 5_000) <= 1.1 * 5 * tps
-    house.holds(
-        repeated_max=0,
-        recovered_s=shared_s,
-        how=(
-            f"{tps} submit_sm/s agreed, at most {busiest(times_ms, 1_000)} arrived in any second"
-            " while one came and went; until the newcomer had its share"
-        ),
-    )
-
-
-@pytest.mark.fault(5)
-@pytest.mark.long
-def test_a_process_that_cannot_bind_leaves_its_part_of_the_rate_to_the_one_that_can(
-    new_house: Callable[..., House],
-) -> None:
-    """Of a rate of 1 a second one of two processes has all, the older one: here it is the
-    one that the carrier does not let in again.
-    """
-    house = new_house("postgresql")
-    carrier = house.carrier(window=WINDOW, tps=1, script="after 2 binds: already-bound for 1000")
-    house.start((("api",), ("scheduler",)))
-    serving(house, carrier, 2)
-    assert carrier.proxy.cut(oldest=1) == 1
-    carrier.wait_for("bind", 3)
-    house.clients.send(2)
-    recovered_s = house.until(
-        lambda: len(carrier.submits()) == 2,
-        "both messages, from the younger process",
-        WAIVED_WITHIN_S,
-    )
-    house.holds(
-        repeated_max=0,
-        recovered_s=recovered_s,
-        how=(
-            "1 submit_sm/s agreed, and the older of two processes is not let in; until two messages"
-            " went out from the younger one"
-        ),
-    )
-
-
 @pytest.mark.fault(6)
 def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(
     new_house: Callable[..., House],
@@ -381,30 +288,3 @@ def test_another_scheduler_takes_over(new_house: Callable[..., House], fault: in
         recovered_s=recovered_s,
         how=f"the active scheduler gets {signal.Signals(fault).name}; until another one is active",
     )
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_changed_connection_keeps_the_rate(new_house: Callable[..., House], kind: str) -> None:
-    """A new link follows the old one, which may have used up the second's rate: so it waits for a
-    second, counted from the old one's last answer. How many arrived in a second says less: what
-    stands still for a moment finds many at once.
-    """
-    house = new_house(kind)
-    carrier = house.carrier(tps=(tps := 40), window=50)
-    house.start((("serve",),))
-    house.clients.send(count := 8 * tps)
-    for window in (51, 52):
-        # a slow machine takes long for a command
-        carrier.wait_for("submit_sm", min(len(carrier.submits()) + tps, count))
-        house.command("carrier", "set", "carrier", "--window", str(window))
-        house.clients.send(3 * tps)  # however long it took, the new link has something to send
-        count += 3 * tps
-    house.settle()
-    times_ms: dict[int, list[int]] = {}
-    for event in carrier.events("submit_sm"):
-        times_ms.setdefault(event["session"], []).append(event["at_ms"])
-    links = [times_ms[session] for session in sorted(times_ms)]
-    pauses_ms = [after[0] - before[-1] for before, after in pairwise(links)]
-    assert pauses_ms
-    assert min(pauses_ms) >= 990, pauses_ms  # two clocks, each read to the millisecond
-    assert busiest(sorted(at_ms for link in links for at_ms in link), 5_000) <= 1.1 * 5 * tps

@@ -59,6 +59,32 @@ def tenant(house: House) -> Iterator[Callable[..., Tenant]]:
         one.close()
 
 
+def flood(house: House, carrier_id: int, count: int) -> None:
+    """Stores so many receipts of a carrier that match nothing."""
+    with house.db.write() as tx:
+        tx.execute(
+            carrier_refs.insert(),
+            [
+                {
+                    "carrier_id": carrier_id,
+                    "ref": f"f{number:07x}",
+                    "receipt_state": "DELIVRD",
+                    "created_at_ms": clock.now_ms() - count + number,
+                }
+                for number in range(count)
+            ],
+        )
+
+
+def unmatched(house: House) -> int:
+    with house.db.read() as tx:
+        return int(
+            tx.execute(
+                sa.select(sa.func.count()).where(carrier_refs.c.message_id.is_(None))
+            ).scalar_one()
+        )
+
+
 @pytest.mark.fault(34)
 def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
     house: House, tenant: Callable[..., Tenant]
@@ -72,19 +98,7 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
     house.command("carrier", "set", "carrier", "--unmatched-max", str(UNMATCHED_MAX))
     assert chidi.post("/sitebuilder/connect", {"site_url": SITE}).status_code == 200
     flooded = int(quick_or_long(3_000, 100_000))
-    with house.db.write() as tx:
-        tx.execute(
-            carrier_refs.insert(),
-            [
-                {
-                    "carrier_id": carrier.id,
-                    "ref": f"f{number:07x}",
-                    "receipt_state": "DELIVRD",
-                    "created_at_ms": clock.now_ms() - flooded + number,
-                }
-                for number in range(flooded)
-            ],
-        )
+    flood(house, carrier.id, flooded)
     told = int(quota / 500_000) + 6
     with ThreadPoolExecutor(4) as pool:
         replies = [pool.submit(chidi.post, "/sitebuilder/logs", LOGS) for _ in range(told)]
@@ -104,15 +118,7 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
     assert quota - used < 100 * 5_304, "as much as fits, and no more"
     assert used <= quota
 
-    def unmatched() -> int:
-        with house.db.read() as tx:
-            return int(
-                tx.execute(
-                    sa.select(sa.func.count()).where(carrier_refs.c.message_id.is_(None))
-                ).scalar_one()
-            )
-
-    house.until(lambda: unmatched() <= UNMATCHED_MAX, "the oldest receipts are dropped")
+    house.until(lambda: unmatched(house) <= UNMATCHED_MAX, "the oldest receipts are dropped")
     assert {reply.status for reply in house.clients.replies} == {200}
     house.holds(
         how=(

@@ -73,6 +73,14 @@ def schema_of(house: House) -> str:
         return str(sql.execute("SELECT version_num FROM alembic_version").fetchall()[0][0])
 
 
+def run_beside(said: str) -> list[str]:
+    """What runs beside a migration, as it says."""
+    beside = re.findall(r"beside it runs heliograph (\w+) \(process (\d+) ", said)
+    # the process of the tests has sessions too, and may have a name from a command that another
+    # test ran in it
+    return [kind for kind, process_id in beside if int(process_id) != os.getpid()]
+
+
 @pytest.mark.fault(42)
 def test_a_rolling_upgrade_under_load_fails_no_request(
     new_house: Callable[[str], House], tmp_path: Path
@@ -98,14 +106,7 @@ def test_a_rolling_upgrade_under_load_fails_no_request(
             house.clients.wait_for(20)
             began = len(house.clients.replies)
             said = migrate_behind_a_reader(house, tmp_path, newer)
-            beside = re.findall(r"beside it runs heliograph (\w+) \(process (\d+) ", said)
-            # the process of the tests has sessions too, and may have a name from a command that
-            # another test ran in it
-            assert [kind for kind, process_id in beside if int(process_id) != os.getpid()] == [
-                "api",
-                "api",
-                "worker",
-            ], said
+            assert run_beside(said) == ["api", "api", "worker"], said
             assert schema_of(house) == SCHEMA
             slowest_s = max(reply.took_s for reply in house.clients.replies[began:])
             with house.db.read() as tx:

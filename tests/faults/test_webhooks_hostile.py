@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -80,14 +80,7 @@ def test_receivers_that_mean_harm_delay_nobody_else(
     seen = {name: Phases([], []) for name in NEIGHBOURS}
     with hearing(house) as good:
         with hostile_receivers(tmp_path) as urls:
-            hostile = {
-                name: (
-                    endpoint(house.db, accounts["chidi"], url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)[
-                        0
-                    ].id
-                )
-                for name, url in urls.items()
-            }
+            hostile = endpoints_of(house, accounts["chidi"], urls)
             disable(house, hostile.values())
             house.start([("serve",)])
             for clients, prefix in (
@@ -96,17 +89,7 @@ def test_receivers_that_mean_harm_delay_nobody_else(
             ):
                 clients.send(2, prefix)
             before_mb = peak_mb(house.sender.process.pid)
-            for _ in range(ROUNDS):
-                disable(house, hostile.values())
-                house.until(
-                    lambda: not at_work(house, hostile.values()),
-                    "the hostile endpoints are at rest",
-                )
-                beside(house, good, neighbours["bilal"], "bilal", seen)
-                with house.db.write() as tx:
-                    for endpoint_id in hostile.values():
-                        endpoints.enable(tx, endpoints.text_id(endpoint_id))
-                beside(house, good, neighbours["chidi"], "chidi", seen)
+            take_turns(house, good, neighbours, hostile.values(), seen)
             grown_mb = peak_mb(house.sender.process.pid) - before_mb
             house.until(
                 lambda: all(attempts(house, hostile[name]) for name in hostile if name not in SLOW),
@@ -133,6 +116,36 @@ def test_receivers_that_mean_harm_delay_nobody_else(
                 f" the process grew by {grown_mb:.0f} MB"
             )
         )
+
+
+def endpoints_of(house: House, account_id: str, urls: Mapping[str, str]) -> dict[str, str]:
+    """An endpoint of the account for each URL; its id by the URL's name."""
+    made = {
+        name: endpoint(house.db, account_id, url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)
+        for name, url in urls.items()
+    }
+    return {name: added.id for name, (added, _) in made.items()}
+
+
+def take_turns(
+    house: House,
+    good: Hearing,
+    neighbours: Mapping[str, Clients],
+    hostile: Collection[str],
+    seen: dict[str, Phases],
+) -> None:
+    """One neighbour sends while the hostile endpoints are at rest, then the other to them."""
+    for _ in range(ROUNDS):
+        disable(house, hostile)
+        house.until(
+            lambda: not at_work(house, hostile),
+            "the hostile endpoints are at rest",
+        )
+        beside(house, good, neighbours["bilal"], "bilal", seen)
+        with house.db.write() as tx:
+            for endpoint_id in hostile:
+                endpoints.enable(tx, endpoints.text_id(endpoint_id))
+        beside(house, good, neighbours["chidi"], "chidi", seen)
 
 
 def disable(house: House, endpoint_ids: Collection[str]) -> None:

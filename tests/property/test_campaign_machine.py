@@ -2,18 +2,14 @@
 opts out, who then gets nothing more; each credit is accounted for, its end is told once.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
 
 import sqlalchemy as sa
-import uvloop
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
@@ -23,21 +19,16 @@ from hypothesis.stateful import (
 from heliograph import campaigns, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
-from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages import Chunker, Tally, fail_expired, settle_doubts, tally_of
-from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.messages import Tally, fail_expired, settle_doubts, tally_of
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
 from tests.support.books import assert_books_agree
-from tests.support.capability.campaigns import add_contacts, write_down, write_down_file, written
-from tests.support.capability.sending import WORKER, House
-from tests.support.capability.webhooks import endpoint
-from tests.support.property.opting_out import OptingOut
+from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
+from tests.support.property.one_campaign import AHEAD, OneCampaign
 
-T = TypeVar("T")
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
 OUTCOMES = st.lists(
     st.sampled_from(
@@ -51,7 +42,6 @@ OUTCOMES = st.lists(
     ),
     max_size=8,
 )
-CHUNK, AHEAD = 4, 9
 FIRST = 233_200_000_000
 TEXTS = ("the same for all", "hello {name|you}")
 ENDED = {"completed", "canceled"}
@@ -67,35 +57,10 @@ SITUATIONS = {
 }
 
 
-class Campaigning(RuleBasedStateMachine):
+class Campaigning(OneCampaign):
     """One account and carrier; the machine is operator, carrier, clock, network and
     whoever kills the process.
     """
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        self.loop = uvloop.new_event_loop()
-        self.house = House(url)
-        self.worker = WORKER
-        self.link = self.house.turn(window=5)
-        self.jobs = self.new_jobs()
-        self.moved_ms = 0
-        self.seen: set[str] = set()
-        self.opting_out = OptingOut(self.house)
-        self.unreceipted: list[tuple[str, str]] = []
-        endpoint(self.house.db, self.house.amina, kinds=("campaign.completed",))
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(asyncio.wait_for(work, 30))
-
-    def new_jobs(self) -> Jobs:
-        return Jobs(
-            self.house.db,
-            Chunker(self.house.cache, self.house.queue),
-            lambda carrier_ids: None,
-            chunk=CHUNK,
-            ahead=AHEAD,
-        )
 
     # what may happen
 
@@ -169,10 +134,6 @@ class Campaigning(RuleBasedStateMachine):
         if self.row().status_reason == "insufficient_credits":
             self.seen.add("out of credits")
 
-    async def refreshed(self, work: Coroutine[Any, Any, T]) -> T:
-        await self.house.cache.refresh()
-        return await work
-
     @rule(outcomes=OUTCOMES, receipts=st.integers(0, 6))
     def turn(self, outcomes: list[Outcome], receipts: int) -> None:
         """The carrier's: what it has answered and reported is stored, what waits is handed
@@ -239,26 +200,6 @@ class Campaigning(RuleBasedStateMachine):
         self.seen.add("another process")
 
     # what holds at any time
-
-    def row(self) -> Any:
-        with self.house.db.read() as tx:
-            return campaigns.by_id(tx, self.campaign_id)
-
-    def status(self) -> str:
-        return str(self.row().status)
-
-    def frozen(self) -> set[int]:
-        return set(written(self.house.db, self.row()))
-
-    def recipients(self) -> list[int]:
-        return [row.recipient for row in self.house.messages()]
-
-    def held(self) -> set[int]:
-        with self.house.db.read() as tx:
-            rows = tx.execute(
-                sa.select(queue.c.first_id, queue.c["count"]).where(queue.c.rank_us >= HELD_FROM_US)
-            )
-            return {int(first, 16) + place for first, count in rows for place in range(count)}
 
     @invariant()
     def nobody_gets_it_twice(self) -> None:
@@ -382,10 +323,6 @@ class Campaigning(RuleBasedStateMachine):
             self.look([], 0)
             assert self.status() == "sending"
             self.seen.add("went on after a top-up")
-
-    def move(self, by_ms: int) -> None:
-        clock.move(by_ms=by_ms)
-        self.moved_ms += by_ms
 
 
 def test_a_campaign_reaches_everybody_once_whatever_happens(emptied: Callable[[], str]) -> None:

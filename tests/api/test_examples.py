@@ -167,7 +167,9 @@ def test_an_operator_launches_a_campaign_to_a_list(server: Server, tmp_path: Pat
             DATABASE_URL=server.cast.amina.db.url,
             HELIOGRAPH_SECRET_KEY="s" * 32,
         )
-        assert "heliograph: line 5 is left out: it says '0244', which is no valid number" in lines
+        assert (
+            "heliograph: line 5 is left out: it says '0244', which is not a valid number" in lines
+        )
         figures = [re.split("  +", line)[-2:] for line in lines]
         assert ["recipients", "2"] in figures
         assert ["status", "sending"] in figures

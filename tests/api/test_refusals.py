@@ -103,7 +103,7 @@ def test_a_customers_sender_is_looked_for_with_its_id(
     ("more", "said"),
     [
         ({}, "countryCode, such as GH"),
-        ({"countryCode": "gh"}, "is no phone number of GH (countryCode)"),
+        ({"countryCode": "gh"}, "is not a phone number of GH (countryCode)"),
     ],
 )
 def test_recipients_none_of_which_is_a_number_are_named(

@@ -59,10 +59,10 @@ def test_what_is_understood(tmp_path: Path) -> None:
     [
         ("hunter2", "a line without ="),
         ("export A=hunter2", "`export`: leave it out"),
-        ("1A=hunter2", "something else than a name before the ="),
-        ("=hunter2", "something else than a name before the ="),
+        ("1A=hunter2", "something other than a name before the ="),
+        ("=hunter2", "something other than a name before the ="),
         ("\ufeffA=hunter2", "a byte order mark (BOM): save the file as UTF-8 without one"),
-        ("HUNTER-2=hunter2", "something else than a name before the ="),
+        ("HUNTER-2=hunter2", "something other than a name before the ="),
         ('A="hunter2', "a quote that is not closed on its line"),
         ("A='hunter2", "a quote that is not closed on its line"),
         ('A="hunter2\\"', "a quote that is not closed on its line"),

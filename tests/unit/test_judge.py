@@ -110,7 +110,7 @@ def test_a_send_without_one_good_recipient_is_refused_and_each_one_named() -> No
             "020x",
             None,
             (
-                "'020x', is no phone number in international digits such as 233201234567; for"
+                "'020x', is not a phone number in international digits such as 233201234567; for"
                 " numbers as they are dialled in a country give countryCode, such as GH."
             ),
         ),
@@ -118,8 +118,8 @@ def test_a_send_without_one_good_recipient_is_refused_and_each_one_named() -> No
             "12",
             "GH",
             (
-                "'12', is no phone number of GH (countryCode), nor one in international digits such"
-                " as 233201234567."
+                "'12', is not a phone number of GH (countryCode), nor one in international digits"
+                " such as 233201234567."
             ),
         ),
         (

@@ -63,7 +63,7 @@ def test_of_two_that_exclude_each_other_the_first_counts_and_the_script_comes_fi
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("thrttle=1", "'thrttle' is no kind of chaos"),
+        ("thrttle=1", "'thrttle' is not a kind of chaos"),
         ("throttle", "is not KIND=PROBABILITY"),
         ("throttle=1.5", "is not KIND=PROBABILITY"),
         ("throttle=-1", "is not KIND=PROBABILITY"),

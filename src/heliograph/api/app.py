@@ -143,7 +143,7 @@ class App:
     def _require_going_on(self) -> None:
         if self.stopping:
             raise Unavailable(
-                "This server is stopping: it answers what it is asked, and soon nothing more.",
+                "This server is stopping: it still answers requests, but not for long.",
                 reason="stopping",
             )
 
@@ -157,8 +157,8 @@ class App:
         """
         if not _may_read_metrics(self._settings.metrics_token, scope, self.proxies):
             raise Forbidden(
-                "Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a"
-                " loopback address, in Host too."
+                "Metrics need the token of HELIOGRAPH_METRICS_TOKEN. If no token is set, only a"
+                " loopback address may read them, and Host must name one too."
             )
         text = await self._metrics_apart.run(lambda: generate_latest(metrics.registry()))
         return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])

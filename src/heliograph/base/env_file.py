@@ -77,7 +77,7 @@ def _read_line(line: str) -> tuple[str, str, str]:
     if re.match(r"export\s", key):
         return key, "`export`: leave it out", ""
     if not _KEY.fullmatch(key):
-        return key, "something else than a name before the =", ""
+        return key, "something other than a name before the =", ""
     if "\0" in value:
         return key, "a zero octet", ""
     if value[:1] in ('"', "'"):

@@ -89,8 +89,8 @@ class Form:
         def read(value: Any) -> int:
             if isinstance(value, Rounded):
                 raise ValueError(
-                    f"must be an integer from {least} to {most}, written with no more digits than a"
-                    " number can be told apart by"
+                    f"must be an integer from {least} to {most}, with no more digits than can be"
+                    " kept exactly"
                 )
             # 60.0 is one too (RFC 8259 section 6 draws no line)
             number = int(value) if isinstance(value, float) and value.is_integer() else value

@@ -49,7 +49,7 @@ class AccountSuspended(WrongState):
 
 
 class NoRecipients(InvalidRequest):
-    """There is nobody whom this campaign can be sent to."""
+    """There is nobody to send this campaign to."""
 
     reason = states.NO_RECIPIENTS
 
@@ -239,8 +239,7 @@ def _refusal(campaign: Campaign, quote: Quote, *, as_far: bool) -> ServiceError 
             ]
         )
         return NoRecipients(
-            "There is nobody whom this campaign can be sent to"
-            f" ({whom or 'its audience is empty'})."
+            f"There is nobody to send this campaign to ({whom or 'its audience is empty'})."
         )
     if quote.credits > quote.credits_available and not as_far:
         return InsufficientCredits(
@@ -256,8 +255,8 @@ def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
     """Raises WrongState, AccountSuspended, InvalidRequest."""
     if campaign.status_reason == states.RECIPIENTS_ERASED:
         raise WrongState(
-            "This campaign's numbers were erased, for nobody has launched it for so long, and it"
-            " was canceled; create it anew."
+            "This campaign was not launched for so long that its numbers were erased and it was"
+            " canceled; create it anew."
         )
     states.require_one_of(campaign.status, states.STARTABLE, what)
     if not campaign.audience.whole:

@@ -101,7 +101,7 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
             else "it has no first line that names its columns"
         )
         raise InvalidRequest(
-            f"The text asks for {', '.join(missing)}, which is no column of the file: {has}."
+            f"The text asks for {', '.join(missing)}, which is not a column of the file: {has}."
         )
 
 
@@ -137,7 +137,7 @@ def _row(
         return BadRow(
             line,
             (
-                f"says {shown(cut(raw, SAID_MAX))}, which is no valid number"
+                f"says {shown(cut(raw, SAID_MAX))}, which is not a valid number"
                 if raw
                 else "has no number"
             ),

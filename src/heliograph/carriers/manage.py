@@ -300,7 +300,7 @@ def _check_given(settings: Mapping[str, Any], password: str | None) -> None:
 
 def _check(name: str, settings: Mapping[str, Any], password: str) -> None:
     if unknown := sorted(set(settings) - _OF_CONNECTION - set(_CHOICES) - set(_COUNTS)):
-        raise refused(unknown[0], "is no setting of a carrier")
+        raise refused(unknown[0], "is not a setting of a carrier")
     for key, allowed in _CHOICES.items():
         if key in settings and settings[key] not in allowed:
             raise refused(key, f"must be one of {', '.join(allowed)}, not {shown(settings[key])}")

@@ -326,20 +326,20 @@ def _unconfirmed(given: dict[str, Any]) -> str:
     Idempotency-Key, but may have a reference.
     """
     told = (
-        "The database does not confirm what it stores: no synchronous standby answers. It may have"
-        " been applied, or may be yet. When one answers,"
+        "The database does not confirm what it stores: no synchronous standby answers. The change"
+        " may have been applied, or may still be. When a standby answers,"
     )
     if given.get("reference"):
         return (
-            f"{told} repeat it with the same --reference: that is applied once, and it says whether"
-            " it was already."
+            f"{told} repeat the command with the same --reference: a reference is applied once, and"
+            " the command says whether it was already."
         )
     if "reference" in given:
         return (
-            f"{told} look whether it was (heliograph account show) before you repeat it: without a"
-            " --reference a repeat is applied again."
+            f"{told} see whether it was applied (heliograph account show) before you repeat the"
+            " command: without a --reference it is applied again."
         )
-    return f"{told} look whether it was before you repeat it."
+    return f"{told} see whether it was applied before you repeat the command."
 
 
 def _told(error: Exception) -> str:

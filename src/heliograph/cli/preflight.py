@@ -32,7 +32,7 @@ def require_usable(database: Database, settings: Settings, *, makes: bool, any_k
         if isinstance(error, sa.exc.OperationalError) or database.postgresql:
             raise
         raise Failure(
-            f"{without_password(database.url)} is no database of SQLite: {error.orig}."
+            f"{without_password(database.url)} is not an SQLite database: {error.orig}."
         ) from error
     clock_check.begin(database)
     if not any_key:
@@ -63,8 +63,8 @@ def require_schema(database: Database, *, makes: bool) -> None:
         )
     if found is None and not (makes and is_empty):
         raise Failure(
-            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of a"
-            " file in which nothing is."
+            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of"
+            " an empty file."
         )
     from heliograph.database import migrate  # only now: Alembic takes a third of a second to load
 

@@ -122,5 +122,5 @@ def _amount(value: Any) -> int | float:
     ):
         raise ValueError(f"must be a number of 0 or more, not {shown(value)}")
     if isinstance(value, Rounded):
-        raise ValueError("has more digits than a number can be told apart by")
+        raise ValueError("has more digits than can be kept exactly")
     return value

@@ -83,11 +83,11 @@ def read_custom_name(value: Any) -> str:
     name = _custom_name(value)
     if name in OWN_PLACEHOLDERS:
         raise ValueError(
-            f"must not be called {name}, which a campaign's text means the contact's own {name} by"
+            f"must not be called {name}: in a campaign's text that is the contact's own {name}"
         )
     if any(mark in name for mark in NOT_IN_NAMES):
         raise ValueError(
-            "must have none of { } | in its name, for a campaign's text asks for it by {name}"
+            "must have none of { } | in its name, because a campaign's text asks for it by {name}"
         )
     return name
 

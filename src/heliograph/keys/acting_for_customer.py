@@ -118,7 +118,7 @@ def _checked(customer: _Customer | None, changes: bool) -> str:
         raise NotFound("There is no such customer.")
     if customer.suspended and changes:
         raise Forbidden(
-            "This customer is suspended: it can be read, and nothing changed.",
+            "This customer is suspended: it can be read, but not changed.",
             reason="account_suspended",
         )
     return customer.account_id

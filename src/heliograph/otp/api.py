@@ -84,7 +84,9 @@ def _sender(
             )
         # another key came into use, which this process was not started with
         except SettingError as error:
-            raise Unavailable("This process has not the secret key that is in use.") from error
+            raise Unavailable(
+                "This process does not have the secret key that is in use."
+            ) from error
         outcome = await accept_or_tell(
             acceptor,
             db,
@@ -163,8 +165,8 @@ def _nothing_there(given: Given) -> InvalidRequest:
     if given.phone is None:
         return refused("phone", no_phone(given.as_dialled))
     return NoneOutstanding(
-        f"There is no one-time password for {given.phone.digits} that was not used: phone is read"
-        " so without countryCode. If countryCode was given to /otp/send, give it here as well."
+        f"There is no unused one-time password for {given.phone.digits}, as which phone is read"
+        " without countryCode. If countryCode was given to /otp/send, give it here as well."
     )
 
 

@@ -61,7 +61,7 @@ class Expired(InvalidRequest):
 
 
 class NoneOutstanding(InvalidRequest):
-    """There is no one-time password for this phone that was not used."""
+    """There is no unused one-time password for this phone."""
 
     reason, beside = "otp_not_found", REFUSED
 

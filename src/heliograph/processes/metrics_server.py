@@ -24,8 +24,8 @@ from heliograph.base.log import Log
 from heliograph.base.settings import SettingError
 
 REFUSED: Final = (
-    b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN or, while there is none, a loopback"
-    b" address in Host.\n"
+    b"Metrics need the token of HELIOGRAPH_METRICS_TOKEN. If no token is set, Host must name a"
+    b" loopback address.\n"
 )
 # a few readers, every few seconds; beside 5,000 new connections a second one has 25 ms to bring its
 # request

@@ -137,7 +137,7 @@ def test_a_sandbox_campaign_is_to_sandbox_contacts_and_costs_nothing(
 def test_what_cannot_be_sent_is_not_launched(db: Database, amina: str) -> None:
     nobody = write_down(db, amina, tags=["nobody"])
     with pytest.raises(
-        InvalidRequest, match=r"nobody whom this campaign can be sent to \(its audience is empty\)"
+        InvalidRequest, match=r"nobody to send this campaign to \(its audience is empty\)"
     ):
         campaigns.launch(db, nobody.id)
     with db.write() as tx:
@@ -189,7 +189,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         {"Name": 1},
     )
     assert [f"line {row.line} {row.why}" for row in listed.told] == [
-        "line 5 says '12', which is no valid number",
+        "line 5 says '12', which is not a valid number",
         "line 7 has 6 columns; the header has 5",
     ]
     campaign = listed.campaign

@@ -178,7 +178,7 @@ def test_a_placeholder_that_is_no_column_of_the_file_is_refused(
     assert (said.status, said.err) == (
         1,
         (
-            "heliograph: The text asks for {name}, {Amount}, which is no column of the file:"
+            "heliograph: The text asks for {name}, {Amount}, which is not a column of the file:"
             f" {told}.\n"
         ),
     )
@@ -277,9 +277,9 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
         "duplicates": 1,
         "bad": 1,
         "without_value": {},
-        "bad_rows": [{"line": 4, "why": "says '12', which is no valid number"}],
+        "bad_rows": [{"line": 4, "why": "says '12', which is not a valid number"}],
     }
-    assert made.err == "heliograph: line 4 is left out: it says '12', which is no valid number\n"
+    assert made.err == "heliograph: line 4 is left out: it says '12', which is not a valid number\n"
     assert (
         run("campaign", "test", made.json["id"], "--to", "233200000001", "--json").json["message"]
         == "You owe 4"
@@ -302,7 +302,7 @@ def test_a_file_of_numbers_is_read_and_what_is_wrong_is_told_by_line(
         ),
         (
             ["--message", "Hi", "--all", "--country", "GH"],
-            "--country is of the numbers of a file: give --numbers.",
+            "--country is for the numbers of a file: give --numbers.",
         ),
     ],
 )

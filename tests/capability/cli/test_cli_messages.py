@@ -257,12 +257,12 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
             "'lost' is not one of 'sent', 'delivered', 'undeliverable', 'canceled'.",
         ),
         (["message", "settle", "msg_1", "--as", "sent"], "Missing option '--reason'"),
-        (["message", "list", "--older-than", "10m"], "say --in-doubt too"),
+        (["message", "list", "--older-than", "10m"], "give --in-doubt too"),
         (
             ["message", "list", "--in-doubt", "--older-than", "10"],
             "'10' is not a length of time such as 30s, 10m, 2h or 1d.",
         ),
-        (["receipt", "list"], "Say --unmatched"),
+        (["receipt", "list"], "Give --unmatched"),
         (["receipt", "match", "carrier/aa7"], "Missing option '--message'"),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_file_that_is_no_database_of_ours_is_named_and_stays_as_it_is(
     other.close()
     before = (tmp_path / "other.db").read_bytes()
     for name, why in (
-        ("letter.db", f"{tmp_path}/letter.db is no database of SQLite: file is not a database."),
+        ("letter.db", f"{tmp_path}/letter.db is not an SQLite database: file is not a database."),
         ("empty.db", f"There is no database of Heliograph in {tmp_path}/empty.db;"),
         ("other.db", f"There is no database of Heliograph in {tmp_path}/other.db;"),
     ):

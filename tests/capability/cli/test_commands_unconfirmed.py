@@ -88,10 +88,10 @@ def test_a_command_says_how_to_find_out_whether_it_was_applied(
     grant = ("credits", "grant", "--account", "amina", "--credits", 5, "--reason", "x")
     standby.lose()
     for words, told in (
-        ((*grant, "--reference", "inv-17"), "repeat it with the same --reference"),
+        ((*grant, "--reference", "inv-17"), "repeat the command with the same --reference"),
         (
             ("account", "create", "bilal", "--country", "GH", "--currency", "GHS"),
-            "look whether it was before you repeat it",
+            "see whether it was applied before you repeat the command",
         ),
     ):
         said = run(*words)
@@ -106,7 +106,7 @@ def test_a_command_says_how_to_find_out_whether_it_was_applied(
     )
     assert run(*grant, "--reference", "inv-17", "--json").json["applied"] is False
     standby.lose()
-    assert "without a --reference a repeat is applied again" in run(*grant).err
+    assert "without a --reference it is applied again" in run(*grant).err
 
 
 def test_doctor_says_that_nothing_can_be_stored(standby: Unreplicated, run: Run) -> None:

@@ -101,7 +101,7 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
     assert lines[1:4] == [
         "Line 5 was left out: is not UTF-8.",
         "Line 6 was left out: has 3 cells, and the first line 4.",
-        "Line 7 has a phone that stood before; the later row counts.",
+        "Line 7 repeats the phone of an earlier line; the later row counts.",
     ]
     assert lines[4].startswith("heliograph: 3 rows are left out; they are in ")
     assert kept(db, amina)["233201234567"].name == "Kofi"

@@ -57,7 +57,7 @@ def test_whoever_writes_stop_is_opted_out_whether_or_not_they_are_a_contact(
     said = run("contact", "opt-out", "020 123 4567", *whose)
     assert (said.status, said.out.splitlines()[-1]) == (
         0,
-        "This phone was no contact yet; it is one now, opted out.",
+        "This phone was not a contact yet. It is one now, and has opted out.",
     )
     assert kept(db, amina)["233201234567"].opted_out
     run("contact", "set", "0201234567", "--name", "Kofi", "--phone", "0201234568", *whose)

@@ -47,7 +47,7 @@ def why_refused(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceE
 
 def invalid_http() -> InvalidRequest:
     """Returns the refusal of what is no request."""
-    return InvalidRequest("This is no HTTP request that can be read.", reason="invalid_http")
+    return InvalidRequest("This is not an HTTP request that can be read.", reason="invalid_http")
 
 
 def headers_too_large(what: str = "The header fields") -> HeadersTooLarge:

@@ -77,7 +77,7 @@ def read_duration(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text, re.ASCII)
     seconds = float(found[1]) * {"ms": 0.001, "s": 1, "m": 60}[found[2]] if found else -1
     if not 0 <= seconds <= DURATION_S_MAX:
-        raise ValueError(f"{text!r} is no time such as 50ms, 30s or 2m, up to a day")
+        raise ValueError(f"{text!r} is not a time such as 50ms, 30s or 2m, up to a day")
     return seconds
 
 
@@ -90,13 +90,13 @@ def _read_status(text: str) -> int:
         else 0
     )
     if not 1 <= status <= STATUS_MAX:
-        raise ValueError(f"{text!r} is no command_status such as 0x45")
+        raise ValueError(f"{text!r} is not a command_status such as 0x45")
     return status
 
 
 def _read_times(text: str) -> int:
     if not re.fullmatch(r"\d{1,5}", text, re.ASCII) or not 2 <= int(text) <= TIMES_MAX:
-        raise ValueError(f"{text!r} is no number from 2 to {TIMES_MAX}")
+        raise ValueError(f"{text!r} is not a number from 2 to {TIMES_MAX}")
     return int(text)
 
 
@@ -176,7 +176,7 @@ def read_act(text: str) -> Act:
     name, colon, argument = text.strip().partition(":")
     kind = KINDS.get(name)
     if kind is None:
-        raise ValueError(f"{name!r} is no kind of chaos (there are: {', '.join(KINDS)})")
+        raise ValueError(f"{name!r} is not a kind of chaos (there are: {', '.join(KINDS)})")
     if not colon:
         return Act(name, kind.default)
     if kind.read is None:

@@ -173,7 +173,7 @@ def _read_phone(to: str, country: str | None, home: str | None) -> "Phone":
     phone = parse_phone(to, country, home)
     if phone is None:
         raise click.BadParameter(
-            f"{to!r} is no number in international form, such as 233201234567; with --country"
+            f"{to!r} is not a number in international form, such as 233201234567; with --country"
             " GH, say, it may be written as it is dialled there.",
             param_hint="--to",
         )

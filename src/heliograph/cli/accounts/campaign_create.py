@@ -88,7 +88,7 @@ def create(
     from heliograph.base import clock
 
     if country is not None and numbers is None:
-        raise click.UsageError("--country is of the numbers of a file: give --numbers.")
+        raise click.UsageError("--country is for the numbers of a file: give --numbers.")
     wish = campaigns.read_wish(_body(name, numbers is not None, **asked))
     with session.read() as tx:
         owner = accounts.find(tx, account)

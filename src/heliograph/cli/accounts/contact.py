@@ -242,7 +242,7 @@ def opt_out(
     show(
         session,
         {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},
-        "This phone was no contact yet; it is one now, opted out." if is_new else None,
+        "This phone was not a contact yet. It is one now, and has opted out." if is_new else None,
     )
 
 

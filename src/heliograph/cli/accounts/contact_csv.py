@@ -215,7 +215,9 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
     if done.bad > len(done.bad_rows):
         click.echo(f"… and {done.bad - len(done.bad_rows)} more lines.", err=True)
     for line in done.repeated_lines:
-        click.echo(f"Line {line} has a phone that stood before; the later row counts.", err=True)
+        click.echo(
+            f"Line {line} repeats the phone of an earlier line; the later row counts.", err=True
+        )
     if done.repeated > len(done.repeated_lines):
         click.echo(f"… and {done.repeated - len(done.repeated_lines)} more lines.", err=True)
     if done.bad:

@@ -89,7 +89,7 @@ def command(
     show(
         session,
         {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
-        None if found else "There is nothing of it.",
+        None if found else "Nothing was found of this number.",
     )
 
 

@@ -132,7 +132,7 @@ def list_(
         )
     if older_than is not None and not doubtful:
         raise click.UsageError(
-            "--older-than is how long a message has been in doubt: say --in-doubt too."
+            "--older-than says how long a message has been in doubt: give --in-doubt too."
         )
     with session.read() as tx:
         hold_still(tx)

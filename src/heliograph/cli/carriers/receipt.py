@@ -73,8 +73,8 @@ def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) ->
 
     if not unmatched:
         raise click.UsageError(
-            "Say --unmatched: receipts that found their message stand there, `heliograph message"
-            " show`."
+            "Give --unmatched: receipts that found their message are shown with it, by `heliograph"
+            " message show`."
         )
     with session.read() as tx:
         hold_still(tx)

@@ -23,8 +23,8 @@ def _restore_check(
 ) -> None:
     if decision is not None and (since is not None or leave_later):
         raise click.UsageError(
-            f"--since and --leave-later say what is to be kept; {decision} says what becomes of"
-            " what is."
+            f"--since and --leave-later say what to keep, and {decision} says what becomes of it:"
+            " give them in two commands."
         )
     if leave_later and since is None:
         raise click.UsageError(
@@ -34,8 +34,8 @@ def _restore_check(
         return _decide(session, decision, account, carrier)
     if account is not None or carrier is not None:
         raise click.UsageError(
-            "--account and --carrier say what is to be decided about: give send or cancel. All of a"
-            " copy is kept."
+            "--account and --carrier say what to decide about: give send or cancel with them."
+            " --since always keeps everything."
         )
     return (
         _keep(session, since, leave_later) if since is not None else _show(session, _kept(session))
@@ -96,8 +96,8 @@ def _show(
     if rows:
         print_table(rows, _COLUMNS)
         click.echo(
-            "Nothing of this goes out before you say so: heliograph restore-check send, or cancel;"
-            " --account and --carrier for a part of it.",
+            "None of this goes out until you decide: heliograph restore-check send, or cancel."
+            " --account and --carrier limit that to a part of it.",
             err=True,
         )
     else:

@@ -59,7 +59,7 @@ def no_valid_recipient(
 def _not_a_number(country_code: str | None) -> str:
     if country_code is None:
         return (
-            f"is no phone number in {INTERNATIONAL}; for numbers as they are dialled in a country"
-            " give countryCode, such as GH"
+            f"is not a phone number in {INTERNATIONAL}; for numbers as they are dialled in a"
+            " country give countryCode, such as GH"
         )
-    return f"is no phone number of {country_code} (countryCode), nor one in {INTERNATIONAL}"
+    return f"is not a phone number of {country_code} (countryCode), nor one in {INTERNATIONAL}"

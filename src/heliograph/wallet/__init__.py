@@ -1,6 +1,7 @@
 """This room knows wallets, money, SMS credits, and the ledger that proves them."""
 
 from heliograph.wallet.account_ledger import history
+from heliograph.wallet.alarm import Alarm, judge_alarm
 from heliograph.wallet.api import endpoints
 from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
@@ -55,6 +56,7 @@ __all__ = [
     "ISSUANCE_ID",
     "MINOR_MAX",
     "SALES_ID",
+    "Alarm",
     "Armed",
     "DailyCapReached",
     "Discrepancy",
@@ -79,6 +81,7 @@ __all__ = [
     "grant",
     "history",
     "hold_still",
+    "judge_alarm",
     "keys_counted",
     "locked",
     "low_balance",

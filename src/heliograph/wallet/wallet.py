@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import AccountClosed, KeyCount
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import refused
+from heliograph.wallet.alarm import is_below, judge_alarm
 from heliograph.wallet.money import MINOR_MAX, currency
 from heliograph.wallet.tables import wallets
 
@@ -79,7 +80,7 @@ class Wallet(NamedTuple):
     @property
     def is_low(self) -> bool:
         """Returns whether a figure lies below its threshold now."""
-        return _below(self.shown.sms_credits, self.low_balance_credits) or _below(
+        return is_below(self.shown.sms_credits, self.low_balance_credits) or is_below(
             self.shown.balance_minor, self.low_balance_amount_minor
         )
 
@@ -169,31 +170,23 @@ def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
 def alarms(
     armed: Armed, before: Figures, after: Figures, thresholds: Thresholds
 ) -> tuple[tuple[str, ...], Armed]:
-    """Which low-balance alarms a change of figures fires (of "credits", "balance"), and what is
-    armed then.
-
-    A debit that leaves its figure below the threshold fires once; at or above the threshold an
-    alarm is armed again (docs/api.md, "Low balance").
+    """Returns which low-balance alarms a change of figures fires (of "credits", "balance"), and
+    which are armed afterwards.
     """
-    credits_fire, credits_armed = _alarm(
-        armed.credits, before.sms_credits, after.sms_credits, thresholds.credits
+    credits = judge_alarm(
+        is_armed=armed.credits,
+        before=before.sms_credits,
+        after=after.sms_credits,
+        threshold=thresholds.credits,
     )
-    balance_fires, balance_armed = _alarm(
-        armed.balance, before.balance_minor, after.balance_minor, thresholds.amount_minor
+    balance = judge_alarm(
+        is_armed=armed.balance,
+        before=before.balance_minor,
+        after=after.balance_minor,
+        threshold=thresholds.amount_minor,
     )
-    fired = ("credits",) * credits_fire + ("balance",) * balance_fires
-    return fired, Armed(credits_armed, balance_armed)
-
-
-def _alarm(armed: bool, before: int, after: int, threshold: int | None) -> tuple[bool, bool]:
-    if not _below(after, threshold):
-        return False, True
-    fires = armed and after < before
-    return fires, armed and not fires
-
-
-def _below(figure: int, threshold: int | None) -> bool:
-    return threshold is not None and figure < threshold
+    fired = ("credits",) * credits.fires + ("balance",) * balance.fires
+    return fired, Armed(credits.is_armed, balance.is_armed)
 
 
 def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> Wallet:
@@ -204,13 +197,12 @@ def set_low_balance(tx: Connection, account_id: str, thresholds: Thresholds) -> 
         if value is not None and not 0 <= value <= MINOR_MAX:
             raise refused(field, "must not be negative, and have at most 15 digits")
     wallet = locked_open(tx, account_id)
+    _, armed = alarms(wallet.armed, wallet.figures, wallet.figures, thresholds)
     changed = wallet._replace(
         low_balance_credits=thresholds.credits,
         low_balance_amount_minor=thresholds.amount_minor,
-        credits_alarm_armed=wallet.credits_alarm_armed
-        or not _below(wallet.sms_credits, thresholds.credits),
-        balance_alarm_armed=wallet.balance_alarm_armed
-        or not _below(wallet.balance_minor, thresholds.amount_minor),
+        credits_alarm_armed=armed.credits,
+        balance_alarm_armed=armed.balance,
     )
     tx.execute(
         sa.update(wallets).where(wallets.c.account_id == account_id).values(changed._asdict())

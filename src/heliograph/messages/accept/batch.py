@@ -27,7 +27,7 @@ from heliograph.messages.accept.store_sql import (
 from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
 from heliograph.messages.queue.rank import Places, rank_ahead
-from heliograph.wallet import SALES_ID, Entry, Figures, Thresholds, low_balance
+from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
 
 # of an Idempotency-Key: the account that used it, mode, path, key
@@ -195,13 +195,11 @@ class Batch:
         return self._wallets[account_id]
 
     async def tell(self, tx: HotTx) -> None:
-        """Tells of the accounts whose credits have just fallen below their threshold."""
+        """Emits events of the accounts whose low-balance alarm this batch fires."""
         low = [
             account_id
             for account_id, wallet in self._wallets.items()
-            if wallet.charged
-            and not self._stays_armed(account_id)
-            and self._locked[account_id].credits_alarm_armed
+            if wallet.charged and self._alarm(account_id).fires
         ]
         if low and (heard_by := await listeners(tx, low)):
             await emit(
@@ -226,11 +224,14 @@ class Batch:
             now_ms=self.now_ms,
         )
 
-    def _stays_armed(self, account_id: str) -> bool:
+    def _alarm(self, account_id: str) -> Alarm:
+        """Judges the alarm of a wallet that was charged."""
         locked = self._locked[account_id]
-        threshold = locked.low_balance_credits
-        return locked.credits_alarm_armed and (
-            threshold is None or self._wallets[account_id].sms_credits >= threshold
+        return judge_alarm(
+            is_armed=locked.credits_alarm_armed,
+            before=locked.sms_credits,
+            after=self._wallets[account_id].sms_credits,
+            threshold=locked.low_balance_credits,
         )
 
     def count(self) -> None:
@@ -319,7 +320,7 @@ class Batch:
         wallet, keys = self._wallets[account_id], self._key_counts[account_id]
         credits, armed = None, self._locked[account_id].credits_alarm_armed
         if wallet.charged:
-            credits, armed = wallet.sms_credits, self._stays_armed(account_id)
+            credits, armed = wallet.sms_credits, self._alarm(account_id).is_armed
         return WalletRow(
             account_id,
             credits,

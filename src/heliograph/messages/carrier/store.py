@@ -27,7 +27,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
-from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry
+from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry, judge_alarm
 from heliograph.webhooks import emit_rows, rows_of
 
 
@@ -173,13 +173,14 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             _Refunded(
                 wallet.account_id,
                 held[wallet.account_id],
-                _is_armed(wallet, held[wallet.account_id]),
+                judge_alarm(
+                    is_armed=wallet.credits_alarm_armed,
+                    before=wallet.sms_credits,
+                    after=held[wallet.account_id],
+                    threshold=wallet.low_balance_credits,
+                ).is_armed,
             )
             for wallet in wallets.values()
         ],
     )
     await INSERT_ENTRIES.rows(tx, entries)
-
-
-def _is_armed(wallet: accept_sql.LockedWallet, credits: int) -> bool:
-    return wallet.credits_alarm_armed or credits >= (wallet.low_balance_credits or 0)

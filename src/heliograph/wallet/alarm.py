@@ -1,0 +1,29 @@
+"""The rule of the low-balance alarms (docs/api.md, Wallet), which every change of a wallet asks."""
+
+from typing import NamedTuple
+
+
+class Alarm(NamedTuple):
+    """What a change of a figure does to the figure's alarm: whether the alarm fires, and whether it
+    is armed afterwards. A fired alarm is silent until its figure has been at or above the threshold
+    again.
+    """
+
+    fires: bool
+    is_armed: bool
+
+
+def judge_alarm(*, is_armed: bool, before: int, after: int, threshold: int | None) -> Alarm:
+    """Judges a figure that changed from `before` to `after`. A debit that leaves the figure below
+    the threshold fires an armed alarm; at or above the threshold the alarm is armed again. Without
+    a threshold it never fires.
+    """
+    if not is_below(after, threshold):
+        return Alarm(fires=False, is_armed=True)
+    fires = is_armed and after < before
+    return Alarm(fires, is_armed and not fires)
+
+
+def is_below(figure: int, threshold: int | None) -> bool:
+    """Returns whether a figure is below its threshold."""
+    return threshold is not None and figure < threshold

@@ -1,5 +1,6 @@
 """What has one rule has one place: the statement that adds a ledger entry is written once, and
-every transaction uses it, hot or not; and so it is with the rule of the low-balance alarms.
+every transaction uses it, hot or not. So it is with the rule of the low-balance alarms, and with
+Idempotency-Keys.
 """
 
 import ast
@@ -33,6 +34,30 @@ def test_low_balance_alarms_are_judged_by_one_function() -> None:
         )
     ]
     assert not judged, "\n".join(judged)
+
+
+def test_idempotency_keys_are_written_and_aged_by_one_file() -> None:
+    assert _inserting_into("idempotency_keys") == {"requests/stored_keys.py"}
+    aged = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.BinOp) and "KEPT_MS" in map(ast.unparse, (node.left, node.right))
+        if source.path.startswith(("messages/accept/", "otp/verify", "requests/"))
+    }
+    assert aged == {"requests/stored_keys.py"}
+
+
+def test_bodies_of_requests_are_compared_by_one_function() -> None:
+    comparing = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Compare)
+        and any("sha256" in ast.unparse(value) for value in _compared(node))
+        if source.path.startswith(("messages/", "otp/", "requests/"))
+    }
+    assert comparing == {"requests/stored_keys.py"}
 
 
 def _compared(node: ast.Compare | ast.BoolOp) -> Iterator[ast.expr]:

@@ -2,7 +2,6 @@
 /campaigns/{id}/messages.
 """
 
-import hashlib
 from typing import Final
 
 from heliograph.base import ids
@@ -29,6 +28,7 @@ from heliograph.requests import (
     acting_for_call,
     read_at_home,
     refuse_used_key_of,
+    sha256_of_body,
 )
 from heliograph.text import parse_phone
 
@@ -112,7 +112,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
         if call.idempotency_key is not None:
             request.idempotency_key, request.body_sha256 = (
                 call.idempotency_key,
-                hashlib.sha256(call.body).digest(),
+                sha256_of_body(call.body),
             )
         outcome = await accept_or_tell(acceptor, db, call, request)
         if len(request.recipients) <= LARGE_SEND:

@@ -1,6 +1,5 @@
 """These are the endpoints POST /otp/send and POST /otp/verify."""
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -35,7 +34,15 @@ from heliograph.otp.request import (
 )
 from heliograph.otp.states import PENDING
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
-from heliograph.requests import Answer, Call, Endpoint, Handler, acting_for_call, read_at_home
+from heliograph.requests import (
+    Answer,
+    Call,
+    Endpoint,
+    Handler,
+    acting_for_call,
+    read_at_home,
+    sha256_of_body,
+)
 from heliograph.senders import default_senders
 from heliograph.text import count_segments
 
@@ -217,7 +224,7 @@ def _key(call: Call) -> tuple[str | None, bytes]:
     return (
         (None, b"")
         if call.idempotency_key is None
-        else (call.idempotency_key, hashlib.sha256(call.body).digest())
+        else (call.idempotency_key, sha256_of_body(call.body))
     )
 
 

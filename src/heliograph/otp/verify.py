@@ -25,20 +25,16 @@ from heliograph.otp.tallies import store_tallies, tallies_at
 from heliograph.otp.verify_sql import (
     COUNT_KEYS,
     FORGET_RANGES,
-    KEYS,
     LATEST,
     LOCK_ACCOUNTS,
     STORE,
-    STORE_KEYS,
     AccountKey,
-    AnsweredKey,
     CountedKeys,
     JudgedOtp,
     LockedAccount,
-    NewKey,
     PhoneKey,
 )
-from heliograph.requests import KEPT_MS, AskedKey
+from heliograph.requests import INSERT_KEYS, KeyPlace, StoredKey, UsedKeys, find_keys
 
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
@@ -62,6 +58,13 @@ class Try:
     warnings: list[str]
     idempotency_key: str | None = None
     body_sha256: bytes = b""
+
+    @property
+    def key_place(self) -> KeyPlace | None:
+        """Returns what its Idempotency-Key is known by, or None without one."""
+        if self.idempotency_key is None:
+            return None
+        return KeyPlace(self.key_account_id, self.sandbox, VERIFY_PATH, self.idempotency_key)
 
 
 class Verified(NamedTuple):
@@ -103,20 +106,9 @@ class Verifier:
                 tx, [AccountKey(account_id) for account_id in sorted(account_ids)]
             )
             self._cache.confirm(locked[0].config_epoch, started_s)
-            since_ms = clock.now_ms() - KEPT_MS
-            keys = await KEYS.rows(
-                tx,
-                [
-                    AskedKey(
-                        given.key_account_id,
-                        given.sandbox,
-                        VERIFY_PATH,
-                        given.idempotency_key,
-                        since_ms,
-                    )
-                    for given in tries
-                    if given.idempotency_key
-                ],
+            places = [given.key_place for given in tries]
+            keys = await find_keys(
+                tx, [place for place in places if place is not None], clock.now_ms()
             )
             latest = await LATEST.rows(
                 tx,
@@ -140,7 +132,7 @@ class Verifier:
             await FORGET_RANGES.rows(tx, sorted(batch.proven))
             await _count(tx, batch)
             await COUNT_KEYS.rows(tx, batch.key_counts())
-            await STORE_KEYS.rows(tx, batch.answered)
+            await INSERT_KEYS.rows(tx, batch.answered)
         metrics.transaction("verify", len(tries), clock.monotonic_s() - started_s)
         return outcomes
 
@@ -167,7 +159,7 @@ class Batch:
         self,
         codes: Codes,
         locked: Sequence[LockedAccount],
-        keys: Sequence[AnsweredKey],
+        keys: Sequence[StoredKey],
         latest: Sequence[Otp],
     ) -> None:
         self._codes = codes
@@ -178,29 +170,26 @@ class Batch:
         }
         self._quotas = {account.account_id: quota_told(account.keys_quota) for account in locked}
         self.partners = {account.account_id: account.partner_id for account in locked}
-        self._known = {
-            (used.account_id, used.sandbox, used.key): (used.body_sha256, used.answer.encode())
-            for used in keys
-        }
+        self._used_keys = UsedKeys(
+            (key.place, key.body_sha256, key.answer.encode())
+            for key in keys
+            if key.answer is not None
+        )
         self._latest = {(otp.account_id, otp.sandbox, otp.phone): otp for otp in latest}
         self.changed: dict[str, Otp] = {}
         self.proven: set[RangeKey] = set()
         self.verified: list[Otp] = []  # live ones that were verified now
-        self.answered: list[NewKey] = []
+        self.answered: list[StoredKey] = []
 
     def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
         """Decides a try. `again` says that this transaction may have been committed before, and
         only the reply to that was lost.
         """
-        key = (given.key_account_id, given.sandbox, given.idempotency_key or "")
-        if key in self._known:
-            body_sha256, raw = self._known[key]
+        key = given.key_place
+        first = self._used_keys.replay(key, given.body_sha256)
+        if first is not None:
             # the key may be this very try's, of the commit whose reply was lost
-            return (
-                Verified(raw, replayed=not again)
-                if body_sha256 == given.body_sha256
-                else Conflict()
-            )
+            return first if isinstance(first, Conflict) else Verified(first, replayed=not again)
         full = self._key_refusal(given)
         if full is not None:
             return full
@@ -222,20 +211,20 @@ class Batch:
             else self.now_ms
         )
         raw = _answer(given, otp_id, verified_at_ms)
-        if given.idempotency_key is not None:
-            self._known[key] = (given.body_sha256, raw)
+        if key is not None:
+            self._used_keys.add(key, given.body_sha256, raw)
             self._key_counts[given.key_account_id].add(
                 _key_octets(given, raw), self.now_ms, sandbox=given.sandbox
             )
             self.answered.append(
-                NewKey(
-                    given.key_account_id,
-                    given.sandbox,
-                    VERIFY_PATH,
-                    given.idempotency_key,
-                    given.body_sha256,
-                    answer=raw.decode(),
+                StoredKey(
+                    key.account_id,
+                    key.sandbox,
+                    key.path,
+                    key=key.key,
+                    body_sha256=given.body_sha256,
                     created_at_ms=self.now_ms,
+                    answer=raw.decode(),
                 )
             )
         return Verified(raw)

@@ -9,19 +9,15 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
-    Bytes,
     Id,
-    Insert,
     Int,
     Nothing,
     Row,
     SmallInt,
-    Text,
 )
 from heliograph.otp.issue_sql import RangeKey
 from heliograph.otp.limits import Otp
 from heliograph.otp.states import OTP
-from heliograph.requests import AskedKey
 
 
 class AccountKey(Row, frozen=True):
@@ -92,30 +88,6 @@ LATEST: Final = BatchStatement(
 )
 
 
-class AnsweredKey(Row, frozen=True):
-    """A key that was used, with the body of its request and the answer, in JSON."""
-
-    account_id: Id
-    sandbox: Bool
-    key: Text
-    body_sha256: Bytes
-    answer: Text
-
-
-KEYS: Final = BatchStatement(
-    AskedKey,
-    AnsweredKey,
-    postgresql="""
-        SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer
-        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
-            WHERE k.created_at_ms > g.since_ms""",
-    sqlite="""
-        SELECT k.account_id, k.sandbox, k.key, k.body_sha256, k.answer FROM idempotency_keys k
-        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path
-            AND k.key = :key AND k.created_at_ms > :since_ms""",
-)
-
-
 class JudgedOtp(Row, frozen=True):
     """A try has changed this of a one-time password."""
 
@@ -167,19 +139,3 @@ COUNT_KEYS: Final = BatchStatement(
         UPDATE wallets SET keys_day = :day, keys_octets = :live, sandbox_keys_octets = :sandbox
             WHERE account_id = :account_id""",
 )
-
-
-class NewKey(Row, frozen=True):
-    account_id: Id
-    sandbox: Bool
-    path: Text
-    key: Text
-    body_sha256: Bytes
-    answer: Text
-    created_at_ms: BigInt
-
-
-_ANSWERED: Final = """ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
-    body_sha256 = excluded.body_sha256, answer = excluded.answer,
-        created_at_ms = excluded.created_at_ms"""
-STORE_KEYS: Final = Insert("idempotency_keys", NewKey, _ANSWERED)

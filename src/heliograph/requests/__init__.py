@@ -3,7 +3,6 @@ Idempotency-Key.
 """
 
 from heliograph.requests.acting_account import acting_for_call, read_at_home, refuse_used_key_of
-from heliograph.requests.asked_key import AskedKey
 from heliograph.requests.endpoint import (
     Answer,
     BlockingHandler,
@@ -14,28 +13,41 @@ from heliograph.requests.endpoint import (
     idempotency_key,
 )
 from heliograph.requests.idempotency import (
-    KEPT,
-    KEPT_MS,
     InProgress,
     refuse_used_key,
     replay_or_run,
 )
+from heliograph.requests.stored_keys import (
+    INSERT_KEYS,
+    KEPT,
+    KEPT_MS,
+    KeyPlace,
+    StoredKey,
+    UsedKeys,
+    find_keys,
+    sha256_of_body,
+)
 
 __all__ = [
+    "INSERT_KEYS",
     "KEPT",
     "KEPT_MS",
     "Answer",
-    "AskedKey",
     "BlockingHandler",
     "Call",
     "Endpoint",
     "Handler",
     "InProgress",
     "InThread",
+    "KeyPlace",
+    "StoredKey",
+    "UsedKeys",
     "acting_for_call",
+    "find_keys",
     "idempotency_key",
     "read_at_home",
     "refuse_used_key",
     "refuse_used_key_of",
     "replay_or_run",
+    "sha256_of_body",
 ]

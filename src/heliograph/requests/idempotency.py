@@ -3,15 +3,13 @@ not done again (docs/api.md, "Idempotency").
 
 The key's row is written in the transaction of the effect, before the effect: an equal request that
 comes meanwhile waits for that row, then replays. Whatever is not a 200 rolls the row back with the
-rest, and the key is free. Sends have their own way to the same table (messages/accept/acceptor.py),
-where one batch looks up and stores many keys at once.
+rest, and the key is free. Sends and verifications of one-time passwords look up and store many keys
+at once (stored_keys.py, messages/accept/acceptor.py, otp/verify.py).
 """
 
-import hashlib
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
@@ -21,26 +19,26 @@ from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
 from heliograph.database.commits import refuse_if_held_up
 from heliograph.database.outage import is_conflict
-from heliograph.database.pruning import Kept
 from heliograph.requests.endpoint import Answer, Call
-from heliograph.requests.tables import idempotency_keys
+from heliograph.requests.stored_keys import (
+    KeyPlace,
+    StoredKey,
+    find_key,
+    free_key,
+    free_old_key,
+    insert_key,
+    keep_answer,
+    refusal_to_replay,
+    sha256_of_body,
+)
 
-KEPT_MS: Final = 72 * 3_600_000
-KEPT: Final = (Kept(idempotency_keys.name, "created_at_ms", KEPT_MS),)
 WAIT_S: Final = 10.0  # for an equal request that is being carried out
-
-_keys: Final = idempotency_keys.c
 
 
 class InProgress(Conflict):
     """A request with this Idempotency-Key is being carried out."""
 
     reason = "idempotency_in_progress"
-
-
-class _Stored(NamedTuple):
-    body_sha256: bytes
-    answer: str
 
 
 def replay_or_run(
@@ -60,42 +58,37 @@ def replay_or_run(
     than 10 s, StorageQuotaReached when no more answers are kept today, and whatever `effect`
     raises.
     """
-    if call.idempotency_key is None:
+    place = _place(call, path)
+    if place is None:
         return effect(tx)
     now_ms = clock.now_ms()
-    place = _place(call, path)
-    here = _at(place)
-    body_sha256 = hashlib.sha256(call.body).digest()
-    tx.execute(idempotency_keys.delete().where(here, _keys.created_at_ms <= now_ms - KEPT_MS))
-    stored = _stored(tx, here) or _claim(
-        tx, here, {**place, "body_sha256": body_sha256, "created_at_ms": now_ms}
-    )
-    if stored is not None:
-        if stored.body_sha256 != body_sha256:
-            raise Conflict
-        return Answer({}, replayed=True, raw=stored.answer.encode())
+    key = _key_of(place, call, now_ms)
+    free_old_key(tx, place, now_ms)
+    used = find_key(tx, place, now_ms) or _claim(tx, key)
+    if used is not None:
+        refusal = refusal_to_replay(used.body_sha256, key.body_sha256)
+        if refusal is not None:
+            raise refusal
+        assert used.answer is not None  # only sends are stored without one
+        return Answer({}, replayed=True, raw=used.answer.encode())
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
-    octets = (
-        MEASURES[Stored.ANSWERS].row_octets
-        + octets_of(path, call.idempotency_key)
-        + len(answer.raw)
-    )
+    octets = MEASURES[Stored.ANSWERS].row_octets + octets_of(path, place.key) + len(answer.raw)
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
             charge(
                 tx,
-                place["account_id"],
+                place.account_id,
                 Stored.ANSWERS,
                 octets,
-                sandbox=place["sandbox"],
+                sandbox=place.sandbox,
                 now_ms=now_ms,
             )
-            tx.execute(idempotency_keys.update().where(here).values(answer=answer.raw.decode()))
+            keep_answer(tx, place, answer.raw.decode())
     except StorageQuotaReached:
         if not is_opt_out:
             raise
-        tx.execute(idempotency_keys.delete().where(here))
+        free_key(tx, place)
     return answer
 
 
@@ -103,36 +96,38 @@ def refuse_used_key(tx: Connection, call: Call, path: str) -> None:
     """Raises Conflict when the request's key was used with another body: that is judged
     before what a body names is looked for.
     """
-    if call.idempotency_key is None:
+    place = _place(call, path)
+    used = None if place is None else find_key(tx, place, clock.now_ms())
+    if used is None:
         return
-    stored = _stored(
-        tx, sa.and_(_at(_place(call, path)), _keys.created_at_ms > clock.now_ms() - KEPT_MS)
+    refusal = refusal_to_replay(used.body_sha256, sha256_of_body(call.body))
+    if refusal is not None:
+        raise refusal
+
+
+def _place(call: Call, path: str) -> KeyPlace | None:
+    """Returns what the request's key is known by, or None if it brings none."""
+    if call.idempotency_key is None:
+        return None
+    who = call.principal
+    return KeyPlace(who.account_id, who.sandbox, path, call.idempotency_key)
+
+
+def _key_of(place: KeyPlace, call: Call, now_ms: int) -> StoredKey:
+    """Returns the key as this request stores it, before there is an answer."""
+    return StoredKey(
+        place.account_id,
+        place.sandbox,
+        place.path,
+        key=place.key,
+        body_sha256=sha256_of_body(call.body),
+        created_at_ms=now_ms,
     )
-    if stored is not None and stored.body_sha256 != hashlib.sha256(call.body).digest():
-        raise Conflict
 
 
-def _place(call: Call, path: str) -> dict[str, Any]:
-    return {
-        "account_id": call.principal.account_id,
-        "sandbox": call.principal.sandbox,
-        "path": path,
-        "key": call.idempotency_key,
-    }
-
-
-def _at(place: dict[str, Any]) -> sa.ColumnElement[bool]:
-    return sa.and_(*(_keys[name] == value for name, value in place.items()))
-
-
-def _stored(tx: Connection, here: sa.ColumnElement[bool]) -> _Stored | None:
-    row = tx.execute(sa.select(_keys.body_sha256, _keys.answer).where(here)).one_or_none()
-    return None if row is None else _Stored(bytes(row.body_sha256), row.answer)
-
-
-def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any]) -> _Stored | None:
-    """Claims the key. None means that the key is this request's now. A row means that an equal
-    request had it, and is done. (On SQLite every writer is alone anyway.)
+def _claim(tx: Connection, key: StoredKey) -> StoredKey | None:
+    """Stores the key for this request. Returns it as it was used instead, if an equal request had
+    it and is done. (On SQLite every writer is alone anyway.)
     """
     until_s = clock.monotonic_s() + WAIT_S
     while True:
@@ -140,11 +135,11 @@ def _claim(tx: Connection, here: sa.ColumnElement[bool], values: dict[str, Any])
             # so that losing the race, or waiting longer than a lock may take, leaves the
             # transaction usable
             with tx.begin_nested():
-                tx.execute(idempotency_keys.insert().values(values))
+                insert_key(tx, key)
             return None
         except exc.IntegrityError:
-            if (stored := _stored(tx, here)) is not None:
-                return stored
+            if (used := find_key(tx, key.place, key.created_at_ms)) is not None:
+                return used
         except exc.OperationalError as error:
             if not is_conflict(error):
                 raise

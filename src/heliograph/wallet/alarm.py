@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 
 class Alarm(NamedTuple):
-    """What a change of a figure does to the figure's alarm: whether the alarm fires, and whether it
-    is armed afterwards. A fired alarm is silent until its figure has been at or above the threshold
-    again.
+    """Says what a change of a figure does to the figure's alarm: whether the alarm fires, and
+    whether it is armed afterwards. A fired alarm is silent until its figure has been at or above
+    the threshold again.
     """
 
     fires: bool

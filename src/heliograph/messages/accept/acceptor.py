@@ -24,7 +24,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept import sql as accept_sql
 from heliograph.messages.accept import store_sql
 from heliograph.messages.accept.answer import Send
-from heliograph.messages.accept.batch import Batch, Key, Outcome, key_of, repeated
+from heliograph.messages.accept.batch import Batch, Outcome, key_of, replayed
 from heliograph.messages.accept.extension import Aboard, Companion
 from heliograph.messages.accept.judge import AccountFacts
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
@@ -32,7 +32,7 @@ from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unpaid_storage import Place, Room, count_unpaid, is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
-from heliograph.requests import KEPT_MS, AskedKey
+from heliograph.requests import KeyPlace, UsedKeys, find_keys
 from heliograph.senders import approved_senders
 
 LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones in its batch wait
@@ -52,7 +52,7 @@ class _Given(NamedTuple):
 
     requests: Sequence[SendRequest]
     locked: Sequence[LockedWallet]
-    known: Mapping[Key, tuple[bytes, Send]]
+    used_keys: UsedKeys[Send]
     stored: dict[str, Send]
     facts: Sequence[AccountFacts]
     quotas: Sequence[int | None]
@@ -145,11 +145,11 @@ class Acceptor:
                     )
                 if self._queue.is_old():
                     self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
-                known = await _known_keys(tx, asked) if may_be_known else {}
+                used_keys = await _used_keys(tx, asked) if may_be_known else UsedKeys[Send]()
                 given = _Given(
                     requests,
                     locked,
-                    known,
+                    used_keys,
                     stored=await _stored_already(tx, requests) if again else {},
                     facts=facts,
                     quotas=await self._quotas(requests, facts),
@@ -227,7 +227,7 @@ class Acceptor:
         batch = Batch(
             places,
             given.locked,
-            dict(given.known),
+            given.used_keys.copy(),
             given.stored,
             await self._aboard(tx, given.requests),
             rooms,
@@ -253,20 +253,20 @@ class Acceptor:
         }
 
 
-def _asked_keys(requests: Sequence[SendRequest]) -> list[AskedKey]:
-    since_ms = clock.now_ms() - KEPT_MS
-    return [
-        AskedKey(r.key_account_id, r.sandbox, r.path, r.idempotency_key, since_ms)
-        for r in requests
-        if r.idempotency_key is not None and not r.dry_run
-    ]
+def _asked_keys(requests: Sequence[SendRequest]) -> list[KeyPlace]:
+    return [key for key in map(key_of, requests) if key is not None]
 
 
-async def _known_keys(tx: HotTx, asked: Sequence[AskedKey]) -> dict[Key, tuple[bytes, Send]]:
-    return {
-        (known.account_id, known.sandbox, known.path, known.key): (known.body_sha256, known.send)
-        for known in await accept_sql.find_keys(tx, asked)
-    }
+async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
+    """Returns those that were used, with their sends."""
+    stored = await find_keys(tx, asked, clock.now_ms())
+    send_ids = [key.send_id for key in stored if key.send_id is not None]
+    sends = {send.id: send for send in await accept_sql.find_sends(tx, send_ids)}
+    return UsedKeys(
+        (key.place, key.body_sha256, sends[key.send_id])
+        for key in stored
+        if key.send_id is not None
+    )
 
 
 async def _replay_refused(
@@ -274,11 +274,11 @@ async def _replay_refused(
 ) -> None:
     """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]
-    used = await _known_keys(tx, _asked_keys([requests[i] for i in refused]))
+    used_keys = await _used_keys(tx, _asked_keys([requests[i] for i in refused]))
     for i in refused:
-        key = key_of(requests[i])
-        if key is not None and key in used:
-            outcomes[i] = repeated(requests[i], *used[key])
+        again = used_keys.replay(key_of(requests[i]), requests[i].body_sha256)
+        if again is not None:
+            outcomes[i] = replayed(again)
 
 
 async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Send]:

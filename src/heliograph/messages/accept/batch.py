@@ -5,7 +5,7 @@ locked, and laid out as columns.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from heliograph.accounts import AccountClosed, KeyCount, Stored, key_octets, refusal_of
 from heliograph.base import ids, metrics
@@ -17,7 +17,6 @@ from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.store_sql import (
-    KeyRow,
     MessageColumns,
     Rows,
     RunRow,
@@ -27,11 +26,9 @@ from heliograph.messages.accept.store_sql import (
 from heliograph.messages.accept.tariff import Run, Tariff
 from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
 from heliograph.messages.queue.rank import Places, rank_ahead
+from heliograph.requests import KeyPlace, StoredKey, UsedKeys
 from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
-
-# of an Idempotency-Key: the account that used it, mode, path, key
-Key: TypeAlias = tuple[str, bool, str, str]
 
 
 class Outcome(NamedTuple):
@@ -50,7 +47,7 @@ class Batch:
         self,
         places: Places,
         locked: Sequence[LockedWallet],
-        known: dict[Key, tuple[bytes, Send]],
+        used_keys: UsedKeys[Send],
         stored: dict[str, Send],
         aboard: Mapping[str, Aboard],
         rooms: Mapping[Place, Room] = MappingProxyType({}),
@@ -65,7 +62,7 @@ class Batch:
         self.aboard = aboard
         self.accepted: list[Accepted] = []
         self._places = places
-        self._known = known
+        self._used_keys = used_keys
         self._stored = stored
         self._locked = {wallet.account_id: wallet for wallet in locked}
         self._wallets = {
@@ -99,8 +96,9 @@ class Batch:
         if send_id in self._stored:
             return Outcome(self._stored[send_id])
         key = key_of(request)
-        if key is not None and key in self._known:
-            return repeated(request, *self._known[key])
+        again = self._used_keys.replay(key, request.body_sha256)
+        if again is not None:
+            return replayed(again)
         # the lock's own word: what is remembered of the account may be from before it was closed
         if self._locked[request.account_id].closed:
             return AccountClosed()
@@ -136,7 +134,7 @@ class Batch:
         if companion is not None:
             companion.accepted(request, self.now_ms)
         if key is not None:
-            self._known[key] = (request.body_sha256, send)
+            self._used_keys.add(key, request.body_sha256, send)
             self._key_counts[request.key_account_id].add(
                 octets, self.now_ms, sandbox=request.sandbox
             )
@@ -283,15 +281,15 @@ class Batch:
             run.prefix,
         )
 
-    def _key_row(self, request: SendRequest, key: str, send: Send) -> KeyRow:
-        return KeyRow(
+    def _key_row(self, request: SendRequest, key: str, send: Send) -> StoredKey:
+        return StoredKey(
             request.key_account_id,
             send.sandbox,
             request.path,
             key=key,
             body_sha256=request.body_sha256,
-            send_id=send.id,
             created_at_ms=self.now_ms,
+            send_id=send.id,
         )
 
     def _rank_us(self, request: SendRequest, run: Run) -> int:
@@ -333,22 +331,22 @@ class Batch:
         )
 
 
-def key_of(request: SendRequest) -> Key | None:
+def key_of(request: SendRequest) -> KeyPlace | None:
     """Returns what the request's Idempotency-Key is known by, or None without one. A dry run
     uses none.
     """
     return (
         None
         if request.idempotency_key is None or request.dry_run
-        else (request.key_account_id, request.sandbox, request.path, request.idempotency_key)
+        else KeyPlace(
+            request.key_account_id, request.sandbox, request.path, request.idempotency_key
+        )
     )
 
 
-def repeated(request: SendRequest, body_sha256: bytes, send: Send) -> Outcome | Conflict:
-    """The answer to a request whose Idempotency-Key was used before, with that body, for
-    that send.
-    """
-    return Outcome(send, replayed=True) if body_sha256 == request.body_sha256 else Conflict()
+def replayed(again: Send | Conflict) -> Outcome | Conflict:
+    """Returns the answer to a request whose Idempotency-Key was used before, for that send."""
+    return again if isinstance(again, Conflict) else Outcome(again, replayed=True)
 
 
 def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:

@@ -30,6 +30,7 @@ from heliograph.messages.accept.tariff import Plan, Tariff
 from heliograph.messages.groups import Tally
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.read import CAMPAIGN_PREFIX
+from heliograph.requests import UsedKeys
 from heliograph.text import Phone
 
 INSUFFICIENT_CREDITS = "insufficient_credits"
@@ -108,7 +109,7 @@ class Chunker:
         sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
-        batch = Batch(places, locked, {}, {}, {})
+        batch = Batch(places, locked, UsedKeys(), {}, {})
         filling = _Filling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:

@@ -13,7 +13,6 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
-    Bytes,
     Id,
     Int,
     Row,
@@ -24,7 +23,7 @@ from heliograph.database.statements import (
 )
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
-from heliograph.requests import AskedKey
+from heliograph.requests import KeyPlace
 
 
 class LockedWallet(Row, frozen=True):
@@ -48,17 +47,6 @@ class LockedWallet(Row, frozen=True):
     closed: Bool
 
 
-class KnownKey(Row, frozen=True):
-    """A key that was used, with the body of its request and its send."""
-
-    account_id: Id
-    sandbox: Bool
-    path: Text
-    key: Text
-    body_sha256: Bytes
-    send: Send
-
-
 class _Head(Row, frozen=True):
     """The rank of bulk that a carrier's queue serves next; None: none waits."""
 
@@ -72,7 +60,7 @@ class _Account(Row, frozen=True):
 
 class _LockAndLook(Row, frozen=True):
     account_ids: list[Id]
-    asked: list[AskedKey]
+    asked: list[KeyPlace]
 
 
 class _LookedAt(Row, frozen=True):
@@ -126,19 +114,6 @@ _CARRIERS_HEADS: Final = same(
 )
 
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
-_FIND_KEYS: Final = BatchStatement(
-    AskedKey,
-    KnownKey,
-    postgresql=f"""
-        SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND}
-        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
-        LEFT JOIN sends s ON s.id = k.send_id WHERE k.created_at_ms > g.since_ms""",
-    sqlite=f"""
-        SELECT k.account_id, k.sandbox, k.path, k.key, k.body_sha256, {_SEND}
-        FROM idempotency_keys k LEFT JOIN sends s ON s.id = k.send_id
-        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path
-            AND k.key = :key AND k.created_at_ms > :since_ms""",
-)
 _FIND_SENDS: Final = BatchStatement(
     _SendId,
     Send,
@@ -153,7 +128,7 @@ async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWall
 
 
 async def lock_and_look(
-    tx: HotTx, account_ids: list[str], asked: list[AskedKey]
+    tx: HotTx, account_ids: list[str], asked: list[KeyPlace]
 ) -> tuple[list[LockedWallet], bool]:
     """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used."""
     if not tx.postgresql or not asked:
@@ -170,11 +145,6 @@ async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
         (head.carrier_id, head.rank_us)
         for head in await _CARRIERS_HEADS.rows(tx, _From(bulk_from_us))
     ]
-
-
-async def find_keys(tx: HotTx, asked: Sequence[AskedKey]) -> list[KnownKey]:
-    """Returns those that were used since then."""
-    return await _FIND_KEYS.rows(tx, asked)
 
 
 async def find_sends(tx: HotTx, send_ids: Sequence[str]) -> list[Send]:

@@ -12,7 +12,6 @@ from heliograph.database.statements import (
     BatchStatement,
     BigInt,
     Bool,
-    Bytes,
     Id,
     Int,
     Nothing,
@@ -20,12 +19,10 @@ from heliograph.database.statements import (
     SmallInt,
     TablesStatement,
     Text,
-    columns_of,
-    values_of,
 )
 from heliograph.messages.queue.sql import QUEUE, QUEUE_COLUMNS, QueuedRun
 from heliograph.messages.states import QUEUED
-from heliograph.requests import KEPT_MS
+from heliograph.requests import INSERT_KEYS, StoredKey
 from heliograph.wallet import INSERT_ENTRIES, Entry
 
 
@@ -78,18 +75,6 @@ class RunRow(Row, frozen=True):
     prefix: Text
 
 
-class KeyRow(Row, frozen=True):
-    """This is the use of an Idempotency-Key for a send."""
-
-    account_id: Id
-    sandbox: Bool
-    path: Text
-    key: Text
-    body_sha256: Bytes
-    send_id: Id
-    created_at_ms: BigInt
-
-
 class WalletRow(Row, frozen=True):
     """These are a wallet's new figures. Without `sms_credits`, they stay as they are."""
 
@@ -109,7 +94,7 @@ class Rows(NamedTuple):
     sends: list[SendRow]
     messages: MessageColumns
     runs: list[RunRow]
-    keys: list[KeyRow]
+    keys: list[StoredKey]
     entries: list[Entry]
     wallets: list[WalletRow]
 
@@ -118,10 +103,9 @@ class _Store(Row, frozen=True):
     sends: list[SendRow]
     messages: MessageColumns
     runs: list[RunRow]
-    keys: list[KeyRow]
+    keys: list[StoredKey]
     entries: list[Entry]
     wallets: list[WalletRow]
-    keys_kept_ms: BigInt
 
 
 class _Stored(Row, frozen=True):
@@ -133,14 +117,8 @@ _MESSAGES: Final = (
     "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
     " credits, group_id"
 )
-_KEYS: Final = columns_of(KeyRow)
-_USED_AGAIN: Final = """
-    ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
-    body_sha256 = excluded.body_sha256, send_id = excluded.send_id,
-    created_at_ms = excluded.created_at_ms"""
 
-# A key that is too old to count is used again. Per message only what differs stands in arrays;
-# the rest is joined from its send, by its place.
+# Per message only what differs stands in arrays; the rest is joined from its send, by its place.
 _STORE: Final = TablesStatement(
     _Store,
     _Stored,
@@ -157,10 +135,7 @@ _STORE: Final = TablesStatement(
             SELECT q.carrier_id, q.rank_us, q.first_id, q.messages, s.id, s.segments, q.prefix, 1,
                 0, s.expires_at_ms
             FROM :runs AS q JOIN batch s USING (place)),
-        stored_keys AS (
-            INSERT INTO idempotency_keys ({_KEYS}) SELECT * FROM :keys AS k {_USED_AGAIN}
-            WHERE idempotency_keys.created_at_ms <= excluded.created_at_ms - :keys_kept_ms
-            RETURNING 1),
+        stored_keys AS ({INSERT_KEYS.within("keys")} RETURNING 1),
         charged AS ({INSERT_ENTRIES.within("entries")}),
         debited AS (
             UPDATE wallets SET sms_credits = coalesce(w.sms_credits, wallets.sms_credits),
@@ -200,12 +175,6 @@ _STORE_MESSAGES: Final = BatchStatement(
     VALUES (:id, :send_id, :account_id, :sandbox, :recipient, :country_code, :carrier_id,
         '{QUEUED}', :segments, :credits, :group_id)""",
 )
-_STORE_KEYS: Final = BatchStatement(
-    KeyRow,
-    Nothing,
-    sqlite=f"""
-    INSERT INTO idempotency_keys ({_KEYS}) VALUES ({values_of(KeyRow)}) {_USED_AGAIN}""",
-)
 _STORE_WALLETS: Final = BatchStatement(
     WalletRow,
     Nothing,
@@ -225,14 +194,14 @@ async def store(tx: HotTx, rows: Rows) -> None:
     Raises Overtaken when one of the keys was used since the batch looked.
     """
     if tx.postgresql:
-        [stored] = await _STORE.rows(tx, _Store(*rows, KEPT_MS))
+        [stored] = await _STORE.rows(tx, _Store(*rows))
         if stored.keys < len(rows.keys):
             raise Overtaken
         return
     await _STORE_SENDS.rows(tx, rows.sends)
     await _STORE_MESSAGES.rows(tx, _message_rows(rows.sends, rows.messages))
     await QUEUE.rows(tx, [_queued(rows.sends[run.place - 1], run) for run in rows.runs])
-    await _STORE_KEYS.rows(tx, rows.keys)
+    await INSERT_KEYS.rows(tx, rows.keys)
     await INSERT_ENTRIES.rows(tx, rows.entries)
     await _STORE_WALLETS.rows(tx, rows.wallets)
 

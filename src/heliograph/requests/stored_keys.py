@@ -1,0 +1,177 @@
+"""Idempotency-Keys as they are stored: what a key is known by, how long it counts, and what becomes
+of a request whose key was used before (docs/api.md, "Idempotency"). All statements that write them
+are here; ordinary POSTs, sends and verifications of one-time passwords use these.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Final, Generic, TypeVar
+
+import sqlalchemy as sa
+from msgspec.structs import asdict
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import Conflict
+from heliograph.database.hot import HotTx
+from heliograph.database.pruning import Kept
+from heliograph.database.statements import (
+    BigInt,
+    Bool,
+    Bytes,
+    Id,
+    Insert,
+    Row,
+    SharingStatement,
+    Text,
+)
+from heliograph.requests.tables import idempotency_keys
+
+KEPT_MS: Final = 72 * 3_600_000
+KEPT: Final = (Kept(idempotency_keys.name, "created_at_ms", KEPT_MS),)
+
+AnswerT = TypeVar("AnswerT")
+
+
+class KeyPlace(Row, frozen=True):
+    """This is what a key is known by. `account_id` is raw, and that of the account whose API key
+    was used; `path` is method and path, such as `POST /sms/send`.
+    """
+
+    account_id: Id
+    sandbox: Bool
+    path: Text
+    key: Text
+
+
+class StoredKey(Row, frozen=True):
+    """This is a key that was used, with the body of its request. A send is answered again from the
+    send `send_id`, any other request with `answer`, which is JSON.
+    """
+
+    account_id: Id
+    sandbox: Bool
+    path: Text
+    key: Text
+    body_sha256: Bytes
+    created_at_ms: BigInt
+    send_id: Id | None = None
+    answer: Text | None = None
+
+    @property
+    def place(self) -> KeyPlace:
+        return KeyPlace(self.account_id, self.sandbox, self.path, self.key)
+
+
+class _Since(Row, frozen=True):
+    since_ms: BigInt
+
+
+_COLUMNS: Final = ", ".join(f"k.{name}" for name in StoredKey.__struct_fields__)
+_FIND_KEYS: Final = SharingStatement(
+    KeyPlace,
+    _Since,
+    StoredKey,
+    postgresql=f"""
+        SELECT {_COLUMNS}
+        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
+        WHERE k.created_at_ms > :since_ms""",
+    sqlite=f"""
+        SELECT {_COLUMNS} FROM idempotency_keys k
+        WHERE k.account_id = :account_id AND k.sandbox = :sandbox AND k.path = :path
+            AND k.key = :key AND k.created_at_ms > :since_ms""",
+)
+# A key that is too old to count is used again. One that still counts stays as it is, and its row is
+# not returned by RETURNING.
+INSERT_KEYS: Final = Insert(
+    idempotency_keys.name,
+    StoredKey,
+    f"""
+    ON CONFLICT (account_id, sandbox, path, key) DO UPDATE SET
+        body_sha256 = excluded.body_sha256, created_at_ms = excluded.created_at_ms,
+        send_id = excluded.send_id, answer = excluded.answer
+    WHERE idempotency_keys.created_at_ms <= excluded.created_at_ms - {KEPT_MS}""",
+)
+
+
+def sha256_of_body(body: bytes) -> bytes:
+    """Returns what is stored of a request's body, to know an equal one by."""
+    return hashlib.sha256(body).digest()
+
+
+def refusal_to_replay(first_sha256: bytes, again_sha256: bytes) -> Conflict | None:
+    """Returns why a request is not given the answer of the one that used its key first: their
+    bodies differ.
+    """
+    return None if first_sha256 == again_sha256 else Conflict()
+
+
+class UsedKeys(Generic[AnswerT]):
+    """Holds the keys that were used before a batch, or so far within it, each with its answer."""
+
+    def __init__(self, used: Iterable[tuple[KeyPlace, bytes, AnswerT]] = ()) -> None:
+        self._used = {place: (sha256, answer) for place, sha256, answer in used}
+
+    def copy(self) -> "UsedKeys[AnswerT]":
+        copied = UsedKeys[AnswerT]()
+        copied._used = self._used.copy()
+        return copied
+
+    def add(self, place: KeyPlace, sha256: bytes, answer: AnswerT) -> None:
+        """Notes that the batch uses a key."""
+        self._used[place] = (sha256, answer)
+
+    def replay(self, place: KeyPlace | None, sha256: bytes) -> AnswerT | Conflict | None:
+        """Returns the answer to a request whose key was used, or why it is refused. None: it
+        brings no key, or one that was not used, and is to be carried out.
+        """
+        found = None if place is None else self._used.get(place)
+        if found is None:
+            return None
+        first_sha256, answer = found
+        return refusal_to_replay(first_sha256, sha256) or answer
+
+
+async def find_keys(tx: HotTx, places: Sequence[KeyPlace], now_ms: int) -> list[StoredKey]:
+    """Returns those of these keys that were used and still count."""
+    return await _FIND_KEYS.rows_with(tx, places, _Since(now_ms - KEPT_MS))
+
+
+def find_key(tx: Connection, place: KeyPlace, now_ms: int) -> StoredKey | None:
+    """Returns the key as it was used, if it was and still counts; in an ordinary transaction."""
+    columns = idempotency_keys.c
+    row = tx.execute(
+        sa.select(*(columns[name] for name in StoredKey.__struct_fields__)).where(
+            _at(place), columns.created_at_ms > now_ms - KEPT_MS
+        )
+    ).one_or_none()
+    return None if row is None else StoredKey(*row)
+
+
+def insert_key(tx: Connection, key: StoredKey) -> None:
+    """Stores a key before its request has been carried out. Raises IntegrityError when there is a
+    row of it already.
+    """
+    tx.execute(idempotency_keys.insert().values(asdict(key)))
+
+
+def keep_answer(tx: Connection, place: KeyPlace, answer: str) -> None:
+    """Stores the answer to the request that has used the key."""
+    tx.execute(idempotency_keys.update().where(_at(place)).values(answer=answer))
+
+
+def free_key(tx: Connection, place: KeyPlace) -> None:
+    """Deletes the key, so that it can be used again."""
+    tx.execute(idempotency_keys.delete().where(_at(place)))
+
+
+def free_old_key(tx: Connection, place: KeyPlace, now_ms: int) -> None:
+    """Deletes the key if it is too old to count."""
+    tx.execute(
+        idempotency_keys.delete().where(
+            _at(place), idempotency_keys.c.created_at_ms <= now_ms - KEPT_MS
+        )
+    )
+
+
+def _at(place: KeyPlace) -> sa.ColumnElement[bool]:
+    return sa.and_(*(idempotency_keys.c[name] == value for name, value in asdict(place).items()))

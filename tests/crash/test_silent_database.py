@@ -22,7 +22,7 @@ from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOKED_WITHIN_S, Lease
 from heliograph.database.postgresql import engine as postgres_engine
-from heliograph.database.postgresql.engine import wait_for_it
+from heliograph.database.postgresql.answer_time import wait_for_it
 from heliograph.processes.shared_limits import API_LOCK
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess

@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
-import psycopg
 import sqlalchemy as sa
 
 from heliograph.base.errors import Unavailable
@@ -66,8 +65,8 @@ class Unconfirmed(Unavailable):
         super().__init__(NOT_CONFIRMED)
 
 
-class NotConfirmedInTime(psycopg.OperationalError):
-    """A thread's COMMIT was not answered in time."""
+class NotConfirmedInTime(Exception):
+    """A thread's COMMIT was not answered in time. It is an error of the driver's as well."""
 
 
 class _Waiting:
@@ -102,13 +101,14 @@ class Session(Protocol):
 
 
 class Commits:
-    """The unconfirmed commits of one process. `connect` opens a connection to ask through.
-    May be used by any thread.
+    """The unconfirmed commits of one process. `connect` opens a connection to ask through, which
+    raises `lost` when it cannot be used. May be used by any thread.
     """
 
-    def __init__(self, connect: Callable[[], Session]) -> None:
+    def __init__(self, connect: Callable[[], Session], lost: type[Exception] = OSError) -> None:
         self.within_s = CONFIRMED_WITHIN_S
         self._connect = connect
+        self._lost = lost
         self._guard = threading.Lock()
         self._unconfirmed: dict[Backend, _Waiting] = {}
         self._others_wait = False  # a commit of another process holds locks that are wanted here
@@ -181,8 +181,8 @@ class Commits:
                 session = session or self._connect()
                 still_at_it = _still_at_it(session, waiting)
                 others_wait = self._others_wait and waits_for_standby(session)
-            except psycopg.Error:  # nothing is known of them, and nothing could be stored either
-                _close(session)
+            except self._lost:  # nothing is known of them, and nothing could be stored either
+                self._close(session)
                 session = None
                 continue
             for backend in waiting.keys() - still_at_it:
@@ -190,7 +190,12 @@ class Commits:
                     self.over(backend)
             if not others_wait:
                 self._others_are_over()
-        _close(session)
+        self._close(session)
+
+    def _close(self, session: Session | None) -> None:
+        if session is not None:
+            with suppress(self._lost):
+                session.close()
 
     def _others_are_over(self) -> None:
         with self._guard:
@@ -207,12 +212,6 @@ def _still_at_it(session: Session, backends: Collection[Backend]) -> set[Backend
 def waits_for_standby(session: Session) -> bool:
     """Tells whether a commit of any session has waited for a standby for longer than one should."""
     return bool(session.execute(WAITS_FOR_STANDBY).fetchone()[0])
-
-
-def _close(session: Session | None) -> None:
-    if session is not None:
-        with suppress(psycopg.Error):
-            session.close()
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from heliograph.database.commits import Unconfirmed, confirmed
 from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, reachable
 from heliograph.database.postgresql import indexes
-from heliograph.database.postgresql.engine import answer_within, wait_for_it
+from heliograph.database.postgresql.answer_time import answer_within, wait_for_it
 from heliograph.database.postgresql.partitions import make_months
 from heliograph.database.processes import others
 from heliograph.database.schema import found_version, installation, is_usable, newest_version

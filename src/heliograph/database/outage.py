@@ -3,12 +3,11 @@ client is told.
 """
 
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import asyncpg
-import psycopg
 from sqlalchemy import exc
 
 from heliograph.base import cancelling
@@ -49,11 +48,11 @@ def is_lost(error: BaseException) -> bool:
     would not do either.
     """
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
-    if isinstance(cause, OSError | asyncpg.InterfaceError | asyncpg.InternalClientError):
+    if isinstance(cause, OSError) or _is_of_driver(cause, "asyncpg", *_ASYNCPG_UNREACHABLE):
         return True
     state = _sqlstate(error)
     return state.startswith(LOST_SQLSTATES) or (
-        isinstance(cause, psycopg.OperationalError) and not state
+        _is_of_driver(cause, "psycopg", "OperationalError") and not state
     )
 
 
@@ -121,17 +120,29 @@ def _is_locked(error: BaseException) -> bool:
 _UNREACHABLE: Final = (
     exc.InterfaceError,
     exc.TimeoutError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
     OSError,
 )  # refused, reset, no such host, no answer in time
-_TOLD_BY_DATABASE: Final = (exc.DBAPIError, asyncpg.PostgresError, sqlite3.OperationalError)
+_TOLD_BY_DATABASE: Final = (exc.DBAPIError, sqlite3.OperationalError)
+
+
+_ASYNCPG_UNREACHABLE: Final = ("InterfaceError", "InternalClientError")
+
+
+def _is_of_driver(error: BaseException | None, driver: str, *kinds: str) -> bool:
+    """Says whether this is an error of one of these classes of a driver of PostgreSQL. A process
+    on SQLite does not load the drivers, and meets no errors of theirs.
+    """
+    module = sys.modules.get(driver)
+    return module is not None and isinstance(error, tuple(getattr(module, kind) for kind in kinds))
 
 
 def _is_outage(error: BaseException) -> bool:
-    if isinstance(error, _UNREACHABLE):
+    if isinstance(error, _UNREACHABLE) or _is_of_driver(error, "asyncpg", *_ASYNCPG_UNREACHABLE):
         return True
-    if not isinstance(error, _TOLD_BY_DATABASE) or is_conflict(error):
+    is_told_by_database = isinstance(error, _TOLD_BY_DATABASE) or _is_of_driver(
+        error, "asyncpg", "PostgresError"
+    )
+    if not is_told_by_database or is_conflict(error):
         return False
     return isinstance(error, exc.OperationalError | sqlite3.OperationalError) or _sqlstate(
         error

@@ -12,7 +12,6 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.base import private_files
-from heliograph.database.hosts import standing_sql
 
 # how long a command beside a running server waits for its turn to write
 SQLITE_BUSY_TIMEOUT_MS: Final = 5_000
@@ -125,41 +124,4 @@ def sqlite_engine(path: Path) -> sa.Engine:
         max_overflow=0,
         pool_timeout=5,
         hide_parameters=True,
-    )
-
-
-def session_settings(synchronous_commit: str) -> dict[str, str]:
-    return {
-        # whatever the server, the database or the role has: accepted means stored
-        "synchronous_commit": synchronous_commit,
-        "application_name": _name,
-        "lock_timeout": str(POSTGRES_LOCK_TIMEOUT_MS),
-        "statement_timeout": str(POSTGRES_STATEMENT_TIMEOUT_MS),
-        "idle_in_transaction_session_timeout": str(POSTGRES_IDLE_IN_TRANSACTION_MS),
-        "timezone": "UTC",
-        "jit": "off",  # compiling takes longer than any statement of ours
-        **KEEPALIVE,
-    }
-
-
-def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
-    """The hot statements are planned once: their arrays differ in length only, and planning anew
-    cost a fifth of the database's time. And by index: a plan made while a table was empty would go
-    on reading it from end to end as it grows.
-    """
-    return session_settings(synchronous_commit) | {
-        "lock_timeout": str(int(POSTGRES_LOCK_TIMEOUT_MS * HOT_LOCK_TIMEOUT_PART)),
-        "plan_cache_mode": "force_generic_plan",
-        "enable_seqscan": "off",
-    }
-
-
-def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
-    """Returns the first statement of a connection. Its first columns are those of `standing_sql`.
-    PgBouncer refuses settings that come with the connection itself (its manual,
-    ignore_startup_parameters).
-    """
-    return standing_sql(
-        with_system,
-        *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()),
     )

@@ -16,7 +16,7 @@ from heliograph.base.log import Log, told
 from heliograph.base.own_threads import Apart
 from heliograph.database.database import Database
 from heliograph.database.outage import reachable
-from heliograph.database.postgresql.engine import answer_within
+from heliograph.database.postgresql.answer_time import answer_within
 from heliograph.database.sessions import sqlite_path
 
 EVERY_S: Final = 1.0  # at most one check in so long, however many ask

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.postgresql.engine import wait_for_it
+from heliograph.database.postgresql.answer_time import wait_for_it
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 

@@ -22,6 +22,7 @@ from heliograph.database.hosts import (
     standing_sql,
 )
 from heliograph.database.outage import READ_ONLY_SQLSTATE
+from heliograph.database.postgresql.session_settings import begin_session, session_settings
 from heliograph.database.sessions import (
     ANY_HOST,
     CONNECT_TIMEOUT_S,
@@ -31,9 +32,7 @@ from heliograph.database.sessions import (
     KEEPALIVE_INTERVAL_S,
     SYNC_CONNECTIONS_MAX,
     UNACKNOWLEDGED_MS,
-    begin_session,
     name,
-    session_settings,
 )
 
 # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
@@ -41,6 +40,10 @@ POSTGRES_ANSWER_S: Final = 12.0
 POSTGRES_PING_S: Final = 1.0  # for a connection to show that it lives, before it is used
 
 T = TypeVar("T")
+
+
+class _NotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
+    """To SQLAlchemy it is an error of the driver's."""
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
@@ -71,7 +74,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
             if not is_connected:
                 raise
             self.commits.add(self.backend)
-            raise NotConfirmedInTime(str(error)) from error
+            raise _NotConfirmedInTime(str(error)) from error
         finally:
             self._is_committing = False
 
@@ -131,26 +134,17 @@ class ImpatientConnection(psycopg.Connection[Any]):
             return answer
 
 
-def wait_for_it(tx: sa.Connection) -> None:
-    """Lets what `tx` asks take as long as it does, until its connection is given back."""
-    answer_within(tx, None)
-
-
-def answer_within(tx: sa.Connection, seconds: float | None) -> None:
-    """Gives what `tx` asks this long for an answer, each time, until its connection is given
-    back.
-    """
-    connection = tx.connection.driver_connection
-    if isinstance(connection, ImpatientConnection):
-        connection.answer_within_s = seconds
-
-
 def postgres_hosts(url: str) -> Hosts:
     """The hosts of this URL, and how each is asked what it is. Raises WrongUrl."""
     return Hosts(url, _ask)
 
 
-def postgres_session(hosts: Hosts) -> "psycopg.Connection[Any]":
+def postgres_commits(hosts: Hosts) -> Commits:
+    """Returns the unconfirmed commits of this process, asked after on connections of their own."""
+    return Commits(lambda: _session(hosts), lost=psycopg.Error)
+
+
+def _session(hosts: Hosts) -> ImpatientConnection:
     """Opens one connection beside the engine's, for questions that must not wait for others: it is
     closed when an answer takes POSTGRES_PING_S. Who needs it has long had no answer: first all
     hosts are asked, for another one may have been promoted.

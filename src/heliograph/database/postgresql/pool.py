@@ -12,8 +12,19 @@ import asyncpg
 
 from heliograph.base import cancelling
 from heliograph.database.commits import WHO_AM_I, Backend
-from heliograph.database.hosts import DOUBTED_AFTER_S, Hosts, Seat, Standing, standing_of
+from heliograph.database.hosts import (
+    DOUBTED_AFTER_S,
+    Hosts,
+    Seat,
+    Standing,
+    standing_of,
+)
 from heliograph.database.outage import is_lost, reachable
+from heliograph.database.postgresql.session_settings import (
+    begin_session,
+    hot_session_settings,
+    session_settings,
+)
 from heliograph.database.sessions import (
     ANY_HOST,
     CONNECT_TIMEOUT_S,
@@ -24,10 +35,7 @@ from heliograph.database.sessions import (
     KEEPALIVE_INTERVAL_S,
     POSTGRES_STATEMENT_TIMEOUT_MS,
     UNACKNOWLEDGED_MS,
-    begin_session,
-    hot_session_settings,
     name,
-    session_settings,
 )
 
 

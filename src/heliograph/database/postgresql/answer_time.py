@@ -1,0 +1,19 @@
+"""How long PostgreSQL may take for an answer to a synchronous transaction."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+
+def wait_for_it(tx: sa.Connection) -> None:
+    """Lets what `tx` asks take as long as it does, until its connection is given back."""
+    answer_within(tx, None)
+
+
+def answer_within(tx: sa.Connection, seconds: float | None) -> None:
+    """Gives what `tx` asks this long for an answer, each time, until its connection is given
+    back. On SQLite it changes nothing.
+    """
+    if tx.dialect.name == "postgresql":
+        connection: Any = tx.connection.driver_connection
+        connection.answer_within_s = seconds

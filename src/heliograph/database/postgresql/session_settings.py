@@ -1,0 +1,43 @@
+"""The settings of our sessions in PostgreSQL, and the statement that begins each."""
+
+from heliograph.database import sessions
+from heliograph.database.hosts import standing_sql
+
+
+def session_settings(synchronous_commit: str) -> dict[str, str]:
+    return {
+        # whatever the server, the database or the role has: accepted means stored
+        "synchronous_commit": synchronous_commit,
+        "application_name": sessions.name(),
+        "lock_timeout": str(sessions.POSTGRES_LOCK_TIMEOUT_MS),
+        "statement_timeout": str(sessions.POSTGRES_STATEMENT_TIMEOUT_MS),
+        "idle_in_transaction_session_timeout": str(sessions.POSTGRES_IDLE_IN_TRANSACTION_MS),
+        "timezone": "UTC",
+        "jit": "off",  # compiling takes longer than any statement of ours
+        **sessions.KEEPALIVE,
+    }
+
+
+def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
+    """The hot statements are planned once: their arrays differ in length only, and planning anew
+    cost a fifth of the database's time. And by index: a plan made while a table was empty would go
+    on reading it from end to end as it grows.
+    """
+    return session_settings(synchronous_commit) | {
+        "lock_timeout": str(
+            int(sessions.POSTGRES_LOCK_TIMEOUT_MS * sessions.HOT_LOCK_TIMEOUT_PART)
+        ),
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+    }
+
+
+def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
+    """Returns the first statement of a connection. Its first columns are those of `standing_sql`.
+    PgBouncer refuses settings that come with the connection itself (its manual,
+    ignore_startup_parameters).
+    """
+    return standing_sql(
+        with_system,
+        *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()),
+    )

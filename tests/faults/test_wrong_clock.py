@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.database import migrate
-from heliograph.database.clock_check import EVERY_S
+from heliograph.database.clock_watch import EVERY_S
 from tests.faults.test_clock import ELSEWHERE, HOUR_S, VALIDITY_S, send_valid_for
 from tests.support.crash.processes import ServerProcess
 from tests.support.faults.house import House

@@ -13,7 +13,8 @@ from redis.asyncio import Redis
 
 from heliograph.base import clock
 from heliograph.keys import rate
-from heliograph.keys.rate import WINDOW_S, Allowance, MemoryLimiter, RedisLimiter
+from heliograph.keys.rate import WINDOW_S, Allowance, MemoryLimiter
+from heliograph.keys.redis_limiter import RedisLimiter
 from tests.support.factories import awaited
 from tests.support.services.redis import PrivateRedis
 

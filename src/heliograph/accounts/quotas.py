@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.account import by_id, text_of_id
@@ -22,12 +21,24 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest, RateLimited
 from heliograph.base.short_texts import refused
 from heliograph.database import config
+from heliograph.database.database import RawId
 from heliograph.database.pruning import Kept
 
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
 # yesterday's counters are nobody's any more
 KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
+
+# A clock that is behind counts in the day that there is.
+_COUNT: Final = sa.text("""
+    INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)
+    VALUES (:account_id, :sandbox, :kind, :day_ms, :octets)
+    ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
+        octets = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.octets
+            ELSE 0 END + excluded.octets,
+        day_ms = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.day_ms
+            ELSE excluded.day_ms END
+    RETURNING octets""").bindparams(sa.bindparam("account_id", type_=RawId))
 
 
 class Stored(StrEnum):
@@ -96,28 +107,16 @@ def charge(
     if octets <= 0:
         return
     whose = counted_with(tx, account_id)
-    insert = (
-        (postgresql if tx.dialect.name == "postgresql" else sqlite)
-        .insert(storage_used)
-        .values(
-            account_id=whose,
-            sandbox=sandbox,
-            kind=kind.value,
-            day_ms=now_ms - now_ms % DAY_MS,
-            octets=octets,
-        )
-    )
-    table, said = storage_used.c, insert.excluded
-    # a clock that is behind counts in the day that there is
-    is_that_day = table.day_ms >= said.day_ms
-    counted = insert.on_conflict_do_update(
-        index_elements=[table.account_id, table.sandbox, table.kind],
-        set_={
-            "octets": sa.case((is_that_day, table.octets), else_=0) + said.octets,
-            "day_ms": sa.case((is_that_day, table.day_ms), else_=said.day_ms),
+    used: int = tx.execute(
+        _COUNT,
+        {
+            "account_id": whose,
+            "sandbox": sandbox,
+            "kind": kind.value,
+            "day_ms": now_ms - now_ms % DAY_MS,
+            "octets": octets,
         },
-    )
-    used: int = tx.execute(counted.returning(table.octets)).scalar_one()
+    ).scalar_one()
     refusal = refusal_of(
         kind,
         used - octets,

@@ -30,7 +30,8 @@ from heliograph.contacts import endpoints as contact_endpoints
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
-from heliograph.keys import STORE_EVERY_S, MemoryLimiter, RedisLimiter, store_usage
+from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
+from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages import Acceptor, FairQueue, account_ends
 from heliograph.messages import endpoints as message_endpoints
 from heliograph.otp import Issuing
@@ -38,6 +39,7 @@ from heliograph.otp import endpoints as otp_endpoints
 from heliograph.plugin import endpoints as plugin_endpoints
 from heliograph.requests import Endpoint
 from heliograph.senders import endpoints as sender_endpoints
+from heliograph.text import numbering_plans
 from heliograph.wallet import endpoints as wallet_endpoints
 from heliograph.wallet import hold_still
 
@@ -54,6 +56,7 @@ class App:
     def __init__(
         self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]
     ) -> None:
+        numbering_plans.load()
         self._settings = settings
         self._db = db
         self.cache = ConfigCache(db)

@@ -5,7 +5,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
@@ -123,7 +122,7 @@ def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
     PostgreSQL may compare each of the account's contacts with each of its numbers, which takes
     seconds.
     """
-    array = sa.cast(sa.literal(literal(numbers), sa.Text), postgresql.ARRAY(sa.BigInteger))
+    array = sa.cast(sa.literal(literal(numbers), sa.Text), sa.ARRAY(sa.BigInteger))
     wanted = sa.func.unnest(array).table_valued("phone").render_derived("wanted")
     found = (
         sa.select(*COLUMNS)

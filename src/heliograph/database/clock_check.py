@@ -1,5 +1,5 @@
 """All processes of one database go by the database's clock: it is compared at the start of each,
-and every minute.
+and every minute (`clock_watch.py`).
 
 Validity, retries and the order of the ledger are by stored times, which several machines write and
 read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a
@@ -9,30 +9,21 @@ nothing expire until they agree again: one of the two was set, and nobody can kn
 no clock of its own; there the machine's is the only one.
 """
 
-import asyncio
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
-from heliograph.base import clock, metrics
+from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.log import Log
-from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 
 # apart: what time servers keep apart is a hundred times less, and what is valid for a minute bears
 # this
 START_MS_MAX: Final = 2_000
-# apart, of a process that runs: more than any correction; what it holds would be ended, or sent,
-# too early
-CLAIM_MS_MAX: Final = 5_000
-EVERY_S: Final = 60.0
 QUESTIONS_MAX: Final = 5  # one that is answered at once says most
 ANSWERED_MS: Final = 5.0  # at once
 
 _CLOCK: Final = sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-
-log = Log(__name__)
 
 
 class ClockApart(Unavailable):
@@ -95,29 +86,3 @@ def begin(db: Database) -> None:
             " s apart at most. Synchronise both with NTP."
         )
     clock.agree(measured.ahead_us)
-
-
-async def keep(db: Database) -> None:
-    """Compares every minute, until cancelled."""
-    await repeat(
-        lambda: asyncio.to_thread(look, db),
-        wait=EVERY_S,
-        fault="clock_not_compared",
-        level="warning",
-    )
-
-
-def look(db: Database) -> None:
-    """Compares once: nears the database's clock, or disputes it. Raises Unavailable."""
-    measured = measure(db)
-    if measured is None:
-        return
-    metrics.CLOCK_APART.set(measured.apart_ms / 1_000)
-    apart = measured.apart_ms > CLAIM_MS_MAX
-    if apart:
-        log.error("clock_apart", seconds=round(measured.ahead_us / 1e6, 3))
-    else:
-        clock.agree(measured.ahead_us)
-        if clock.is_disputed():
-            log.info("clock_agrees_again", seconds=round(measured.ahead_us / 1e6, 3))
-    clock.dispute(apart)

@@ -28,7 +28,7 @@ from heliograph.keys.issue import (
 from heliograph.keys.last_used import STORE_EVERY_S, Usage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
-from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter, RedisLimiter
+from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter
 from heliograph.keys.tiers import Tier, all_tiers, set_tier, tier_named
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "MemoryLimiter",
     "MissingKey",
     "Principal",
-    "RedisLimiter",
     "Tier",
     "Usage",
     "acting_for",

@@ -1,26 +1,15 @@
 """Requests are counted in fixed windows of 60 s, per key. Every authenticated request counts,
 whatever its answer (docs/api.md, "Rate limits").
 
-One process counts in memory. Several share the count through Redis, with one pipeline for all
-requests that came together. While Redis is away each process counts for itself: the limit never
-stands open.
+One process counts in memory. Several share the count through Redis (`redis_limiter.py`).
 """
 
-import asyncio
 from typing import Final, NamedTuple, Protocol
 
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
-
 from heliograph.base import clock
-from heliograph.base.log import Log
 
 WINDOW_S: Final = 60
 _KEYS_MAX: Final = 1_000_000  # counted at once in one window; a new window starts empty
-_REDIS_TIMEOUT_S: Final = 0.25
-_REDIS_RETRY_S: Final = 1.0
-
-log = Log(__name__)
 
 
 class Allowance(NamedTuple):
@@ -43,7 +32,8 @@ class Limiter(Protocol):
         ...
 
 
-def _window(now_ms: int) -> tuple[int, int]:
+def window_of(now_ms: int) -> tuple[int, int]:
+    """Returns the number of the window, and the seconds that it lasts from now on."""
     second = now_ms // 1_000
     return second // WINDOW_S, WINDOW_S - second % WINDOW_S
 
@@ -62,78 +52,8 @@ class MemoryLimiter:
         """Does nothing: a process that counts in memory is the only one."""
 
     def count(self, key_id: str, per_minute: int) -> Allowance:
-        window, reset_s = _window(clock.now_ms())
+        window, reset_s = window_of(clock.now_ms())
         if window != self._window or len(self._counts) > _KEYS_MAX:
             self._window, self._counts = window, {}
         used = self._counts[key_id] = self._counts.get(key_id, 0) + 1
         return Allowance(per_minute, per_minute - used, reset_s)
-
-
-class RedisLimiter:
-    """Counts in Redis, shared by all processes: `INCR key:minute`, pipelined for all
-    requests of the same moment.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._redis: Redis = Redis.from_url(
-            url, socket_timeout=_REDIS_TIMEOUT_S, socket_connect_timeout=_REDIS_TIMEOUT_S
-        )
-        self._alone = MemoryLimiter()
-        self._waiting: list[tuple[str, asyncio.Future[int]]] = []
-        self._sending: asyncio.Task[None] | None = None
-        self._away_until_s = float("-inf")
-        self._processes = 1
-
-    def share_with(self, processes: int) -> None:
-        self._processes = max(1, processes)
-
-    async def take(self, key_id: str, per_minute: int) -> Allowance:
-        # kept beside, so that a Redis that goes away leaves no gap
-        mine = self._alone.count(key_id, per_minute)
-        if clock.monotonic_s() < self._away_until_s:
-            return self._my_share(mine)
-        window, reset_s = _window(clock.now_ms())
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append((f"heliograph:rate:{key_id}:{window}", answer))
-        if self._sending is None:
-            self._sending = asyncio.create_task(self._send())
-        used = await answer
-        if used < 0:
-            return self._my_share(mine)
-        shared = Allowance(per_minute, per_minute - used, reset_s)
-        # a Redis that is away, or was, or was emptied knows less than we do
-        return mine if mine.remaining < shared.remaining else shared
-
-    def _my_share(self, mine: Allowance) -> Allowance:
-        """Returns this process's part of the limit. While nobody counts for all, each process
-        lets through its part, and together they never let through more than the limit.
-        """
-        return mine._replace(
-            remaining=mine.remaining - mine.limit + max(1, mine.limit // self._processes)
-        )
-
-    async def _send(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting, []
-                counts = await self._count([name for name, _ in batch])
-                for (_, answer), used in zip(batch, counts, strict=True):
-                    if not answer.done():
-                        answer.set_result(used)
-        finally:
-            self._sending = None
-
-    async def _count(self, names: list[str]) -> list[int]:
-        try:
-            async with self._redis.pipeline(transaction=False) as pipeline:
-                for name in names:
-                    pipeline.incr(name)
-                    pipeline.expire(name, 2 * WINDOW_S)
-                return [int(used) for used in (await pipeline.execute())[::2]]
-        except (RedisError, OSError, TimeoutError) as error:
-            self._away_until_s = clock.monotonic_s() + _REDIS_RETRY_S
-            log.warning("redis_away", error=type(error).__name__)
-            return [-1] * len(names)
-
-    async def close(self) -> None:
-        await self._redis.aclose()

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
@@ -206,7 +205,7 @@ def _among(tx: Connection, column: sa.Column[str], raw_ids: list[str]) -> sa.Col
     """
     if tx.dialect.name == "postgresql":
         return column == sa.any_(
-            sa.cast(sa.literal(literal(raw_ids), sa.Text), postgresql.ARRAY(sa.Uuid(as_uuid=False)))
+            sa.cast(sa.literal(literal(raw_ids), sa.Text), sa.ARRAY(sa.Uuid(as_uuid=False)))
         )
     return column.in_(
         sa.select(sa.func.json_each(json.dumps(raw_ids)).table_valued("value").c.value)

@@ -15,10 +15,10 @@ from sqlalchemy.engine import Connection
 from heliograph.otp.limits import REMEMBERED_MS, VALID_MS
 from heliograph.otp.tables import otps
 from heliograph.text import (
-    CALLING_CODES,
     NUMBER_DIGITS_MAX,
     NUMBER_DIGITS_MIN,
     SEPARATORS,
+    calling_codes_as_digits,
     parse_phone,
 )
 
@@ -72,7 +72,7 @@ def _possible(digits: str) -> list[int]:
     ends = {digits[front:] for front in range(TRUNK_DIGITS_MAX + 1)}
     return [
         int(code + end)
-        for code in CALLING_CODES
+        for code in calling_codes_as_digits()
         for end in ends
         if NUMBER_DIGITS_MIN <= len(code + end) <= NUMBER_DIGITS_MAX
     ]

@@ -22,7 +22,7 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.database import clock_check, processes
+from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.processes import logs
@@ -122,7 +122,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             asyncio.create_task(task)
             for task in (
                 _keep(lease),
-                clock_check.keep(db),
+                clock_watch.keep(db),
                 share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
             )
         ]

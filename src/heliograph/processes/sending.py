@@ -13,7 +13,7 @@ from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
-from heliograph.database import clock_check, restored_copy
+from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
@@ -90,7 +90,7 @@ class Sending:
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [
             asyncio.create_task(self._held.keep(self._may_claim)),
-            asyncio.create_task(clock_check.keep(self._db)),
+            asyncio.create_task(clock_watch.keep(self._db)),
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),

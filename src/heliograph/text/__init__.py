@@ -3,7 +3,11 @@ and which number somebody means.
 """
 
 from heliograph.text.countries import country, country_codes, read_country
-from heliograph.text.numbering_plans import CALLING_CODES, NUMBER_DIGITS_MAX, NUMBER_DIGITS_MIN
+from heliograph.text.numbering_plans import (
+    NUMBER_DIGITS_MAX,
+    NUMBER_DIGITS_MIN,
+    calling_codes_as_digits,
+)
 from heliograph.text.phone import SEPARATORS, Phone, calling_code_of
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
@@ -21,7 +25,6 @@ from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
 
 __all__ = [
-    "CALLING_CODES",
     "GSM_7",
     "NUMBER_DIGITS_MAX",
     "NUMBER_DIGITS_MIN",
@@ -31,6 +34,7 @@ __all__ = [
     "Phone",
     "Segmented",
     "calling_code_of",
+    "calling_codes_as_digits",
     "count_segments",
     "country",
     "country_codes",

@@ -10,14 +10,11 @@ would add 0.1 s to every start.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from phonenumbers import (
-    COUNTRY_CODE_TO_REGION_CODE,
-    REGION_CODE_FOR_NON_GEO_ENTITY,
-    PhoneMetadata,
-    PhoneNumberDesc,
-)
+if TYPE_CHECKING:
+    from phonenumbers import PhoneMetadata, PhoneNumberDesc
 
 # docs/api.md, "Phone numbers"; what is shorter is a short code, and no address from abroad
 NUMBER_DIGITS_MIN: Final = 7
@@ -43,7 +40,7 @@ class Plan:
         "trunk",
     )
 
-    def __init__(self, metadata: PhoneMetadata) -> None:
+    def __init__(self, metadata: "PhoneMetadata") -> None:
         general = metadata.general_desc
         if general is None:
             raise ValueError(f"the numbering plan {metadata.id} has no general description")
@@ -115,7 +112,7 @@ class CallingCode:
     )
 
     def __init__(self, digits: str) -> None:
-        regions = _REGIONS[digits]
+        regions = _regions()[digits]
         # A shared calling code is judged by its main region (US for +1), which lists the lengths of
         # all of them.
         self.plan = plans[regions[0]] or Plan(_metadata(regions[0], int(digits)))
@@ -126,7 +123,7 @@ class CallingCode:
             total for total in totals if NUMBER_DIGITS_MIN <= total <= NUMBER_DIGITS_MAX
         )
         self.trunk: Callable[[str, int], object] = self.plan.trunk.match
-        self._country = None if regions[0] == REGION_CODE_FOR_NON_GEO_ENTITY else regions[0]
+        self._country = None if regions[0] == _NO_COUNTRY else regions[0]
         self._members = tuple(regions) if len(regions) > 1 else ()
         self._members_by_length: dict[int, re.Pattern[str]] = {}
 
@@ -169,7 +166,7 @@ class _CallingCodes(dict[str, CallingCode | None]):
         known = (
             first_three[:end]
             for end in range(1, len(first_three) + 1)
-            if first_three[:end] in _REGIONS
+            if first_three[:end] in _regions()
         )
         code = next(known, None)
         if code is None or code == first_three:
@@ -182,25 +179,52 @@ class _CallingCodes(dict[str, CallingCode | None]):
 plans: Final = _Plans()
 calling_codes: Final = _CallingCodes()
 
-# main region first
-_REGIONS: Final = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
-_CALLING_CODE_OF_REGION: Final = {
-    region: code
-    for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()
-    for region in regions
-    if region != REGION_CODE_FOR_NON_GEO_ENTITY
-}
-CALLING_CODES: Final = tuple(_REGIONS)  # as digits
+# what the library calls the region of a calling code that is no country's
+_NO_COUNTRY: Final = "001"
+
+
+@cache
+def _regions() -> dict[str, tuple[str, ...]]:
+    """Returns the regions of each calling code, the main one first. The first call loads the
+    library, which most commands do without.
+    """
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
+
+    return {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
+
+
+@cache
+def _calling_code_of_region() -> dict[str, int]:
+    return {
+        region: int(digits)
+        for digits, regions in _regions().items()
+        for region in regions
+        if region != _NO_COUNTRY
+    }
+
+
+def calling_codes_as_digits() -> tuple[str, ...]:
+    """Returns all calling codes."""
+    return tuple(_regions())
+
+
+def load() -> None:
+    """Loads the library now. A process that answers the API does so as it starts, so that the first
+    request with a number does not wait for it.
+    """
+    _regions()
 
 
 def calling_code_of(country: str) -> int | None:
     """Returns the calling code of a country (233 for GH), or None where nobody has a telephone,
     as in AQ, or for what is no country.
     """
-    return _CALLING_CODE_OF_REGION.get(country)
+    return _calling_code_of_region().get(country)
 
 
-def _metadata(region: str, code: int) -> PhoneMetadata:
+def _metadata(region: str, code: int) -> "PhoneMetadata":
+    from phonenumbers import PhoneMetadata
+
     metadata = PhoneMetadata.metadata_for_region_or_calling_code(code, region)
     if metadata is None:
         raise ValueError(
@@ -215,7 +239,7 @@ def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
     """
     groups = []
     for region in regions:
-        metadata = _metadata(region, _CALLING_CODE_OF_REGION[region])
+        metadata = _metadata(region, _calling_code_of_region()[region])
         pattern = (
             metadata.leading_digits
             if metadata.leading_digits is not None
@@ -225,7 +249,7 @@ def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
     return re.compile("|".join(groups))
 
 
-def _assigned_pattern(metadata: PhoneMetadata, length: int) -> str:
+def _assigned_pattern(metadata: "PhoneMetadata", length: int) -> str:
     """A pattern for the national numbers of `length` digits that are assigned in a region,
     to whatever type.
     """
@@ -248,7 +272,7 @@ def _assigned_pattern(metadata: PhoneMetadata, length: int) -> str:
     return rf"(?=(?:{general})\Z)(?:{'|'.join(patterns)})\Z"
 
 
-def _pattern_if_possible(kind: PhoneNumberDesc | None, length: int) -> str | None:
+def _pattern_if_possible(kind: "PhoneNumberDesc | None", length: int) -> str | None:
     """Returns the pattern of a type of number, or None when the region has no such numbers of
     that length.
     """

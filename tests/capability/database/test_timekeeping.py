@@ -10,8 +10,9 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.database import clock_check as timekeeping
-from heliograph.database import secret_key_canary
-from heliograph.database.clock_check import CLAIM_MS_MAX, START_MS_MAX, ClockApart
+from heliograph.database import clock_watch, secret_key_canary
+from heliograph.database.clock_check import START_MS_MAX, ClockApart
+from heliograph.database.clock_watch import CLAIM_MS_MAX
 from heliograph.database.database import Database
 from heliograph.processes.sweeps import Sweeps
 from tests.support.capability.commands import runner
@@ -137,7 +138,7 @@ def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(
     timekeeping.begin(db)
     machine.running_s = 3.0  # a clock that counts wrongly
     assert wrong_s() == pytest.approx(3, abs=0.2)
-    timekeeping.look(db)
+    clock_watch.look(db)
     before_s = last_s = clock.now_us() / 1e6
     for _ in range(10):
         machine.running_s += 10
@@ -159,14 +160,14 @@ async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(
     await house.send(phones(3), validity_s=60)
     link = house.turn()
     machine.running_s = CLAIM_MS_MAX / 1_000 + 120  # they would have expired by our clock
-    timekeeping.look(house.db)
+    clock_watch.look(house.db)
     assert clock.is_disputed()
     sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda _: None)
     await sweeps._fail_expired()
     await link.turn.once()
     assert (link.submitted, house.statuses()) == ([], ["queued"] * 3)
     machine.running_s = 0
-    timekeeping.look(house.db)
+    clock_watch.look(house.db)
     assert not clock.is_disputed()
     await link.turn.once()
     assert len(link.submitted) == 3

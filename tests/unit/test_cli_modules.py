@@ -1,0 +1,79 @@
+"""A command loads what it works with, so that it is there quickly."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+# What commands that list something on SQLite do without, each with a part of a second.
+NOT_LOADED = {
+    "aiohttp",  # posts webhooks
+    "alembic",  # changes the schema
+    "asyncpg",  # PostgreSQL
+    "babel",  # currencies, when money is shown
+    "httptools",
+    "jinja2",  # /docs
+    "phonenumbers",  # reads numbers
+    "psycopg",  # PostgreSQL
+    "redis",  # limits of several processes
+    "rich",  # structlog loads it where it is installed
+    "sqlalchemy.dialects.postgresql",
+    "structlog",  # a line of the log
+    "uvicorn",
+    "uvloop",
+}
+# What some of them load without need: front doors load whole rooms, and a table with an index of
+# PostgreSQL's own kind loads its dialect.
+LOADED_ALL_THE_SAME = {
+    "account": {"sqlalchemy.dialects.postgresql"},
+    "message": {"sqlalchemy.dialects.postgresql"},
+}
+MODULES_MAX = {"account": 515, "key": 470, "message": 645, "carrier": 500, "webhook": 465}
+
+
+@pytest.fixture(scope="module")
+def directory() -> Iterator[Path]:
+    with TemporaryDirectory() as made:
+        told = loaded_by(
+            Path(made), "account", "create", "amina", "--country", "GH", "--currency", "GHS"
+        )
+        assert told
+        yield Path(made)
+
+
+def loaded_by(directory: Path, *args: str) -> set[str]:
+    """Returns the names of the modules that this command has loaded when it ends."""
+    code = f"""
+import json, sys
+from heliograph.cli import main
+main({list(args)}, standalone_mode=False)
+print(json.dumps(sorted(sys.modules)))
+"""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HELIOGRAPH_", "DATABASE_URL", "REDIS_URL", "COV"))
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        env={**environment, "HELIOGRAPH_DATA_DIR": str(directory)},
+    )
+    return set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("noun", MODULES_MAX)
+def test_a_list_loads_only_what_it_needs(noun: str, directory: Path) -> None:
+    of_account = ["--account", "amina"] if noun == "key" else []
+    loaded = loaded_by(directory, noun, "list", *of_account)
+    assert loaded & NOT_LOADED == LOADED_ALL_THE_SAME.get(noun, set())
+    assert len(loaded) <= MODULES_MAX[noun]

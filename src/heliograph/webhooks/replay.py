@@ -2,7 +2,7 @@
 to the queue, with the same id and a schedule of its own.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -61,20 +61,8 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
             delivery.at_ms,
         )
     ).first()
-    # its outcome was all that told of this attempt
     if was is not None and was.outcome == DELIVERED:
-        tx.execute(
-            webhook_attempts.insert().values(
-                id=ids.raw_of_number(ids.new_number(was.at_ms)),
-                endpoint_id=endpoint.id,
-                event_id=raw,
-                status=was.status,
-                reason=DELIVERED,
-                took_ms=was.took_ms,
-                answer=was.answer,
-                **{"try": was.tries},
-            )
-        )
+        _keep_attempt(tx, endpoint, raw, was)
     row = tx.execute(
         webhook_queue.delete()
         .where(waiting.endpoint_id == endpoint.id, waiting.event_id == raw)
@@ -88,6 +76,22 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
             due_at_ms=now_ms,
             event_id=raw,
             tries=row.tries if row is not None else 0,
+        )
+    )
+
+
+def _keep_attempt(tx: Connection, endpoint: Endpoint, event_id: str, was: Any) -> None:
+    """Stores the successful attempt, of which only the outcome, a row of its columns, told."""
+    tx.execute(
+        webhook_attempts.insert().values(
+            id=ids.raw_of_number(ids.new_number(was.at_ms)),
+            endpoint_id=endpoint.id,
+            event_id=event_id,
+            status=was.status,
+            reason=DELIVERED,
+            took_ms=was.took_ms,
+            answer=was.answer,
+            **{"try": was.tries},
         )
     )
 

@@ -48,6 +48,16 @@ def test_idempotency_keys_are_written_and_aged_by_one_file() -> None:
     assert aged == {"requests/stored_keys.py"}
 
 
+def test_no_function_has_a_twin_for_ordinary_transactions() -> None:
+    twins = [
+        f"{source.path}:{node.lineno} {node.name}"
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.endswith("_now")
+    ]
+    assert not twins, f"database.hot.run_in runs what the hot paths run: {twins}"
+
+
 def test_bodies_of_requests_are_compared_by_one_function() -> None:
     comparing = {
         source.path

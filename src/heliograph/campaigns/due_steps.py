@@ -17,7 +17,7 @@ from heliograph.contacts.tables import opt_outs
 from heliograph.messages import HELD_FROM_US, RESTORED_FROM_US, tally_of
 from heliograph.messages.tables import groups, queue, sends, tallies
 from heliograph.wallet.tables import wallets
-from heliograph.webhooks import Event, emit_now, listeners_now
+from heliograph.webhooks import Event, tell_listeners
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
 _ITS_END: Final = 0  # the place of `campaign.completed` in the ids that belong to a campaign
@@ -205,23 +205,15 @@ def complete(tx: Connection, campaign_id: str) -> bool:
     completed = move(
         tx, found, states.COMPLETED, status_reason=None, completed_at_ms=now_ms, ended_at_ms=now_ms
     )
-    if heard_by := listeners_now(tx, found.account_id):
-        number = ids.derived_number(int(found.id, 16), _ITS_END, now_ms)
-        record = as_record(completed, tally)
-        emit_now(
-            tx,
-            heard_by,
-            [
-                Event(
-                    found.account_id,
-                    bool(found.sandbox),
-                    "campaign.completed",
-                    now_ms,
-                    record,
-                    number,
-                )
-            ],
-        )
+    end = Event(
+        found.account_id,
+        bool(found.sandbox),
+        "campaign.completed",
+        now_ms,
+        as_record(completed, tally),
+        number=ids.derived_number(int(found.id, 16), _ITS_END, now_ms),
+    )
+    tell_listeners(tx, found.account_id, lambda _: [end])
     return True
 
 

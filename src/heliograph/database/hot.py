@@ -6,10 +6,19 @@ calls run in the one writer thread (`hot_sqlite.py`).
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache
+from typing import Any, Final, Protocol, TypeVar
+from uuid import UUID
+
+from sqlalchemy.engine import Connection
+
+from heliograph.database.postgresql.arrays import as_text, literal
 
 T = TypeVar("T")
+
+_PLACE: Final = re.compile(r"\$(\d+)")
 
 
 class HotTx(Protocol):
@@ -63,3 +72,60 @@ class News:
         for name in news:
             for tell in self._heard_by.get(name, ()):
                 tell()
+
+
+def run_in(tx: Connection, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T:
+    """Returns what `work` returns when it is given this transaction. It may wait for nothing but
+    statements of the transaction. What it adds to `news` is heard by nobody.
+    """
+    working = work(_OrdinaryTx(tx))
+    try:
+        working.send(None)
+    except StopIteration as done:
+        returned: T = done.value
+        return returned
+    working.close()
+    raise TypeError("waits for something else than a statement of its transaction")
+
+
+class _OrdinaryTx:
+    """Runs the statements of the hot paths through SQLAlchemy, which knows their errors."""
+
+    def __init__(self, tx: Connection) -> None:
+        self.postgresql = tx.dialect.name == "postgresql"
+        self.news: set[str] = set()
+        self._tx = tx
+
+    async def fetch(self, sql: str, *args: Any) -> list[Any]:
+        if not self.postgresql:
+            return self._rows(sql.replace("$", "?"), args)
+        return self._rows(
+            _for_psycopg(sql), {f"p{number}": _given(arg) for number, arg in enumerate(args, 1)}
+        )
+
+    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
+        if self.postgresql:
+            return await self.fetch(sql, *columns) if columns[0] else []
+        return [row for args in zip(*columns, strict=True) for row in self._rows(sql, args)]
+
+    def _rows(self, sql: str, given: dict[str, Any] | tuple[Any, ...]) -> list[Any]:
+        result = self._tx.exec_driver_sql(sql, given)
+        if not result.returns_rows:
+            return []
+        return [[_taken(value) for value in row] for row in result]
+
+
+@lru_cache(maxsize=256)
+def _for_psycopg(sql: str) -> str:
+    """Returns the statement with `%(p1)s` for `$1`."""
+    return _PLACE.sub(r"%(p\1)s", as_text(sql).replace("%", "%%"))
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, list):
+        return literal(value)
+    return list(value) if isinstance(value, tuple) else value  # an array of long texts
+
+
+def _taken(value: Any) -> Any:
+    return value.hex if isinstance(value, UUID) else value

@@ -21,7 +21,7 @@ from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
-from heliograph.webhooks import emit_now, listeners_now
+from heliograph.webhooks import tell_listeners
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance,
 # which all transfers would have to lock. SMS credits come into being here, given or sold for money,
@@ -213,11 +213,11 @@ def hold(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[s
             balance_alarm_armed=armed.balance,
         )
     )
-    if fired and (heard_by := listeners_now(tx, wallet.account_id)):
-        emit_now(
+    if fired:
+        tell_listeners(
             tx,
-            heard_by,
-            [
+            wallet.account_id,
+            lambda heard_by: [
                 low_balance(
                     heard_by,
                     wallet.account_id,

@@ -7,12 +7,11 @@ from heliograph.webhooks.events import (
     Event,
     Listeners,
     emit,
-    emit_now,
     emit_rows,
     listeners,
-    listeners_now,
     listeners_of,
     rows_of,
+    tell_listeners,
 )
 from heliograph.webhooks.events_sql import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 from heliograph.webhooks.tables import KEPT, KINDS, LOW_BALANCE
@@ -29,10 +28,9 @@ __all__ = [
     "Event",
     "Listeners",
     "emit",
-    "emit_now",
     "emit_rows",
     "listeners",
-    "listeners_now",
     "listeners_of",
     "rows_of",
+    "tell_listeners",
 ]

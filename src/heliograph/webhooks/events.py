@@ -5,29 +5,19 @@ Two steps, because most changes are heard by nobody: `listeners` of the accounts
 `emit` of what they want to hear.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-import sqlalchemy as sa
-from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import text_of_id
-from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.json import encode
-from heliograph.database.hot import HotTx
+from heliograph.database.hot import HotTx, run_in
 from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
-from heliograph.webhooks.states import DELIVERY, MISSED
-from heliograph.webhooks.tables import (
-    webhook_deliveries,
-    webhook_endpoints,
-    webhook_events,
-    webhook_queue,
-)
 
 EVENT_PREFIX: Final = "evt"
 NEWS: Final = "webhooks"  # something waits for an endpoint
@@ -139,44 +129,15 @@ async def emit_rows(tx: HotTx, rows: Rows) -> None:
         tx.news.add(NEWS)
 
 
-def listeners_now(tx: Connection, account_id: str) -> Listeners:
-    """Who hears of one account, in an ordinary transaction."""
-    endpoint = webhook_endpoints.c
-    hears = (endpoint.account_id == accounts.c.id) | (
-        endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
-    )
-    found = tx.execute(
-        sa.select(
-            accounts.c.id,
-            accounts.c.parent_id.is_not(None),
-            endpoint.id,
-            endpoint.sandbox,
-            endpoint.kinds,
-            endpoint.disabled_at_ms.is_(None),
-        )
-        .join_from(accounts, webhook_endpoints, hears)
-        .where(accounts.c.id == account_id)
-    )
-    return Listeners(Hearing(*row) for row in found)
-
-
-def emit_now(tx: Connection, heard_by: Listeners, events: Sequence[Event]) -> None:
-    """`emit`, in an ordinary transaction."""
-    rows = rows_of(heard_by, events)
-    for event in rows.events:
-        tx.execute(webhook_events.insert().values(asdict(event)))
-    for to in rows.waiting:
-        tx.execute(
-            webhook_queue.insert().values(
-                endpoint_id=to.endpoint_id, due_at_ms=to.at_ms, event_id=to.event_id, tries=0
-            )
-        )
-    for to in rows.missed:
-        tx.execute(
-            webhook_deliveries.insert().values(
-                asdict(to) | {"outcome": DELIVERY.begun_as(MISSED), "tries": 0}
-            )
-        )
+def tell_listeners(
+    tx: Connection, account_id: str, events: Callable[[Listeners], Sequence[Event]]
+) -> None:
+    """Stores what `events` returns, in an ordinary transaction, if anybody hears of the account.
+    All of the events are of this account.
+    """
+    heard_by = run_in(tx, lambda hot: listeners(hot, [account_id]))
+    if heard_by:
+        run_in(tx, lambda hot: emit(hot, heard_by, events(heard_by)))
 
 
 def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:

@@ -169,18 +169,17 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
         )
     await _REFUND.rows(
         tx,
-        [
-            _Refunded(
-                wallet.account_id,
-                held[wallet.account_id],
-                judge_alarm(
-                    is_armed=wallet.credits_alarm_armed,
-                    before=wallet.sms_credits,
-                    after=held[wallet.account_id],
-                    threshold=wallet.low_balance_credits,
-                ).is_armed,
-            )
-            for wallet in wallets.values()
-        ],
+        [_refunded(wallet, held[wallet.account_id]) for wallet in wallets.values()],
     )
     await INSERT_ENTRIES.rows(tx, entries)
+
+
+def _refunded(wallet: accept_sql.LockedWallet, sms_credits: int) -> _Refunded:
+    """Returns a locked wallet as it is after its refunds: with so many credits."""
+    alarm = judge_alarm(
+        is_armed=wallet.credits_alarm_armed,
+        before=wallet.sms_credits,
+        after=sms_credits,
+        threshold=wallet.low_balance_credits,
+    )
+    return _Refunded(wallet.account_id, sms_credits, alarm.is_armed)

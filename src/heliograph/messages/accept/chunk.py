@@ -22,11 +22,12 @@ from heliograph.messages.accept.judge import (
     AccountFacts,
     WalletState,
     approved_sender,
-    end_run,
+    priced_send,
 )
+from heliograph.messages.accept.pricing import price
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import Rows
-from heliograph.messages.accept.tariff import Plan, Tariff
+from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.groups import Tally
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
 from heliograph.messages.read import CAMPAIGN_PREFIX
@@ -152,25 +153,25 @@ class _Filling:
         self._recipients = recipients
         self._most = len(recipients) if recipients[0].text == recipients[-1].text else PIECE
         self._next = 0
-        self._batch, self._wanted, self._sender, self._facts, self._tariff = (
-            batch,
-            wanted,
-            sender,
-            facts,
-            tariff,
-        )
+        self._batch, self._wanted, self._sender = batch, wanted, sender
+        self._offers = tariff.offers(wanted.account_id, facts.countries, sandbox=wanted.sandbox)
         self._wallet = batch.wallet(wanted.account_id)
         self._number = ids.new_number()
         self._left = _left_today(self._wallet, facts, batch.now_ms)
         self.taken = self.refused = 0
         self.stopped: str | None = None
         self.wanted: int | None = None
-        self.tally = Tally()
+        self._queued = self._segments = self._credits = 0
         self.carrier_ids: set[int] = set()
 
     @property
     def is_done(self) -> bool:
         return self.stopped is not None or self._next >= len(self._recipients)
+
+    @property
+    def tally(self) -> Tally:
+        """What is added to the group's figures: the messages that are queued."""
+        return Tally(self._queued, 0, 0, 0, self._segments, self._credits)
 
     def piece(self) -> Rows:
         """The next of the recipients, to be stored; with the last of them the charge for all."""
@@ -204,66 +205,31 @@ class _Filling:
                 type="campaign",
                 group_id=self._wanted.group_id,
             )
-            accepted = Accepted(
-                request,
-                self._sender,
-                [],
-                countries=[],
-                carriers=[],
-                credits=[],
-                runs=[],
-                rejected=[],
-                duplicates=[],
-            )
-            self._fill(accepted, run, segments)
-            if accepted.recipients:
-                self._keep(accepted)
+            self._fill(request, run)
             if self.stopped is not None:
                 return
 
-    def _fill(self, accepted: Accepted, run: Iterator[Recipient], segments: int) -> None:
-        """As far as the credits reach. Who cannot be sent to is left out."""
-        countries, plan_of, sandbox = self._facts.countries, self._tariff.plan, self._wanted.sandbox
-        run_plan: Plan | None = None
-        run_first = 0
-        for number, country_code, *_ in run:
-            plan = plan_of(
-                self._wanted.account_id, Phone(str(number), country_code), sandbox=sandbox
-            )
-            if plan.refusal is not None or (
-                countries is not None and country_code not in countries
-            ):
-                self.refused += 1
-                self.taken += 1
-                continue
-            cost = plan.rate * segments
-            if not sandbox:
-                self.stopped = self._why_not(cost)
-                if self.stopped is not None:
-                    self.wanted = cost
-                    break
-                self._wallet.sms_credits -= cost
-                self._left -= cost
-                accepted.credits_used += cost
-            if (
-                run_plan is None
-                or plan.carrier_id != run_plan.carrier_id
-                or plan.prefix != run_plan.prefix
-            ):
-                end_run(accepted, run_plan, run_first)
-                run_plan, run_first = plan, len(accepted.recipients)
-            accepted.recipients.append(number)
-            accepted.countries.append(country_code)
-            accepted.carriers.append(plan.carrier_id)
-            accepted.credits.append(0 if sandbox else cost)
-            accepted.credits_required += cost
-            self.taken += 1
-        end_run(accepted, run_plan, run_first)
+    def _fill(self, request: SendRequest, run: Iterator[Recipient]) -> None:
+        """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
+        sandbox = self._wanted.sandbox
+        phones = [Phone(str(number), country_code) for number, country_code, *_ in run]
+        balance = None if sandbox else min(self._wallet.sms_credits, self._left)
+        priced = price(phones, request.segments, self._offers, balance)
+        accepted = priced_send(request, self._sender, priced, rejected=[], duplicates=[])
+        self.refused += len(priced.refused)
+        self.taken += len(priced.recipients) + len(priced.refused)
+        if not sandbox:
+            accepted.credits_used = priced.credits_required
+            self._wallet.sms_credits -= accepted.credits_used
+            self._left -= accepted.credits_used
+        if priced.short_of is not None:
+            self.stopped, self.wanted = self._why_not(priced.short_of), priced.short_of
+        if accepted.recipients:
+            self._keep(accepted)
 
-    def _why_not(self, cost: int) -> str | None:
-        if cost > self._wallet.sms_credits:
-            return INSUFFICIENT_CREDITS
-        return DAILY_CAP_REACHED if cost > self._left else None
+    def _why_not(self, cost: int) -> str:
+        """Returns which balance a recipient who costs so much is too dear for."""
+        return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
     def _keep(self, accepted: Accepted) -> None:
         count = len(accepted.recipients)
@@ -272,20 +238,16 @@ class _Filling:
             accepted,
             send_of(accepted, ids.raw_of_number(accepted.request.number), self._batch.now_ms),
         )
-        self.carrier_ids.update(run.carrier_id for run in accepted.runs)
+        for run in accepted.runs:
+            self.carrier_ids.add(run.carrier_id)
         self._number += 1 + count
-        self.tally = Tally(
-            self.tally.queued + count,
-            0,
-            0,
-            0,
-            self.tally.segments + count * accepted.request.segments,
-            self.tally.credits + accepted.credits_used,
-        )
+        self._queued += count
+        self._segments += count * accepted.request.segments
+        self._credits += accepted.credits_used
 
     def _charge(self) -> None:
         """Charges all of it with one ledger entry."""
-        credits = self.tally.credits
+        credits = self._credits
         if not credits:
             return
         wallet, today = self._wallet, self._batch.now_ms // clock.DAY_MS
@@ -298,7 +260,7 @@ class _Filling:
             self._wanted.account_id,
             credits,
             wallet.sms_credits,
-            self.tally.queued,
+            self._queued,
             ids.text_of_raw(CAMPAIGN_PREFIX, self._wanted.campaign_id),
         )
 

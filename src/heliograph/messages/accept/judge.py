@@ -13,9 +13,11 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
 from heliograph.messages.accept.extension import Aboard
+from heliograph.messages.accept.pricing import Priced, price
 from heliograph.messages.accept.refusals import SenderNotApproved, no_valid_recipient
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
-from heliograph.messages.accept.tariff import Plan, Run, Tariff
+from heliograph.messages.accept.tariff import Run, Tariff
+from heliograph.text import Phone
 from heliograph.wallet import refusal_to_spend
 
 SANDBOX_SENDER: Final = "SANDBOX"
@@ -83,7 +85,7 @@ def judge(
     )
     if sender is None:
         return SenderNotApproved(f"The sender {request.sender!r} is not approved for this account.")
-    accepted = _sort_recipients(request, sender, facts, tariff)
+    accepted = _price(request, sender, facts, tariff)
     if not accepted.recipients:
         return no_valid_recipient(request, accepted.rejected)
     refusal = companion.refusal(request, now_ms) if companion is not None else None
@@ -105,85 +107,75 @@ def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -
     )
 
 
-def _sort_recipients(
-    request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff
+def priced_send(
+    request: SendRequest,
+    sender: str,
+    priced: Priced,
+    rejected: list[tuple[int, str, str]],
+    duplicates: list[tuple[int, int]],
 ) -> Accepted:
-    accepted = Accepted(
+    """Returns a send whose recipients are priced, and to which nothing is charged yet."""
+    return Accepted(
         request,
         sender,
-        [],
-        countries=[],
-        carriers=[],
-        credits=[],
-        runs=[],
-        rejected=[],
-        duplicates=[],
+        recipients=priced.recipients,
+        countries=priced.countries,
+        carriers=priced.carriers,
+        credits=priced.credits,
+        runs=priced.runs,
+        rejected=rejected,
+        duplicates=duplicates,
+        credits_required=priced.credits_required,
     )
-    first_index: dict[str, int] = {}
-    plan_of, segments, countries = tariff.plan, request.segments, facts.countries
-    run_plan: Plan | None = None
-    run_first = 0
+
+
+def _price(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
+    """Returns the send to those of its recipients that a message can be sent to, each once."""
+    phones: list[Phone] = []
+    rejected: list[tuple[int, str, str]] = []
+    duplicates: list[tuple[int, int]] = []
+    index_of: dict[str, int] = {}  # of each phone's first, in the order of `phones`
     for index, phone in enumerate(request.phones):
         if phone is None:
-            accepted.rejected.append(
-                (index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), "invalid_number")
-            )
+            rejected.append((index, _shown(request, index), "invalid_number"))
             continue
-        earlier = first_index.setdefault(phone.digits, index)
-        if earlier != index:
-            accepted.duplicates.append((index, earlier))
-            continue
-        plan = plan_of(request.account_id, phone, sandbox=request.sandbox)
-        refusal = (
-            plan.refusal
-            if countries is None or phone.country_code in countries
-            else "country_not_allowed"
-        )
-        if refusal is not None:
-            accepted.rejected.append(
-                (index, cut(request.recipients[index], RECIPIENT_SHOWN_MAX), refusal)
-            )
-            continue
-        if (
-            run_plan is None
-            or plan.carrier_id != run_plan.carrier_id
-            or plan.prefix != run_plan.prefix
-        ):
-            end_run(accepted, run_plan, run_first)
-            run_plan, run_first = plan, len(accepted.recipients)
-        accepted.recipients.append(int(phone.digits))
-        accepted.countries.append(phone.country_code)
-        accepted.carriers.append(plan.carrier_id)
-        accepted.credits.append(plan.rate * segments)
-    end_run(accepted, run_plan, run_first)
-    _settle_duplicates(accepted)
-    accepted.credits_required = sum(accepted.credits)
-    if request.sandbox:
-        # a message's credits are what was charged for it
-        accepted.credits = [0] * len(accepted.credits)
-    return accepted
+        first = index_of.setdefault(phone.digits, index)
+        if first == index:
+            phones.append(phone)
+        else:
+            duplicates.append((index, first))
+    offers = tariff.offers(request.account_id, facts.countries, sandbox=request.sandbox)
+    priced = price(phones, request.segments, offers)
+    if priced.refused:
+        indexes = list(index_of.values())
+        rejected += [
+            (indexes[place], _shown(request, indexes[place]), reason)
+            for place, reason in priced.refused
+        ]
+        rejected.sort()
+    if duplicates and rejected:
+        rejected, duplicates = _with_duplicates_of_rejected(request, rejected, duplicates)
+    return priced_send(request, sender, priced, rejected, duplicates)
 
 
-def end_run(accepted: Accepted, plan: Plan | None, first: int) -> None:
-    """Gives what was accepted since `first` to one carrier."""
-    if plan is not None:
-        accepted.runs.append(
-            Run(plan.carrier_id, plan.prefix, first, len(accepted.recipients) - first)
-        )
+def _shown(request: SendRequest, index: int) -> str:
+    """Returns a recipient as it was asked for, in an answer."""
+    return cut(request.recipients[index], RECIPIENT_SHOWN_MAX)
 
 
-def _settle_duplicates(accepted: Accepted) -> None:
-    """A repeated number whose first was rejected is rejected for the same reason."""
-    if not accepted.duplicates or not accepted.rejected:
-        return
-    why = {index: reason for index, _, reason in accepted.rejected}
-    for index, earlier in accepted.duplicates:
-        if earlier in why:
-            accepted.rejected.append(
-                (index, cut(accepted.request.recipients[index], RECIPIENT_SHOWN_MAX), why[earlier])
-            )
-    accepted.duplicates = [pair for pair in accepted.duplicates if pair[1] not in why]
-    accepted.rejected.sort()
+def _with_duplicates_of_rejected(
+    request: SendRequest,
+    rejected: list[tuple[int, str, str]],
+    duplicates: list[tuple[int, int]],
+) -> tuple[list[tuple[int, str, str]], list[tuple[int, int]]]:
+    """Returns both lists anew: a repeated number whose first is rejected is rejected for the same
+    reason.
+    """
+    why = {index: reason for index, _, reason in rejected}
+    again = [
+        (index, _shown(request, index), why[first]) for index, first in duplicates if first in why
+    ]
+    return sorted([*rejected, *again]), [pair for pair in duplicates if pair[1] not in why]
 
 
 def _debit(

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from heliograph.carriers import SIMULATOR_ID, Rates, Routes
 from heliograph.text import Phone
 
-PLANS_MAX: Final = 100_000
+PLANS_MAX: Final = 100_000  # remembered of one epoch
 
 
 class Plan(NamedTuple):
@@ -22,33 +22,84 @@ class Plan(NamedTuple):
     refusal: str | None = None
 
 
+class Offer(NamedTuple):
+    """This is the plan for an account's messages to a destination, and why it may send none."""
+
+    plan: Plan
+    refusal: str | None
+
+
+class Offers:
+    """What one account is offered in one mode, as far as it has been asked for."""
+
+    def __init__(
+        self, tariff: "Tariff", account_id: str, countries: frozenset[str] | None, *, sandbox: bool
+    ) -> None:
+        """`countries` are those that the account may send to; None stands for all with a route."""
+        self._tariff = tariff
+        self._account_id = account_id
+        self._countries = countries
+        self.sandbox = sandbox
+        self.digits = tariff.digits
+        # by the first `digits` of a phone, and its country
+        self.known: dict[tuple[str, str | None], Offer] = {}
+
+    def find(self, phone: Phone) -> Offer:
+        """Returns the offer for a phone, and remembers it."""
+        plan = self._tariff.plan_anew(self._account_id, phone, sandbox=self.sandbox)
+        is_allowed = self._countries is None or phone.country_code in self._countries
+        self._tariff.make_room()
+        found = Offer(plan, plan.refusal if is_allowed else "country_not_allowed")
+        self.known[phone.digits[: self.digits], phone.country_code] = found
+        return found
+
+
 @dataclass(slots=True)
 class Tariff:
-    """These are the routes and rates of one epoch of the configuration, with the plans already
+    """These are the routes and rates of one epoch of the configuration, with the offers already
     made from them.
     """
 
     routes: Routes
     rates: Rates
     down: frozenset[int] = frozenset()  # carriers that have been down for 60 s
-    _plans: dict[tuple[str, str, str | None, bool], Plan] = field(default_factory=dict)
+    digits: int = field(init=False)  # how many leading ones of a phone any route or rate looks at
+    _offers: dict[tuple[str, frozenset[str] | None, bool], Offers] = field(
+        init=False, default_factory=dict
+    )
+    _remembered: int = field(init=False, default=0)
 
-    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
-        """Memoized by as many leading digits as any route or rate looks at."""
-        key = (
-            account_id,
-            phone.digits[: max(self.routes.longest, self.rates.longest)],
-            phone.country_code,
-            sandbox,
-        )
-        found = self._plans.get(key)
+    def __post_init__(self) -> None:
+        self.digits = max(self.routes.longest, self.rates.longest)
+
+    def offers(self, account_id: str, countries: frozenset[str] | None, *, sandbox: bool) -> Offers:
+        """Returns what an account is offered that may send to these countries."""
+        key = account_id, countries, sandbox
+        found = self._offers.get(key)
         if found is None:
-            if len(self._plans) >= PLANS_MAX:
-                self._plans.clear()
-            found = self._plans[key] = self._plan(account_id, phone, sandbox)
+            self.make_room()
+            found = self._offers[key] = Offers(self, account_id, countries, sandbox=sandbox)
         return found
 
-    def _plan(self, account_id: str, phone: Phone, sandbox: bool) -> Plan:
+    def make_room(self) -> None:
+        """Counts what is about to be remembered. If that is too much, the rest is forgotten."""
+        if self._remembered >= PLANS_MAX:
+            for offers in self._offers.values():
+                offers.known.clear()
+            self._offers.clear()
+            self._remembered = 0
+        self._remembered += 1
+
+    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
+        """Returns the plan for a phone, whatever countries the account may send to."""
+        offers = self.offers(account_id, None, sandbox=sandbox)
+        known = offers.known.get((phone.digits[: self.digits], phone.country_code))
+        return (known or offers.find(phone)).plan
+
+    def plan_anew(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
+        """Makes a plan by the routes and rates; it holds for all phones with the same first
+        `digits` and country.
+        """
         rate = self.rates.for_(account_id, phone.digits, phone.country_code)
         if rate is None:
             return Plan(0, "", 0, "no_rate")

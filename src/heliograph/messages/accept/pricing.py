@@ -1,0 +1,95 @@
+"""Recipients become priced messages, for sends and for chunks of campaigns alike. It is pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from heliograph.messages.accept.tariff import Offers, Plan, Run
+from heliograph.text import Phone
+
+
+class Refused(NamedTuple):
+    """This is a recipient that gets no message. `place` is its place among those that were asked
+    for, from 0.
+    """
+
+    place: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Priced:
+    """This says what becomes of recipients. The first four columns have a value for each of those
+    that get a message, in the order in which they were asked for.
+    """
+
+    recipients: list[int]
+    countries: list[str | None]
+    carriers: list[int]
+    credits: list[int]  # charged for each message; in sandbox nothing is
+    runs: list[Run]
+    refused: list[Refused]
+    credits_required: int  # for all messages together, in sandbox too
+    # what the first recipient costs that the balance does not pay for; that one and all after it
+    # are neither in the columns nor refused
+    short_of: int | None
+
+
+def price(
+    phones: Iterable[Phone], segments: int, offers: Offers, balance: int | None = None
+) -> Priced:
+    """Prices a message of so many segments to each phone. With a `balance` in credits it stops at
+    the first one that this does not pay for any more.
+    """
+    recipients: list[int] = []
+    countries: list[str | None] = []
+    carriers: list[int] = []
+    credits: list[int] = []
+    runs: list[Run] = []
+    refused: list[Refused] = []
+    short_of: int | None = None
+    known, digits_max, left = offers.known, offers.digits, balance
+    plan_of_run: Plan | None = None
+    for place, phone in enumerate(phones):
+        digits, country_code = phone
+        plan, refusal = known.get((digits[:digits_max], country_code)) or offers.find(phone)
+        if refusal is not None:
+            refused.append(Refused(place, refusal))
+            continue
+        cost = plan.rate * segments
+        if left is not None:
+            if cost > left:
+                short_of = cost
+                break
+            left -= cost
+        if plan is not plan_of_run:
+            if plan_of_run is not None and not _go_together(plan, plan_of_run):
+                _end_run(runs, plan_of_run, len(recipients))
+            plan_of_run = plan
+        recipients.append(int(digits))
+        countries.append(country_code)
+        carriers.append(plan.carrier_id)
+        credits.append(cost)
+    if plan_of_run is not None:
+        _end_run(runs, plan_of_run, len(recipients))
+    return Priced(
+        recipients,
+        countries,
+        carriers,
+        [0] * len(credits) if offers.sandbox else credits,
+        runs=runs,
+        refused=refused,
+        credits_required=sum(credits),
+        short_of=short_of,
+    )
+
+
+def _go_together(plan: Plan, other: Plan) -> bool:
+    """Returns whether messages of both plans may be in one run."""
+    return plan.carrier_id == other.carrier_id and plan.prefix == other.prefix
+
+
+def _end_run(runs: list[Run], plan: Plan, end: int) -> None:
+    """Adds the run of the messages from the last run's end up to `end`."""
+    first = runs[-1].first + runs[-1].messages if runs else 0
+    runs.append(Run(plan.carrier_id, plan.prefix, first, end - first))

@@ -120,10 +120,10 @@ def _settled(row: MessageRow) -> SettledMessage:
     )
 
 
-async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
-    """Writes one ledger entry for each send or campaign. The figures after it are taken under
-    the wallets' locks.
-    """
+async def _by_send(
+    tx: HotTx, refunds: list[tuple[MessageRow, int]]
+) -> dict[tuple[str, str], list[int]]:
+    """Returns the credits to pay back by account and by the send or campaign, in text form."""
     campaigns = await groups.campaigns_of(
         tx, {row.group_id for row, _ in refunds if row.group_id is not None}
     )
@@ -135,6 +135,14 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
             else ids.text_of_raw(CAMPAIGN_PREFIX, campaigns[row.group_id])
         )
         by_send[row.account_id, reference].append(credits)
+    return by_send
+
+
+async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: int) -> None:
+    """Writes one ledger entry for each send or campaign. The figures after it are taken under
+    the wallets' locks.
+    """
+    by_send = await _by_send(tx, refunds)
     wallets = {
         wallet.account_id: wallet
         for wallet in await accept_sql.lock_wallets(

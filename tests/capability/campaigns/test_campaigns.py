@@ -211,7 +211,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         (
             "12\nabc\n",
             (
-                r"None of the file's 2 lines can be sent to; line 1 says '12', which is no valid"
+                r"None of the file's 2 lines can be sent to; line 1 says '12', which is not a valid"
                 r" number"
             ),
         ),

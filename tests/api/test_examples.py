@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.api.server import HELIOGRAPH, Server, serving
+from tests.support.api.server import Server, serving
+from tests.support.warm import HELIOGRAPH
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WITHIN_S = 60

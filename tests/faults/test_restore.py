@@ -21,8 +21,8 @@ from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.tables import messages
-from tests.support import plain_http
-from tests.support.crash.processes import HELIOGRAPH, ServerProcess
+from tests.support import plain_http, warm
+from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SECRET_KEY, SENDER
 from tests.support.faults.house import ALONE, House, Seen
 from tests.support.faults.matrix import quick_or_long
@@ -89,14 +89,8 @@ class Restored:
         self._url, self._house_env = url, house.env
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [HELIOGRAPH, *words, "--data-dir", self._directory],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **self._env},
-            timeout=120,
+        return warm.run(
+            [*words, "--data-dir", self._directory], env={**os.environ, **self._env}, timeout=120
         )
 
     def said(self, *words: str) -> Any:

@@ -16,13 +16,13 @@ from heliograph.database.migrate import LOCK_MS
 from heliograph.database.postgresql.partitions import missing_months
 from tests.crash.test_rolling_restart import handbook_haproxy
 from tests.support import plain_http
-from tests.support.crash.processes import HELIOGRAPH
 from tests.support.factories import SECRET_KEY
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
 from tests.support.services.next_version import SCHEMA, next_version
+from tests.support.warm import HELIOGRAPH
 
 # as long as somebody's transaction keeps `messages` from the migration
 READER_S = quick_or_long(1.5, 17.3)

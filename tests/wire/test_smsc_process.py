@@ -19,9 +19,10 @@ import pytest
 from heliograph.carriers.smpp import pdu
 from heliograph.text import split_segments
 from tests.support.sources import ROOT
+from tests.support.warm import HELIOGRAPH
 from tests.support.wire.raw_client import RawClient, submission
 from tests.support.wire.recorder import bound, outgoing, submit_all
-from tests.support.wire.smsc_process import PROGRAM, WITHIN_S, SmscProcess, running
+from tests.support.wire.smsc_process import WITHIN_S, SmscProcess, running
 
 TEXT = "Your code is secret, and this text is long. " * 8
 CPU_US_OF_A_MESSAGE_MAX = 50.0  # 20,000 a second on one core
@@ -134,7 +135,7 @@ async def test_what_a_client_heard_before_a_kill_is_in_the_log(tmp_path: Path) -
 def test_a_log_that_cannot_be_written_ends_it_with_one_line(tmp_path: Path) -> None:
     full, missing = (
         subprocess.run(
-            [PROGRAM, "smsc", "--port", "0", "--log", log],
+            [HELIOGRAPH, "smsc", "--port", "0", "--log", log],
             capture_output=True,
             text=True,
             timeout=WITHIN_S,
@@ -156,7 +157,7 @@ def test_two_do_not_write_into_one_log(tmp_path: Path) -> None:
     with running(tmp_path) as smsc:
         before = smsc.log.read_bytes()
         second = subprocess.run(
-            [PROGRAM, "smsc", "--port", "0", "--log", smsc.log],
+            [HELIOGRAPH, "smsc", "--port", "0", "--log", smsc.log],
             capture_output=True,
             text=True,
             timeout=WITHIN_S,
@@ -211,7 +212,7 @@ def test_what_it_cannot_do_it_says_at_once(
     with running(tmp_path, log="") as other:
         names = {"script": str(tmp_path / "script"), "port": str(other.port)}
         done = subprocess.run(
-            [PROGRAM, "smsc", *(option.format(**names) for option in options)],
+            [HELIOGRAPH, "smsc", *(option.format(**names) for option in options)],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -224,7 +225,7 @@ def test_what_it_cannot_do_it_says_at_once(
 
 def test_people_read_an_address_and_counts(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [PROGRAM, "smsc", "--port", "0", "--seed", "42", "--stats", "0.1"],
+        [HELIOGRAPH, "smsc", "--port", "0", "--seed", "42", "--stats", "0.1"],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,

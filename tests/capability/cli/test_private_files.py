@@ -5,8 +5,6 @@ commands write, whatever the umask.
 import os
 import re
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,9 @@ from heliograph.base.settings import load
 from heliograph.carriers.smsc import Journal
 from heliograph.database import migrate
 from heliograph.database.database import Database
+from tests.support import warm
 from tests.support.capability.commands import Run
 from tests.support.factories import open_account
-
-HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +39,7 @@ def heliograph(data_dir: Path, *words: str) -> str:
         for name, value in os.environ.items()
         if name != "DATABASE_URL" and not name.startswith("HELIOGRAPH_")
     }
-    done = subprocess.run(
-        [HELIOGRAPH, *words, "--data-dir", data_dir],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = warm.run([*words, "--data-dir", data_dir], env=env, timeout=120)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout
 

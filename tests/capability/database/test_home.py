@@ -20,9 +20,9 @@ from heliograph.database.sessions import sqlite_path
 from heliograph.processes.exclusive import settle_at_home
 from tests.support.capability.commands import Run
 from tests.support.capability.sending import House
-from tests.support.crash.processes import HELIOGRAPH
 from tests.support.factories import SECRET_KEY
 from tests.support.services.postgres import find_programs
+from tests.support.warm import HELIOGRAPH
 
 
 def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(

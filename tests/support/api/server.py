@@ -3,7 +3,6 @@
 import os
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +13,11 @@ from typing import NamedTuple
 import httpx
 
 from heliograph.database.database import Database
-from tests.support import plain_http
+from tests.support import plain_http, warm
 from tests.support.api.cast import Cast, make_cast
 from tests.support.services import free_port
 
 READY_WITHIN_S = 30
-HELIOGRAPH = Path(sys.executable).with_name("heliograph")
 
 
 class Server(NamedTuple):
@@ -36,8 +34,8 @@ def serving(
     port = free_port()
     log = data_dir / "serve.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [HELIOGRAPH, "serve", "--port", str(port), "--data-dir", data_dir],
+        process = warm.start(
+            ["serve", "--port", str(port), "--data-dir", data_dir],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -5,21 +5,21 @@ by its log.
 import os
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 
-from tests.support import plain_http
+from tests.support import plain_http, warm
 from tests.support.factories import SECRET_KEY
 from tests.support.services import free_port
+from tests.support.warm import HELIOGRAPH
 
 READY_WITHIN_S = 30.0
-HELIOGRAPH = Path(sys.executable).with_name("heliograph")
-RUNNING: "set[subprocess.Popen[bytes]]" = set()  # that nobody has ended yet
+RUNNING: "set[subprocess.Popen[Any]]" = set()  # that nobody has ended yet
 
 
 class ServerProcess:
@@ -46,8 +46,9 @@ class ServerProcess:
         listening = ("--port", str(port)) if command[0] in ("serve", "api", "demo") else ()
         data_dir.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*within, HELIOGRAPH, *command, *listening, "--data-dir", data_dir],
+            words = [*command, *listening, "--data-dir", data_dir]
+            run = partial(subprocess.Popen, [*within, HELIOGRAPH, *words])
+            self.process = (run if within else partial(warm.start, words))(
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -98,7 +99,7 @@ class ServerProcess:
         return status
 
 
-def kill_left(before: "set[subprocess.Popen[bytes]]") -> None:
+def kill_left(before: "set[subprocess.Popen[Any]]") -> None:
     """What a test has started and, because it failed, not ended: it would take its part of
     the machine from all that follow.
     """

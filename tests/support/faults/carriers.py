@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support.crash.processes import HELIOGRAPH
+from tests.support import warm
 from tests.support.faults.proxy import Proxy
 from tests.support.services import free_port
 
@@ -36,9 +36,8 @@ class CarrierUnderTest:
     def start(self, *options: str, script: str = "") -> None:
         """With other options than before, after `stop`; its log goes on."""
         self._script.write_text(script)
-        self._process = subprocess.Popen(
+        self._process = warm.start(
             [
-                HELIOGRAPH,
                 "smsc",
                 "--port",
                 str(self.smsc_port),

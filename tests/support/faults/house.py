@@ -17,10 +17,10 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, messages
-from tests.support import plain_http
+from tests.support import plain_http, warm
 from tests.support.books import assert_books_agree
 from tests.support.crash.checker import unsettled
-from tests.support.crash.processes import HELIOGRAPH, ServerProcess
+from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SECRET_KEY, issue_key, open_account, open_carrier
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.clients import Clients
@@ -185,15 +185,7 @@ class House:
 
     def _run(self, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
         env = {**os.environ, "DATABASE_URL": self._url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY}
-        return subprocess.run(
-            [HELIOGRAPH, *words, "--data-dir", self._data, "--json"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=env,
-            timeout=120,
-        )
+        return warm.run([*words, "--data-dir", self._data, "--json"], env=env, timeout=120)
 
     def message(self, message_id: str) -> dict[str, Any]:
         """What the API says of it."""

@@ -19,12 +19,12 @@ import psutil
 import psycopg
 
 from tests.support import plain_http
-from tests.support.crash.processes import HELIOGRAPH
 from tests.support.documents import blocks, files
 from tests.support.services import failover
 from tests.support.services.network import Network, pids_in
 from tests.support.services.postgres import find_programs
 from tests.support.sources import ROOT
+from tests.support.warm import HELIOGRAPH
 
 PAGE: Final = ROOT / "docs" / "failover.md"
 ADDRESSES: Final = {"db1": "10.77.0.11", "db2": "10.77.0.12", "db3": "10.77.0.13"}

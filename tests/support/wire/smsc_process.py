@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.carriers.smpp import SmppSettings
+from tests.support import warm
 
 WITHIN_S = 20.0
 POLL_S = 0.02
-PROGRAM = str(Path(sys.executable).with_name("heliograph"))
 
 
 class SmscProcess:
@@ -74,7 +73,6 @@ def running(directory: Path, *options: str, log: str = "smsc.jsonl") -> Iterator
     """Ends with this context. `log` may be empty: then it keeps none."""
     path = directory / log
     command = [
-        PROGRAM,
         "smsc",
         "--port",
         "0",
@@ -82,7 +80,7 @@ def running(directory: Path, *options: str, log: str = "smsc.jsonl") -> Iterator
         *(["--log", str(path)] if log else []),
         *options,
     ]
-    process = subprocess.Popen(
+    process = warm.start(
         command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )
     try:

@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 from heliograph.base import settings
-from tests.architecture.test_package import PROJECT
 from tests.support.deployed import DEPLOY, parses
-from tests.support.sources import ROOT
+from tests.support.sources import PROJECT, ROOT
 
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text("utf-8").replace("\\\n", "")
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.services import ServiceMissing
-from tests.support.sources import PACKAGE, ROOT
+from tests.support.sources import PACKAGE, PROJECT, ROOT
 
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)( ;)?", re.MULTILINE)
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 class Built(NamedTuple):

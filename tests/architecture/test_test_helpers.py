@@ -5,6 +5,7 @@ import ast
 from tests.support.sources import ROOT, sources
 
 TESTS = ROOT / "tests"
+PROGRAMS = {"tests.fuzz.target": "what make fuzz runs, and the test of its corpus"}
 READS_AUTHORITIES = {"get", "post", "put", "delete", "request", "stream", "Client"}
 
 
@@ -20,3 +21,25 @@ def test_no_test_reads_certificate_authorities_to_ask_a_server_without_tls() -> 
         if node.attr in READS_AUTHORITIES
     ]
     assert not calls, "\n".join(calls)
+
+
+def test_tests_share_what_stands_in_support_and_nothing_else() -> None:
+    """A test file that others import from cannot be changed, moved or deleted by itself."""
+    sideways = [
+        f"tests/{source.path}:{line} imports {module}: move that to tests/support"
+        for source in sources(TESTS)
+        for node in ast.walk(source.tree)
+        for line, module in _imported(node)
+        if module.startswith("tests.") and not module.startswith("tests.support")
+        if module not in PROGRAMS
+    ]
+    assert not sideways, "\n".join(sideways)
+
+
+def _imported(node: ast.AST) -> list[tuple[int, str]]:
+    """The line and the name of each module that it imports."""
+    if isinstance(node, ast.Import):
+        return [(node.lineno, alias.name) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [(node.lineno, node.module or "")]
+    return []

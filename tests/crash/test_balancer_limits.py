@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from tests.crash.test_rolling_restart import handbook_haproxy
+from tests.support.crash.balancer import handbook_haproxy
 from tests.support.crash.processes import ServerProcess
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy

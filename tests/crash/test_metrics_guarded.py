@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.test_rolling_restart import handbook_haproxy
 from tests.support import plain_http
+from tests.support.crash.balancer import handbook_haproxy
 from tests.support.crash.processes import ServerProcess
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy

@@ -3,7 +3,6 @@ HAProxy no request fails, and without one none is cut off.
 """
 
 import os
-import re
 import signal
 import socket
 import time
@@ -19,13 +18,13 @@ import pytest
 
 from heliograph.database.database import Database
 from tests.support import plain_http
+from tests.support.crash.balancer import handbook_haproxy
 from tests.support.crash.clients import FIRST_RECIPIENT, PATH, load, order_to
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import remembering_smsc
 from tests.support.factories import issue_key, open_account, open_carrier, open_route
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
-from tests.support.sources import ROOT
 
 ROUNDS = 1
 GONE_WITHIN_S = 30.0
@@ -76,20 +75,6 @@ def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
     for api in place.started:
         api.process.kill()
         api.process.wait()
-
-
-def handbook_haproxy(*ports: int) -> str:
-    """deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate, and as
-    whoever starts it.
-    """
-    whole = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
-    said = whole[whole.index("\ndefaults\n") :].replace("    log global\n", "")
-    said, bound = re.subn(r"bind :443 ssl .*", "bind 127.0.0.1:8080", said)
-    assert bound == 1
-    for told, port in zip((8081, 8082), ports, strict=True):
-        assert said.count(f"127.0.0.1:{told}") == 1
-        said = said.replace(f"127.0.0.1:{told}", f"127.0.0.1:{port}")
-    return said
 
 
 def processes_of(api: ServerProcess) -> list[psutil.Process]:

@@ -7,17 +7,12 @@ from typing import Final
 
 import pytest
 
-from tests.support import plain_http
-from tests.support.factories import SENDER
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.house import House
+from tests.support.faults.validity import ELSEWHERE, HOUR_S, MESSAGES, VALIDITY_S, send_valid_for
 from tests.support.services.faketime import fake_time
 
-HOUR_S: Final = 3_600
-VALIDITY_S: Final = 1_800  # so an hour would end it
 TRIED_AGAIN_AFTER_S: Final = 2.0  # a message that met a passing fault
-ELSEWHERE: Final = "23324"  # numbers whose carrier is away
-MESSAGES: Final = 5
 # each first try meets a passing fault (system error)
 # two would hear of a moved clock a second apart
 ONE_OF_EACH: Final = {"sqlite": (("serve",),), "postgresql": (("api",), ("worker",))}
@@ -65,25 +60,6 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
             f" {max(waits_s):.1f} s instead of 2"
         )
     )
-
-
-def send_valid_for(house: House, validity_s: int) -> None:
-    """Messages for the carrier that is away."""
-    for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
-        headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
-        body = {
-            "sender": SENDER,
-            "message": order.text,
-            "recipients": [order.recipient],
-            "validity_s": validity_s,
-        }
-        while (
-            answer := plain_http.post(
-                f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
-            )
-        ).status_code == 503:
-            pass  # it says so while it is busy starting
-        house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
 
 
 def waits_of(carrier: CarrierUnderTest, place: int) -> list[float]:

@@ -3,24 +3,18 @@ nothing (docs/reliability.md, row 23).
 """
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.support.faults.house import House
 from tests.support.faults.matrix import quick_or_long
+from tests.support.faults.memory import peak_mb
 
 LENGTHS = ("length-0", "length-15", "length-2g")  # after these nothing can be read any more
 READABLE = ("tlv", "command")
 OTHERS = "23324"
 GROWTH_MAX_MB = 32  # a PDU of 2^31 octets that was waited for, or kept, would be 2,048
 WINDOW = 10
-
-
-def peak_mb(process_id: int) -> float:
-    """The most memory that a process has ever had."""
-    status = Path(f"/proc/{process_id}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 @pytest.mark.fault(23)

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from heliograph.database.leases import LOOK_S, RETIRE_S, WRITE_S
-from tests.crash.test_rolling_restart import handbook_haproxy
+from tests.support.crash.balancer import handbook_haproxy
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long

@@ -15,8 +15,8 @@ from heliograph.base import clock
 from heliograph.messages.tables import carrier_refs
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from heliograph.plugin.tables import site_logs
-from tests.capability.otp.test_otp_pumping import attack
 from tests.support import plain_http
+from tests.support.capability.pumping import attack
 from tests.support.factories import code_sent, issue_key, open_account
 from tests.support.faults.clients import Order
 from tests.support.faults.house import House

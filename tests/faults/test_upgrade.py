@@ -14,8 +14,8 @@ import pytest
 from heliograph.base import clock
 from heliograph.database.migrate import LOCK_MS
 from heliograph.database.postgresql.partitions import missing_months
-from tests.crash.test_rolling_restart import handbook_haproxy
 from tests.support import plain_http
+from tests.support.crash.balancer import handbook_haproxy
 from tests.support.factories import SECRET_KEY
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long

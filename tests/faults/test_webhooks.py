@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_malformed import peak_mb
 from tests.support.certificates import Authority
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
     FAULTS,
     OPEN,

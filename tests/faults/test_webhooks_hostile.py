@@ -18,13 +18,13 @@ from heliograph.webhooks.tables import (
     webhook_holders,
     webhook_queue,
 )
-from tests.faults.test_malformed import peak_mb
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import issue_key, open_account
 from tests.support.faults.clients import Clients
 from tests.support.faults.hostile import OVER_TLS, authority_file, hostile_receivers
 from tests.support.faults.house import CREDITS, House
 from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
     KNOWN_FOR_MS,
     OF_MESSAGES,

@@ -10,10 +10,10 @@ import pytest
 from heliograph.base import ids
 from heliograph.database import migrate
 from heliograph.database.clock_watch import EVERY_S
-from tests.faults.test_clock import ELSEWHERE, HOUR_S, VALIDITY_S, send_valid_for
 from tests.support.crash.processes import ServerProcess
 from tests.support.faults.house import House
 from tests.support.faults.matrix import LONG, quick_or_long
+from tests.support.faults.validity import ELSEWHERE, HOUR_S, VALIDITY_S, send_valid_for
 from tests.support.services.faketime import fake_time
 from tests.support.services.postgres import PrivatePostgres
 

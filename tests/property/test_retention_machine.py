@@ -12,7 +12,7 @@ from heliograph.audit.audit import audit
 from heliograph.jobs.retention import retain
 from heliograph.messages.retention.retention import UNDER_WAY_MS, KeptFor
 from heliograph.messages.tables import messages
-from tests.property.test_money_machine import Money
+from tests.support.property.money import Money
 
 AT_ONCE = KeptFor(0, None)
 

@@ -27,8 +27,8 @@ from heliograph.webhooks.http.dns import (
     Resolver,
     of_account,
 )
-from tests.property.test_webhooks_guard_properties import spelled
 from tests.support.certificates import Authority
+from tests.support.property.addresses import spelled
 from tests.support.wire.name_server import name_server
 from tests.support.wire.webhook_posting import BODY, SIGNED, posting
 from tests.support.wire.webhook_receiver import OK, receiving, says

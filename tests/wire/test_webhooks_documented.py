@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,9 +34,9 @@ from tests.support.documents import files
 from tests.support.factories import issue_key, open_account, open_route, phones
 from tests.support.services import free_port
 from tests.support.sources import ROOT
+from tests.support.wire.documented_receiver import WITHIN_S, send, until
 
 PAGE = ROOT / "docs" / "webhooks.md"
-WITHIN_S = 60.0
 AT_ONCE = 64  # connections that the page says we may make to one endpoint
 HEARD = ("message.sent", "message.delivered", "message.failed", "wallet.low_balance")
 RUN = {"receiver.py": sys.executable, "receiver.js": "node"}
@@ -86,24 +86,6 @@ def _listens(receiver: Receiver) -> bool:
         return receiver.answers(b"{}", {}) == 401
     except httpx.TransportError:
         return False
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    until_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < until_s, f"not within {WITHIN_S} s: {what}"
-        time.sleep(0.02)
-
-
-def send(server: ServerProcess, key: str, **body: Any) -> list[str]:
-    """The messages' ids."""
-    answer = plain_http.post(
-        f"{server.address}/api/v1/sms/send",
-        headers={"Authorization": f"Bearer {key}"},
-        timeout=30,
-        json={"message": "hello", **body},
-    )
-    return list(answer.raise_for_status().json()["data"]["message_ids"])
 
 
 def delivered(db: Database, to: Endpoint) -> int:

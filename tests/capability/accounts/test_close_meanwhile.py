@@ -18,10 +18,8 @@ from heliograph.carriers import rates
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
 from heliograph.messages.tables import queue
-from tests.capability.cli.test_cli_close import text
-from tests.capability.connect.test_connect import BILAL
 from tests.support.capability.campaigns import add_contacts, write_down
-from tests.support.capability.commands import Run
+from tests.support.capability.commands import BILAL, Run, text
 from tests.support.capability.sending import House
 from tests.support.factories import SENDER, awaited, phones
 

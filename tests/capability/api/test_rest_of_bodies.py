@@ -13,8 +13,8 @@ import pytest
 
 from heliograph.api.bodies import OCTETS_MAX, PIECES_MAX
 from heliograph.api.connection import timeouts
-from tests.capability.api.test_slow_bodies import served
 from tests.support.api.held import little_garbage, looked
+from tests.support.api.listening import served
 from tests.support.factories import awaited
 
 HELD_S_MAX = 0.020

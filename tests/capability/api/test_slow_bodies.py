@@ -6,8 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -15,51 +14,15 @@ from typing import Any
 import pytest
 
 from heliograph.api import shutdown
-from heliograph.api.app import App
 from heliograph.api.connection import connections, timeouts
-from heliograph.api.listening import answer, listening
-from heliograph.base.settings import load
-from heliograph.database.database import Database
-from tests.support.factories import SECRET_KEY, awaited, issue_key, open_account
+from tests.support.api.listening import served
+from tests.support.factories import awaited
 
 WITHIN_S = 10.0
 HEAD = (
     "POST /api/v1/sms/send HTTP/1.1\r\nHost: heliograph\r\nAuthorization: Bearer"
     " {key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
 )
-
-
-@asynccontextmanager
-async def served(
-    database_url: str, directory: Path, proxies: str = ""
-) -> AsyncIterator[tuple[shutdown.Server, tuple[str, int], str]]:
-    """A server, its address, and a key. `proxies`: those that it trusts."""
-    db = Database(database_url)
-    key = issue_key(db, open_account(db))
-    app = App(
-        load(
-            directory,
-            {
-                "DATABASE_URL": database_url,
-                "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
-                "HELIOGRAPH_TRUSTED_PROXIES": proxies,
-            },
-        ),
-        db,
-        lambda _: None,
-    )
-    await app.start()
-    server = shutdown.Server(app, 0.0)
-    with listening("127.0.0.1", 0) as listener:
-        serving = asyncio.create_task(answer(server, listener, []))
-        try:
-            yield server, listener.getsockname(), key
-        finally:
-            server.stop()
-            await serving
-    await app.stop()
-    await db.close_hot()
-    db.close()
 
 
 def trickled(

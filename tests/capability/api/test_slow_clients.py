@@ -18,7 +18,7 @@ from heliograph.api.connection import protocol, timeouts
 from heliograph.api.shutdown import Server
 from heliograph.base import metrics
 from heliograph.base.addresses import network_of
-from tests.capability.api.test_slow_bodies import served
+from tests.support.api.listening import served
 from tests.support.factories import awaited
 
 GET = b"GET /api/v1/balance HTTP/1.1\r\nHost: heliograph\r\n"

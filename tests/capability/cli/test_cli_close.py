@@ -19,10 +19,9 @@ from heliograph.carriers import Outcome
 from heliograph.database.database import Database
 from heliograph.messages.tables import queue
 from heliograph.webhooks import endpoints
-from tests.capability.connect.test_connect import BILAL
 from tests.support.books import assert_books_agree
 from tests.support.capability.campaigns import add_contacts, write_down
-from tests.support.capability.commands import Run
+from tests.support.capability.commands import BILAL, Run, text
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint, events
 from tests.support.factories import SENDER, awaited, issue_key, phones
@@ -51,11 +50,6 @@ def raw(text_id: str) -> str:
     found = ids.raw_of_text("acc", text_id) or ids.raw_of_text("cus", text_id)
     assert found is not None
     return found
-
-
-def text(db: Database, account_id: str) -> str:
-    with db.read() as tx:
-        return accounts.text_id(accounts.by_id(tx, account_id))
 
 
 def told(run: Run, account: str) -> list[list[str]]:

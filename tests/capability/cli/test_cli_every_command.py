@@ -11,9 +11,15 @@ import pytest
 from heliograph.cli.checked_values import Judged, MaybeEmpty
 from heliograph.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
 from heliograph.database.database import Database
-from tests.capability.cli.test_cli_nowhere import Shell, everything, shell
 from tests.support.capability.commands import Run, runner
-from tests.support.capability.every_command import Typed, every_command, write_files
+from tests.support.capability.every_command import (
+    Shell,
+    Typed,
+    every_command,
+    everything,
+    shell,
+    write_files,
+)
 from tests.support.factories import open_account
 
 COMMANDS = every_command()

@@ -16,8 +16,8 @@ from heliograph.database.leases import workers
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import checked, happened
-from tests.support.warm import HELIOGRAPH
 from tests.support.factories import SECRET_KEY, awaited
+from tests.support.warm import HELIOGRAPH
 from tests.support.wire.webhook_receiver import OK, receiving, says
 
 

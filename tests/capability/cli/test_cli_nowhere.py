@@ -4,14 +4,12 @@ behind.
 
 import os
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from heliograph.cli import main
-from tests.support.capability.commands import SECRET_KEY, Said
+from tests.support.capability.commands import SECRET_KEY
+from tests.support.capability.every_command import Shell, everything
 
 COMMANDS = (
     ["account", "list"],
@@ -29,36 +27,6 @@ COMMANDS = (
     ["listen", "--account", "amina", "--forward", "http://127.0.0.1:9/"],
 )
 CREATE = ["account", "create", "amina", "--country", "GH", "--currency", "GHS", "--json"]
-Shell = Callable[..., Said]
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Commands in an empty directory, with no settings but those that are given."""
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    for name in [
-        name
-        for name in os.environ
-        if name.startswith("HELIOGRAPH_") or name in ("DATABASE_URL", "REDIS_URL")
-    ]:
-        monkeypatch.delenv(name)
-
-    def command(*args: str, **env: str) -> Said:
-        result = CliRunner().invoke(main, args, env=env)
-        assert result.exception is None or isinstance(result.exception, SystemExit), (
-            result.exception
-        )
-        return Said(result.exit_code, result.stdout, result.stderr)
-
-    return command
-
-
-def everything(directory: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b""
-        for path in directory.rglob("*")
-    }
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -13,8 +13,8 @@ import pytest
 from heliograph.base.errors import Unavailable
 from heliograph.database import commits, migrate, schema
 from heliograph.database.database import Database
-from tests.capability.database.test_unconfirmed_commits import Unreplicated, until
 from tests.support.capability.commands import Run, runner
+from tests.support.capability.unreplicated import Unreplicated, until
 from tests.support.factories import open_account
 from tests.support.services.postgres import PrivatePostgres
 

@@ -9,17 +9,14 @@ import pytest
 from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
-from heliograph.connect import Wish
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
 from heliograph.wallet import Figures, Thresholds
 from heliograph.wallet.tables import wallets
 from tests.support.books import assert_books_agree
 from tests.support.capability.cast import NOW_MS, account, epoch
-from tests.support.capability.commands import Run
+from tests.support.capability.commands import BILAL, Run
 from tests.support.capability.webhooks import endpoint, events
-
-BILAL = Wish("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
 
 
 def provision(

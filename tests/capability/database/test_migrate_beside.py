@@ -21,7 +21,7 @@ from heliograph.database import migrate, schema
 from heliograph.database.database import Database
 from heliograph.database.postgresql.partitions import make_months, missing_months
 from heliograph.processes.checks.doctor import examine
-from tests.capability.database.test_unconfirmed_commits import until
+from tests.support.capability.unreplicated import until
 from tests.support.factories import SECRET_KEY
 
 LATER = "later_migrations"

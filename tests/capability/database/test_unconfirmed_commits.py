@@ -18,12 +18,12 @@ from heliograph.database import commits, config, migrate
 from heliograph.database.commits import Unconfirmed
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
+from tests.support.capability.unreplicated import ENDED_WITHIN_S, Unreplicated, until
 from tests.support.factories import awaited
 from tests.support.faults.proxy import COMMITTED, Proxy
 from tests.support.services.postgres import PrivatePostgres
 
 WITHIN_S = 0.3
-ENDED_WITHIN_S = 10.0
 BUMP = "UPDATE config SET epoch = epoch + 1"
 CANCELLED = "canceling wait for synchronous replication"
 
@@ -31,28 +31,6 @@ CANCELLED = "canceling wait for synchronous replication"
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", WITHIN_S)
-
-
-class Unreplicated:
-    """A server whose commits wait for a standby that there is not, from `lose` to `confirm`."""
-
-    def __init__(self, server: PrivatePostgres) -> None:
-        self.server = server
-
-    def lose(self) -> None:
-        self._wait_for("nobody")
-
-    def confirm(self) -> None:
-        self._wait_for("")
-
-    def _wait_for(self, names: str) -> None:
-        with psycopg.connect(self.server.url, autocommit=True) as connection:
-            connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
-            connection.execute("SELECT pg_reload_conf()")
-            until(
-                lambda: connection.execute("SHOW synchronous_standby_names").fetchone() == (names,),
-                "the setting is in effect",
-            )
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +61,6 @@ def database(unreplicated: Unreplicated) -> Iterator[Callable[[], Database]]:
             return made
 
         yield make
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    until_s = time.monotonic() + ENDED_WITHIN_S
-    while not condition():
-        assert time.monotonic() < until_s, f"not within {ENDED_WITHIN_S} s: {what}"
-        time.sleep(0.02)
 
 
 @asynccontextmanager

@@ -2,45 +2,25 @@
 takes its neighbours down.
 """
 
-import asyncio
-import json
 from collections import Counter
 
 import pytest
 
 from heliograph import accounts, carriers
 from heliograph.base import clock
-from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited, ServiceError
+from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited
 from heliograph.messages.accept.acceptor import LARGE_SEND
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import Outcome as Accepted
-from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
+from tests.support.capability.accepting import answer, at_once, reasons
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, awaited, phones, send_request
 
 NIGERIA, KENYA, LONDON = "2348021234567", "254712345678", "442079460123"
 DAY_MS = 86_400_000
-
-
-async def at_once(house: House, *requests: SendRequest) -> list[Accepted | ServiceError]:
-    await house.cache.refresh()
-    results = await asyncio.gather(
-        *(house.acceptor.accept(request) for request in requests), return_exceptions=True
-    )
-    answers = [result for result in results if isinstance(result, Accepted | ServiceError)]
-    assert len(answers) == len(results), results
-    return answers
-
-
-def answer(accepted: Accepted) -> bytes:
-    return json.dumps(send_answer(accepted.send)).encode()
-
-
-def reasons(results: list[Accepted | ServiceError]) -> list[str]:
-    return [result.reason if isinstance(result, ServiceError) else "accepted" for result in results]
 
 
 # what is judged

@@ -15,7 +15,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.accept.batch import Outcome as Accepted
 from heliograph.messages.tables import messages, queue
-from tests.capability.messages.test_accept import answer, at_once, reasons
+from tests.support.capability.accepting import answer, at_once, reasons
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, open_account, phones, send_request
 

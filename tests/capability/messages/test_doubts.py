@@ -4,56 +4,22 @@ only one that can be meant; never by guess.
 
 import pytest
 
-from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
-from heliograph.messages import CarrierFacts, learn_id_format, match_doubts, settle_doubts
+from heliograph.messages import CarrierFacts, learn_id_format, settle_doubts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import Decision, decide, signed
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
+from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER, awaited, phones
 
-THREE_SEGMENTS = "x" * 400
-SHOP = "SHOP"
 BY_ID = pytest.mark.parametrize("ref", ["aa1", None], ids=["with an id", "without an id"])
-
-
-async def in_doubt(
-    house: House,
-    *texts: str,
-    link: ScriptedLink | None = None,
-    to: str = PHONE,
-    sender: str = SENDER,
-) -> ScriptedLink:
-    """Sends to one handset whose answers never came."""
-    link = link or house.turn()
-    for text in texts or ("hello",):
-        await house.send(to, text, sender=sender)
-    await link.turn.once()
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
-    return link
-
-
-async def match(house: House, *, receipts: str = "all", id_format: str = "as_is") -> int:
-    return await match_doubts(
-        house.db,
-        CarrierFacts(house.carrier_id, "carrier", receipts, id_format),
-        clock.now_ms() - 3_600_000,
-        clock.now_ms(),
-    )
 
 
 def reference(link: ScriptedLink, place: int) -> int:
     """Of the k-th submission."""
     return user_message_reference(link.submitted[place].message_id, link.submitted[place].part)
-
-
-def approve(house: House, sender: str) -> None:
-    with house.db.write() as tx:
-        record = senders.register(tx, house.amina, sender, sandbox=False, now_ms=clock.now_ms())
-        senders.approve(tx, record.id, now_ms=clock.now_ms())
 
 
 # by reference

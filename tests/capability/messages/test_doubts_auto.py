@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.messages.tables import carrier_refs
-from tests.capability.messages.test_doubts import SHOP, THREE_SEGMENTS, approve, in_doubt, match
+from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER, awaited, open_account
 

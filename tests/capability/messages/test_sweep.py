@@ -2,44 +2,27 @@
 down, and what a dead process held.
 """
 
-from typing import Any
-
 import pytest
 
 from heliograph.base import clock
-from heliograph.carriers import LinkState, Outcome, ReceiptState, Routes, load_routes
-from heliograph.database.database import Database
+from heliograph.carriers import LinkState, Outcome, ReceiptState
 from heliograph.messages import (
     CarrierFacts,
     fail_expired,
     fail_over,
     match_doubts,
-    settle_doubts,
     take_over,
 )
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.sweeps.sweep import BATCH_MAX
 from heliograph.messages.tables import carrier_refs, inflight, queue
-from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink
+from tests.support.capability.sending import SUCCESSOR, WORKER, House
+from tests.support.capability.sweeping import in_doubt, routes, settle
 from tests.support.factories import PHONE, awaited, open_carrier, open_route, phones
 
 THREE_SEGMENTS = "x" * 400
 DAY_MS = 86_400_000
-
-
-async def in_doubt(
-    house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any
-) -> ScriptedLink:
-    """A send whose answers never came."""
-    link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
-    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
-    await link.turn.once()
-    return link
-
-
-async def settle(house: House, *, resend: bool = True) -> int:
-    return await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=resend)
 
 
 async def match(house: House) -> int:
@@ -49,11 +32,6 @@ async def match(house: House) -> int:
         clock.now_ms() - 3_600_000,
         clock.now_ms(),
     )
-
-
-def routes(db: Database) -> Routes:
-    with db.read() as tx:
-        return Routes(load_routes(tx))
 
 
 # doubts

@@ -2,8 +2,6 @@
 COMMIT sends nothing twice.
 """
 
-from collections import Counter
-
 import pytest
 
 from heliograph.base import clock
@@ -12,28 +10,12 @@ from heliograph.carriers import LinkState, Outcome
 from heliograph.messages import settle_doubts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS, RETRY_DELAYS_MS, THROTTLED_DELAY_MS
 from heliograph.messages.tables import inflight, queue
-from tests.support.capability.sending import House, ScriptedLink
+from tests.support.capability.sending import House
+from tests.support.capability.turning import twice, until_nothing_waits
 from tests.support.factories import awaited, phones
 
 THREE_SEGMENTS = "x" * 400
 TEN_SEGMENTS = "x" * 1_530
-
-
-def twice(link: ScriptedLink) -> list[tuple[str, int]]:
-    """The segments that went out more than once."""
-    return [
-        segment
-        for segment, times in Counter((s.message_id, s.part) for s in link.submitted).items()
-        if times > 1
-    ]
-
-
-async def until_nothing_waits(link: ScriptedLink) -> None:
-    """Turns, with every answer an acceptance, until nothing is on the wire any more."""
-    await link.turn.once()
-    while link.open:
-        link.answer(*link.open.values())
-        await link.turn.once()
 
 
 @awaited

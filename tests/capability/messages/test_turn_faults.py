@@ -20,8 +20,8 @@ from heliograph.messages import settle_doubts, take_over
 from heliograph.messages.carrier import turn
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
-from tests.capability.messages.test_turn import twice, until_nothing_waits
 from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker
+from tests.support.capability.turning import twice, until_nothing_waits
 from tests.support.factories import awaited, phones
 
 TEN_SEGMENTS = "x" * 1_530

@@ -4,7 +4,6 @@ verified; an account that grows is not, on both databases.
 
 import asyncio
 import random
-from collections.abc import Iterator
 
 import pytest
 import uvloop
@@ -15,39 +14,17 @@ from heliograph.base.clock import DAY_MS
 from heliograph.jobs.pruning import prune_all
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, TALLIES_KEPT_MS, otp_tallies
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
-from heliograph.text import parse_phone
 from tests.support.capability.commands import Run
 from tests.support.capability.passwords import OtpHouse, Refusal, Sent
+from tests.support.capability.pumping import attack
 from tests.support.factories import awaited, open_account
 
-# how numbers of eight countries begin, and how long they are
-COUNTRIES = {
-    "23320": 12,
-    "25471": 12,
-    "234803": 13,
-    "25677": 12,
-    "25571": 12,
-    "27721": 11,
-    "25078": 12,
-    "26097": 12,
-}
-RANGES = 200
 COUNTRY_FLOOR = 75
 
 
 @pytest.fixture
 def house(database_url: str) -> OtpHouse:
     return OtpHouse(database_url)
-
-
-def attack(each: int, first: int = 0) -> Iterator[str]:
-    """So many numbers in each of 200 ranges, of eight countries in turn."""
-    for place in range(first, first + each):
-        for number in range(RANGES):
-            start, length = list(COUNTRIES.items())[number % len(COUNTRIES)]
-            phone = f"{start}{number // len(COUNTRIES):0{8 - len(start)}d}{place:0{length - 8}d}"
-            assert parse_phone(phone) is not None, phone
-            yield phone
 
 
 def went_out(outcomes: list[Sent | Refusal]) -> int:

@@ -5,8 +5,7 @@ each endpoint for itself.
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 import sqlalchemy as sa
@@ -14,9 +13,8 @@ from standardwebhooks.webhooks import Webhook
 
 from heliograph import accounts
 from heliograph.base import clock, ids
-from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.leases import Lease, workers
+from heliograph.database.leases import workers
 from heliograph.webhooks import endpoints, replay
 from heliograph.webhooks.deliver import LOOK_S, POLL_S, Deliveries
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
@@ -24,6 +22,13 @@ from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.record_attempts import FAILING_MAX_MS, RETRY_DELAYS_MS
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.sending import House
+from tests.support.capability.webhook_delivery import (
+    delivering,
+    hangs,
+    happened,
+    lease,
+    until,
+)
 from tests.support.capability.webhooks import (
     DEVELOPMENT,
     NOWHERE,
@@ -37,57 +42,6 @@ from tests.support.wire.webhook_receiver import OK, Behaviour, receiving, says
 
 GONE = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"
 BROKEN = b"HTTP/1.1 500 x\r\nContent-Length: 4\r\nRetry-After: 5\r\n\r\noops"
-WITHIN_S = 20.0
-
-
-async def happened(house: House, count: int = 1) -> None:
-    """So many changes of amina's, each with its event."""
-    async with house.db.hot() as tx:
-        heard_by = await listeners(tx, [house.amina])
-        await emit(
-            tx,
-            heard_by,
-            [
-                Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number})
-                for number in range(count)
-            ],
-        )
-
-
-def lease(db: Database, kind: str = "worker") -> Lease:
-    made = Lease(db, kind)
-    made.begin()
-    return made
-
-
-@asynccontextmanager
-async def delivering(house: House, by: Lease | None = None) -> AsyncIterator[Deliveries]:
-    holder = await asyncio.to_thread(lease, house.db) if by is None else by
-    deliveries, living = (
-        Deliveries(house.db, holder, SECRET_KEY, DEVELOPMENT),
-        asyncio.create_task(lives(holder)),
-    )
-    await deliveries.start()
-    house.db.served = True
-    try:
-        yield deliveries
-    finally:
-        house.db.served = False
-        await deliveries.stop(1.0)
-        living.cancel()
-
-
-async def lives(by: Lease) -> None:
-    """It shows itself, also when the test's clock has been moved."""
-    while True:
-        await by.looked()
-        await asyncio.sleep(0.05)
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN_S):
-        while not await asyncio.to_thread(true):
-            await asyncio.sleep(0.02)
 
 
 def in_turn(*behaviours: Behaviour) -> Behaviour:
@@ -98,10 +52,6 @@ def in_turn(*behaviours: Behaviour) -> Behaviour:
         await (left.pop(0) if len(left) > 1 else left[0])(writer)
 
     return behave
-
-
-def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:
-    return asyncio.sleep(3_600)
 
 
 @awaited

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from heliograph.base import clock, open_files
 from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.post_slots import OWN, Places
-from tests.capability.webhooks.test_webhooks_deliver import delivering, happened, until
 from tests.support.capability.sending import House
+from tests.support.capability.webhook_delivery import delivering, happened, until
 from tests.support.capability.webhooks import endpoint, failures, outcomes, waiting
 from tests.support.factories import awaited
 from tests.support.wire.webhook_receiver import OK, receiving, says

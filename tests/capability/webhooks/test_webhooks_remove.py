@@ -25,21 +25,21 @@ from heliograph.webhooks.tables import (
     webhook_holders,
     webhook_queue,
 )
-from tests.capability.webhooks.test_webhooks_deliver import (
+from tests.support.capability.commands import Run
+from tests.support.capability.sending import House
+from tests.support.capability.webhook_delivery import (
     delivering,
     hangs,
     happened,
     lease,
     until,
 )
-from tests.support.capability.commands import Run
-from tests.support.capability.sending import House
 from tests.support.capability.webhooks import DEVELOPMENT, endpoint, outcomes, waiting
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SECRET_KEY, awaited, issue_key, open_account, phones
+from tests.support.wire.documented_receiver import send
+from tests.support.wire.documented_receiver import until as eventually
 from tests.support.wire.webhook_receiver import receiver_in_a_thread, receiving, says
-from tests.wire.test_webhooks_documented import send
-from tests.wire.test_webhooks_documented import until as eventually
 
 OF_AN_ENDPOINT = (
     webhook_endpoints,

@@ -10,9 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from click.testing import CliRunner
 
+from heliograph import accounts
 from heliograph.cli import main
+from heliograph.connect import Wish
+from heliograph.database.database import Database
 
 SECRET_KEY = "s" * 32
+BILAL = Wish("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
 
 
 class Said(NamedTuple):
@@ -61,3 +65,9 @@ def runner(database_url: str, directory: Path) -> Run:
         return Said(result.exit_code, result.stdout, result.stderr)
 
     return command
+
+
+def text(db: Database, account_id: str) -> str:
+    """The account's id as commands take it."""
+    with db.read() as tx:
+        return accounts.text_id(accounts.by_id(tx, account_id))

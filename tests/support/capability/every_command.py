@@ -2,15 +2,19 @@
 what must be so of all of them.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
+import pytest
+from click.testing import CliRunner
 
 from heliograph.base import ids
 from heliograph.cli import main
 from heliograph.messages.doubt.unmatched import RECEIPT_PREFIX
+from tests.support.capability.commands import Said
 
 # Arguments and required options whose value is neither a number nor one of a choice, by their name.
 _VALUES: Final = {
@@ -107,3 +111,35 @@ def _value(param: click.Parameter) -> str:
     if isinstance(param.type, click.Path):
         return "TMP/contacts.csv"
     return _VALUES.get(str(param.name), "1")
+
+
+Shell = Callable[..., Said]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Commands in an empty directory, with no settings but those that are given."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name in [
+        name
+        for name in os.environ
+        if name.startswith("HELIOGRAPH_") or name in ("DATABASE_URL", "REDIS_URL")
+    ]:
+        monkeypatch.delenv(name)
+
+    def command(*args: str, **env: str) -> Said:
+        result = CliRunner().invoke(main, args, env=env)
+        assert result.exception is None or isinstance(result.exception, SystemExit), (
+            result.exception
+        )
+        return Said(result.exit_code, result.stdout, result.stderr)
+
+    return command
+
+
+def everything(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b""
+        for path in directory.rglob("*")
+    }

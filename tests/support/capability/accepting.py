@@ -1,0 +1,28 @@
+"""Requests that are accepted together, and what came of each."""
+
+import asyncio
+import json
+
+from heliograph.base.errors import ServiceError
+from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.request import SendRequest
+from tests.support.capability.sending import House
+
+
+async def at_once(house: House, *requests: SendRequest) -> list[Accepted | ServiceError]:
+    await house.cache.refresh()
+    results = await asyncio.gather(
+        *(house.acceptor.accept(request) for request in requests), return_exceptions=True
+    )
+    answers = [result for result in results if isinstance(result, Accepted | ServiceError)]
+    assert len(answers) == len(results), results
+    return answers
+
+
+def answer(accepted: Accepted) -> bytes:
+    return json.dumps(send_answer(accepted.send)).encode()
+
+
+def reasons(results: list[Accepted | ServiceError]) -> list[str]:
+    return [result.reason if isinstance(result, ServiceError) else "accepted" for result in results]

@@ -1,0 +1,31 @@
+"""Messages as the sweeps find them."""
+
+from typing import Any
+
+from heliograph.base import clock
+from heliograph.carriers import Outcome, Routes, load_routes
+from heliograph.database.database import Database
+from heliograph.messages import (
+    settle_doubts,
+)
+from tests.support.capability.sending import House, ScriptedLink
+from tests.support.factories import PHONE
+
+
+async def in_doubt(
+    house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any
+) -> ScriptedLink:
+    """A send whose answers never came."""
+    link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
+    link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
+    await link.turn.once()
+    return link
+
+
+async def settle(house: House, *, resend: bool = True) -> int:
+    return await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=resend)
+
+
+def routes(db: Database) -> Routes:
+    with db.read() as tx:
+        return Routes(load_routes(tx))

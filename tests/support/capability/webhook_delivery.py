@@ -1,0 +1,72 @@
+"""The delivery of webhooks at work, and endpoints to deliver to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.database.leases import Lease
+from heliograph.webhooks.deliver import Deliveries
+from heliograph.webhooks.events import Event, emit, listeners
+from tests.support.capability.sending import House
+from tests.support.capability.webhooks import (
+    DEVELOPMENT,
+)
+from tests.support.factories import SECRET_KEY
+
+WITHIN_S = 20.0
+
+
+async def happened(house: House, count: int = 1) -> None:
+    """So many changes of amina's, each with its event."""
+    async with house.db.hot() as tx:
+        heard_by = await listeners(tx, [house.amina])
+        await emit(
+            tx,
+            heard_by,
+            [
+                Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number})
+                for number in range(count)
+            ],
+        )
+
+
+def lease(db: Database, kind: str = "worker") -> Lease:
+    made = Lease(db, kind)
+    made.begin()
+    return made
+
+
+@asynccontextmanager
+async def delivering(house: House, by: Lease | None = None) -> AsyncIterator[Deliveries]:
+    holder = await asyncio.to_thread(lease, house.db) if by is None else by
+    deliveries, living = (
+        Deliveries(house.db, holder, SECRET_KEY, DEVELOPMENT),
+        asyncio.create_task(lives(holder)),
+    )
+    await deliveries.start()
+    house.db.served = True
+    try:
+        yield deliveries
+    finally:
+        house.db.served = False
+        await deliveries.stop(1.0)
+        living.cancel()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not await asyncio.to_thread(true):
+            await asyncio.sleep(0.02)
+
+
+def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:
+    return asyncio.sleep(3_600)
+
+
+async def lives(by: Lease) -> None:
+    """It shows itself, also when the test's clock has been moved."""
+    while True:
+        await by.looked()
+        await asyncio.sleep(0.05)

@@ -1,0 +1,37 @@
+"""Sends that are valid for a short time only."""
+
+from typing import Final
+
+from tests.support import plain_http
+from tests.support.factories import SENDER
+from tests.support.faults.house import House
+
+HOUR_S: Final = 3_600
+
+
+VALIDITY_S: Final = 1_800  # so an hour would end it
+
+
+ELSEWHERE: Final = "23324"  # numbers whose carrier is away
+
+
+MESSAGES: Final = 5
+
+
+def send_valid_for(house: House, validity_s: int) -> None:
+    """Messages for the carrier that is away."""
+    for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
+        headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
+        body = {
+            "sender": SENDER,
+            "message": order.text,
+            "recipients": [order.recipient],
+            "validity_s": validity_s,
+        }
+        while (
+            answer := plain_http.post(
+                f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
+            )
+        ).status_code == 503:
+            pass  # it says so while it is busy starting
+        house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order

@@ -1,0 +1,28 @@
+"""Sends whose events go to the receivers of the documentation."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.support import plain_http
+from tests.support.crash.processes import ServerProcess
+
+WITHIN_S = 60.0
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    until_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < until_s, f"not within {WITHIN_S} s: {what}"
+        time.sleep(0.02)
+
+
+def send(server: ServerProcess, key: str, **body: Any) -> list[str]:
+    """The messages' ids."""
+    answer = plain_http.post(
+        f"{server.address}/api/v1/sms/send",
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=30,
+        json={"message": "hello", **body},
+    )
+    return list(answer.raise_for_status().json()["data"]["message_ids"])

@@ -42,8 +42,8 @@ PROGRAM = """
 import io, sys, time
 from heliograph import campaigns
 from heliograph.database.database import Database
-from heliograph.campaigns import hold
-hold.PEOPLE_PER_TRANSACTION = hold.PEOPLE_PER_TRANSACTION_SQLITE = 10
+from heliograph.campaigns import audience_lock
+audience_lock.PEOPLE_PER_TRANSACTION = audience_lock.PEOPLE_PER_TRANSACTION_SQLITE = 10
 told = []
 def stay(people):
     told.append(people)

@@ -149,8 +149,8 @@ _LAUNCH = """
 import sys
 from heliograph import campaigns
 from heliograph.database.database import Database
-from heliograph.campaigns import hold
-hold.PEOPLE_PER_TRANSACTION = hold.PEOPLE_PER_TRANSACTION_SQLITE = 30
+from heliograph.campaigns import audience_lock
+audience_lock.PEOPLE_PER_TRANSACTION = audience_lock.PEOPLE_PER_TRANSACTION_SQLITE = 30
 def tell(people):
     print(people, flush=True)
     sys.stdin.readline()

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services format lint test check crash faults bench fuzz hostile docs build lock clean
+.PHONY: help demo install services format lint quick test check crash faults bench fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -38,6 +38,9 @@ lint: .venv/installed-dev ## ruff with its format, mypy --strict, and the direct
 
 test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the tests need, and run them all (ARGS="tests/unit -x": some)
 	@$(BIN)/$(if $(ARGS),pytest $(ARGS),python -m tests)
+
+quick: .venv/installed-dev ## Run what the working tree's changes can break, on SQLite, in a minute
+	@$(BIN)/python -m tests.quick
 
 check: lint test ## Exactly what CI runs: lint and test
 

@@ -5,7 +5,10 @@ import ast
 from tests.support.sources import ROOT, sources
 
 TESTS = ROOT / "tests"
-PROGRAMS = {"tests.fuzz.target": "what make fuzz runs, and the test of its corpus"}
+PROGRAMS = {
+    "tests.fuzz.target": "what make fuzz runs, and the test of its corpus",
+    "tests.quick": "make quick, and the test of what it chooses",
+}
 READS_AUTHORITIES = {"get", "post", "put", "delete", "request", "stream", "Client"}
 
 

@@ -1,0 +1,123 @@
+"""`python -m tests.quick`: the tests that the working tree's changes can break, on SQLite, within
+a minute. It prints what it chose and why; `make test` remains what counts.
+
+A changed module is tested by the unit tests that import it or its room, by its room's folder in
+tests/capability, and by whatever test file imports it by name. A changed helper is tested by the
+test files that import it, and a changed test file by itself. tests/architecture is always chosen,
+without the documents that are run and the machines that are installed.
+"""
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.support.sources import ROOT, Source, sources
+
+WITHIN_S: Final = 55.0
+TESTS: Final = ROOT / "tests"
+MAIN: Final = ("origin/main", "main")
+# they start processes, and take minutes
+LONG: Final = ("crash/", "faults/", "browser/", "wire/", "property/")
+SLOW_ARCHITECTURE: Final = ("test_documents.py", "test_deploy_")
+ENDED_BY_PYTEST: Final = (0, 1, 5)  # 5: nothing is left to run without PostgreSQL
+
+
+def main() -> int:
+    changed = changed_files()
+    chosen = choose(changed)
+    print(f"{len(changed)} changed files:", *(f"  {name}" for name in changed), sep="\n")
+    print("chosen, on SQLite:", *(f"  {path}: {why}" for path, why in chosen.items()), sep="\n")
+    return run(list(chosen))
+
+
+def changed_files() -> list[str]:
+    """Every file that differs from main, or is new, as a path from the project's root."""
+    base = next((_git("merge-base", "HEAD", name) for name in MAIN if _git("rev-parse", name)), [])
+    differ = _git("diff", "--name-only", *(base or ["HEAD"]))
+    return sorted({*differ, *_git("ls-files", "--others", "--exclude-standard")})
+
+
+def choose(changed: list[str]) -> dict[str, str]:
+    """The test files to run, those nearest to the changes first, and why each was chosen."""
+    modules = {module for name in changed if (module := _module_of(name))}
+    rooms = {module.split(".")[1] for module in modules if module.startswith("heliograph.")}
+    chosen = {name: "it has changed" for name in changed if _is_test(name)}
+    near, of_room = {}, {}
+    for source in sources(TESTS):
+        path = f"tests/{source.path}"
+        if not _is_test(path) or source.path.startswith(LONG):
+            continue
+        imported = set(_imported(source))
+        room = next((room for room in sorted(rooms) if _is_of(source.path, room, imported)), None)
+        if direct := sorted(modules & imported):
+            near[path] = f"it imports {direct[0]}"
+        elif room:
+            of_room[path] = f"it is about the room {room}"
+    architecture = {
+        f"tests/architecture/{path.name}": "always"
+        for path in sorted((TESTS / "architecture").glob("test_*.py"))
+        if not path.name.startswith(SLOW_ARCHITECTURE)
+    }
+    found = chosen | near | of_room | architecture
+    return {path: why for path, why in found.items() if (ROOT / path).exists()}
+
+
+def run(paths: list[str]) -> int:
+    """pytest's exit status; after a minute it is stopped, and says so."""
+    began_s = time.monotonic()
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "not postgresql", *paths]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        status = process.wait(WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(2)
+        process.wait()
+        print(f"\nStopped after {WITHIN_S:.0f} s, before all of them had run.")
+        return 2
+    print(f"{time.monotonic() - began_s:.0f} s")
+    return status if status not in ENDED_BY_PYTEST else int(status == 1)
+
+
+def _is_of(path: str, room: str, imported: set[str]) -> bool:
+    if path.startswith(f"capability/{room}/"):
+        return True
+    return path.startswith("unit/") and any(
+        f"{module}.".startswith(f"heliograph.{room}.") for module in imported
+    )
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith("tests/") and Path(name).match("test_*.py")
+
+
+def _module_of(name: str) -> str | None:
+    """The module that a file is, as others import it; None of a file that is none."""
+    path = Path(name.removeprefix("src/"))
+    if path.suffix != ".py":
+        return None
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _git(*words: str) -> list[str]:
+    done = subprocess.run(
+        ["git", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -217,6 +217,7 @@ def _prose(text: str) -> str:
 def test_the_handbook_says_of_every_table_how_long_it_is_kept() -> None:
     for table in sorted((PACKAGE).glob("*/tables.py")):
         import_module(f"heliograph.{table.parent.name}.tables")
+    import_module("heliograph.database.secret_key_canary")
     import_module("heliograph.database.leases")
     told = {
         name

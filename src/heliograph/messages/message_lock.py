@@ -13,7 +13,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.webhooks import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
+from heliograph.webhooks.tables import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 
 
 class MessageIds(Row, frozen=True):

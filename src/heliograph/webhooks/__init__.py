@@ -13,15 +13,10 @@ from heliograph.webhooks.events import (
     rows_of,
     tell_listeners,
 )
-from heliograph.webhooks.events_sql import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 from heliograph.webhooks.tables import KEPT, KINDS, LOW_BALANCE
 
 __all__ = [
-    "EARS",
-    "EARS_SQLITE",
-    "ENDPOINTS_EXIST",
     "EVENT_PREFIX",
-    "HEARS",
     "KEPT",
     "KINDS",
     "LOW_BALANCE",

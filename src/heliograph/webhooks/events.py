@@ -84,7 +84,7 @@ class Rows(NamedTuple):
 
 @lru_cache(4_096)
 def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
-    """Returns who hears of an account (raw id), by the text that `events_sql.EARS` makes of it."""
+    """Returns who hears of an account (raw id), by the text that `tables.EARS` makes of it."""
     found = []
     for ear in ears.split(";"):
         endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
@@ -102,7 +102,7 @@ def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
 
 
 def listeners_of(ears: Mapping[str, str]) -> Listeners:
-    """Returns who hears of these accounts, by what `events_sql.EARS` said of each."""
+    """Returns who hears of these accounts, by what `tables.EARS` said of each."""
     return Listeners(
         one for account_id, text in ears.items() for one in _endpoints(account_id, text)
     )

@@ -115,24 +115,6 @@ _MISSED: Final = BatchStatement(
             VALUES (:endpoint_id, :at_ms, :event_id, '{MISSED}', 0)""",
 )
 
-# The same of the account `a`, as one text, which `Heard` reads: for statements that read an
-# account's rows anyway.
-ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
-_EAR: Final = "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
-_EAR_POSTGRESQL: Final = _EAR.format(
-    sandbox="e.sandbox::int",
-    enabled="(e.disabled_at_ms IS NULL)::int",
-    customer="(a.parent_id IS NOT NULL)::int",
-)
-_EAR_SQLITE: Final = _EAR.format(
-    sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)"
-)
-EARS: Final = f"string_agg({_EAR_POSTGRESQL}, ';')"
-EARS_SQLITE: Final = f"group_concat({_EAR_SQLITE}, ';')"
-HEARS: Final = (
-    "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
-)
-
 
 async def store(
     tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]

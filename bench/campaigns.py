@@ -21,7 +21,8 @@ from bench.traffic import SENDER
 from heliograph.campaigns.jobs import Jobs
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import Chunker, FairQueue
+from heliograph.messages.accept import Chunker
+from heliograph.messages.queue import FairQueue
 from heliograph.processes.exclusive import tune_collector
 
 ACCOUNT = "bench 0"

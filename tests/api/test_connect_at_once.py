@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from heliograph import connect, wallet
+from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
+from heliograph.connect.customer import page as connect_page
 from heliograph.database.database import Database
 from tests.support import plain_http
 from tests.support.api.last_bytes import Answered, posted_at_once
@@ -50,7 +51,7 @@ class Partner:
     def holds(self, credits: int, *customers: int) -> None:
         """What it has, and each of its customers, the newest first; and the books agree."""
         with self.db.read() as tx:
-            found = connect.page(tx, self.account_id, PageWanted(100, None), sandbox=False)
+            found = connect_page(tx, self.account_id, PageWanted(100, None), sandbox=False)
             assert (
                 wallet.wallet_of(tx, self.account_id).sms_credits,
                 *(one.sms_credits for one in found),

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from heliograph import keys
 from heliograph.base import clock, ids
 from heliograph.keys import ALL_PERMISSIONS
+from heliograph.keys.issue import digest, make_key
 from heliograph.keys.tables import api_keys
 from tests.support.api.cast import Actor
 from tests.support.api.requests_of import (
@@ -63,7 +64,7 @@ def test_without_a_key_that_is_one_nothing_is_answered_and_no_body_read(
             [bearer(good[:-1] + ("a" if good[-1] != "a" else "b"))],
             [bearer(good.replace("sk_live_", "sk_test_"))],
             [bearer(good.upper())],
-            [bearer(keys.make_key(sandbox=False))],
+            [bearer(make_key(sandbox=False))],
             [bearer(revoked.key)],
             [bearer(expired.key)],
             [bearer(good), bearer(good)],
@@ -90,8 +91,8 @@ def test_a_key_of_the_former_form_goes_on_working(api: Service, amina: Actor) ->
     with api.db.write() as tx:
         tx.execute(
             sa.update(api_keys)
-            .where(api_keys.c.sha256 == keys.digest(hers))
-            .values(sha256=keys.digest(former))
+            .where(api_keys.c.sha256 == digest(hers))
+            .values(sha256=digest(former))
         )
     assert api.get(former, "/balance").status == 200
 

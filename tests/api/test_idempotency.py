@@ -11,7 +11,8 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.database.database import Database
-from heliograph.requests import KEPT_MS, idempotency
+from heliograph.requests import idempotency
+from heliograph.requests.stored_keys import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Reply, Service

@@ -1,15 +1,19 @@
-"""Into another capability only through its front door, its `__init__.py` (docs/architecture.md,
-"The rooms").
+"""Into another room only through its front door, its `__init__.py` (docs/decisions/base.md).
 
-That imports run downward only is the layers contract in pyproject.toml, checked by import-linter
-(`make lint`).
+`__all__` lists what a room hands out: names, and modules inside, whose public names others may use
+then. A folder that is listed has a front door of its own. That imports run downward only is
+import-linter's business (`make lint`).
 """
 
 import ast
-from collections.abc import Iterator
-from importlib.util import resolve_name
+import importlib
 
-from tests.support.sources import PACKAGE, Source, sources
+import sqlalchemy as sa
+
+from heliograph.database.statements import BatchStatement, Statement, TablesStatement
+from tests.support.doors import handed_out, is_handed_out
+from tests.support.imports import Import, all_imports, imports_of, is_module
+from tests.support.sources import PACKAGE, ROOT, Source, sources
 
 ALL_DOORS_OPEN = {
     "base": "every file of it is there for everybody",
@@ -17,56 +21,112 @@ ALL_DOORS_OPEN = {
     "text": "pure functions, which own nothing that could be touched past a front door",
 }
 OPEN_FILES = {
-    "states": "statements that join those tables compare their states",
     "tables": "statements join, and keys refer to, the tables of capabilities below",
 }
-GUESTS_WITH_KEYS = {
-    "api": "puts the house together: its job is to know every room's routes",
-    "audit": "proves what the other rooms have stored, so it looks into them",
-    "cli": "loads of each room what one command needs, and no more",
-    "jobs": "likewise every room's jobs",
-    "processes": "starts what the others are",
+STATEMENTS_FOR_OTHERS = {
+    "heliograph.requests: INSERT_KEYS": "the one writer of Idempotency-Keys, which other rooms"
+    " run in their own transactions",
+    "heliograph.wallet: INSERT_ENTRIES": "the one writer of ledger entries, which the room of sends"
+    " runs in its own transactions",
 }
+STATEMENTS = (BatchStatement, Statement, TablesStatement, sa.ClauseElement)
+FOLDERS_OF_USERS = ("bench", "tools")  # beside the package's own rooms; tests do not count
 
 
-def test_a_capability_is_entered_through_its_front_door_only() -> None:
+def test_a_room_is_entered_through_its_front_door_only() -> None:
     trespasses = [
-        f"{source.path} imports {module}: take it from heliograph.{module.split('.')[1]}, or open"
-        " OPEN_FILES in this test, with a reason"
-        for source in sources(PACKAGE)
-        if (home := source.path.split("/")[0]) not in GUESTS_WITH_KEYS
-        for module in _imported_modules(source)
-        if _passes_a_front_door(home, module)
+        f"{found.path} imports {found.module}{f': {found.name}' if found.name else ''}"
+        for found in all_imports()
+        if _enters_another_room(found) and not is_handed_out(found)
     ]
-    assert not trespasses, "\n".join(trespasses)
+    assert not trespasses, "no front door hands this out:\n" + "\n".join(trespasses)
 
 
-def _passes_a_front_door(home: str, module: str) -> bool:
-    room, *inside = module.split(".")[1:] or [""]
+def test_front_doors_hand_out_only_what_somebody_outside_uses() -> None:
+    used = {
+        (package, name)
+        for source in _users()
+        for package, name in _uses(source)
+        if not _is_inside(source, package)
+    }
+    unused = [
+        f"{package}: {name}"
+        for package, names in handed_out().items()
+        for name in names
+        if (package, name) not in used
+    ]
+    assert not unused, "handed out, and used by nobody outside:\n" + "\n".join(sorted(unused))
+
+
+def test_no_front_door_hands_out_sql() -> None:
+    """No front door hands out a statement or a part of one. A statement that joins another room's
+    tables takes them from its `tables.py`.
+    """
+    handed = [
+        f"{package}: {name}"
+        for package, names in handed_out().items()
+        for name in names
+        if name.endswith("sql")
+        or isinstance(getattr(importlib.import_module(package), name, None), STATEMENTS)
+        or _home_of(package, name).endswith("sql")
+    ]
+    assert set(handed) == set(STATEMENTS_FOR_OTHERS), "\n".join(sorted(handed))
+
+
+def _enters_another_room(found: Import) -> bool:
+    room, *inside = found.module.split(".")[1:] or [""]
     return (
-        bool(inside) and room != home and room not in ALL_DOORS_OPEN and inside[0] not in OPEN_FILES
+        room not in ("", found.path.split("/")[0], *ALL_DOORS_OPEN)
+        and found.module.rpartition(".")[2] not in OPEN_FILES
+        and bool(inside or found.name)
     )
 
 
-def _imported_modules(source: Source) -> Iterator[str]:
-    """Modules of ours that this file imports, with `from heliograph.wallet import ledger`
-    read as the module that it is.
+def _users() -> list[Source]:
+    return [
+        *sources(PACKAGE),
+        *(source for folder in FOLDERS_OF_USERS for source in sources(ROOT / folder)),
+    ]
+
+
+def _is_inside(source: Source, package: str) -> bool:
+    return source in sources(PACKAGE) and f"heliograph/{source.path}".startswith(
+        package.replace(".", "/") + "/"
+    )
+
+
+def _uses(source: Source) -> set[tuple[str, str]]:
+    """Returns what the file imports, and what it takes of modules that it imports, as pairs of
+    package and name.
     """
-    package = ".".join(("heliograph", *source.path.split("/")[:-1]))
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            module = resolve_name("." * node.level + (node.module or ""), package)
-            names = [
-                f"{module}.{alias.name}" if _is_module(f"{module}.{alias.name}") else module
-                for alias in node.names
-            ]
-        else:
-            continue
-        yield from (name for name in names if name.split(".")[0] == "heliograph")
+    found = set()
+    for used in imports_of(source):
+        way = used.module.split(".")
+        found |= {(".".join(way[:length]), way[length]) for length in range(1, len(way))}
+        if used.name:
+            found.add((used.module, used.name))
+    modules = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+        if is_module(f"{node.module}.{alias.name}")
+    }
+    return found | {
+        (modules[node.value.id], node.attr)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in modules
+    }
 
 
-def _is_module(name: str) -> bool:
-    path = PACKAGE.parent.joinpath(*name.split("."))
-    return path.is_dir() or path.with_suffix(".py").is_file()
+def _home_of(package: str, name: str) -> str:
+    """Returns the module that a front door has the name from."""
+    path = PACKAGE.parent.joinpath(*package.split("."), "__init__.py")
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if name == (alias.asname or alias.name):
+                    return node.module
+    return package

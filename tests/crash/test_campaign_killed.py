@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from heliograph import campaigns
 from heliograph.base import clock
-from heliograph.campaigns import Campaign, WrongState, audience_lock
+from heliograph.campaigns import Campaign, audience_lock
+from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database

@@ -13,7 +13,8 @@ import pytest
 
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import Acceptor, FairQueue
+from heliograph.messages.accept import Acceptor
+from heliograph.messages.queue import FairQueue
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc

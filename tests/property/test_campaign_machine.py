@@ -20,9 +20,11 @@ from heliograph import campaigns, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.lifecycle import NoRecipients
+from heliograph.campaigns.states import WrongState
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages import Tally, fail_expired, settle_doubts, tally_of
+from heliograph.messages.groups import Tally, tally_of
+from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
 from tests.support.books import assert_books_agree
@@ -116,7 +118,7 @@ class Campaigning(OneCampaign):
         except InsufficientCredits:
             assert self.status() == "draft"
             self.seen.add("refused for its price")
-        except campaigns.WrongState:
+        except WrongState:
             assert self.status() != "draft"
         except NoRecipients:
             assert self.status() == "draft"
@@ -172,7 +174,7 @@ class Campaigning(OneCampaign):
                         tx, self.campaign_id
                     )
                     self.seen |= {"paused by the operator"} if how == "pause" else set()
-        except campaigns.WrongState:
+        except WrongState:
             assert self.status() == before
 
     @rule(credits=st.integers(1, 40))

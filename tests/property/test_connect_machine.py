@@ -16,12 +16,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from heliograph import accounts, connect, wallet
+from heliograph import accounts, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.paging import PageWanted
-from heliograph.connect import Moved, Provisioned
-from heliograph.connect.provision import CurrencyMismatch
+from heliograph.connect.credits import Moved
+from heliograph.connect.customer import by_id as connect_by_id
+from heliograph.connect.customer import page as connect_page
+from heliograph.connect.provision import CurrencyMismatch, Provisioned
 from heliograph.keys.authenticate import PRINCIPALS
 from heliograph.wallet.tables import wallets
 from tests.support.books import assert_books_agree
@@ -274,7 +276,7 @@ class Connect(Partners):
         for who, partner in enumerate(self.partners):
             for sandbox in (False, True):
                 with self.db.read() as tx:
-                    listed = connect.page(
+                    listed = connect_page(
                         tx, partner.account_id, PageWanted(1_000, None), sandbox=sandbox
                     )
                     assert {one.account_id for one in listed} == {
@@ -294,7 +296,7 @@ class Connect(Partners):
             is_suspended = one.suspended or partner.suspended
             with self.db.read() as tx:
                 assert (
-                    connect.by_id(
+                    connect_by_id(
                         tx, partner.account_id, one.account_id, sandbox=one.sandbox
                     ).suspended
                     is is_suspended

@@ -18,7 +18,7 @@ from heliograph.base import clock, ids
 from heliograph.base.json import encode
 from heliograph.database.commits import Session
 from heliograph.database.database import Database
-from heliograph.messages import text_sealer
+from heliograph.messages.accept import text_sealer
 from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.tables import sends
 

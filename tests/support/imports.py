@@ -38,7 +38,7 @@ def imports_of(source: Source) -> Iterator[Import]:
             module = resolve_name("." * node.level + (node.module or ""), package)
             found = [
                 (f"{module}.{alias.name}", None)
-                if is_module(f"{module}.{alias.name}")
+                if alias.name not in _names_of(module) and is_module(f"{module}.{alias.name}")
                 else (module, alias.name)
                 for alias in node.names
             ]
@@ -47,6 +47,20 @@ def imports_of(source: Source) -> Iterator[Import]:
         for module, name in found:
             if module.split(".")[0] == "heliograph":
                 yield Import(source.path, importer, module, name)
+
+
+@cache
+def _names_of(package: str) -> frozenset[str]:
+    """Returns the names that a package's front door imports: they stand before modules that are
+    called the same.
+    """
+    path = PACKAGE.parent.joinpath(*package.split("."), "__init__.py")
+    return frozenset(
+        alias.asname or alias.name
+        for node in (ast.parse(path.read_text("utf-8")).body if path.is_file() else [])
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    )
 
 
 def module_of(path: str) -> str:

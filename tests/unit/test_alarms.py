@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.wallet import Armed, Figures, Thresholds, alarms
+from heliograph.wallet import Figures, Thresholds
+from heliograph.wallet.wallet import Armed, alarms
 
 STEPS = st.lists(st.integers(-60, 60), max_size=30)
 

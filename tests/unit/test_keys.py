@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.keys import ALL_PERMISSIONS, digest, make_key, parse_permissions, well_formed
+from heliograph.keys import ALL_PERMISSIONS, parse_permissions
+from heliograph.keys.issue import digest, make_key, well_formed
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEY = make_key(sandbox=False)

@@ -4,7 +4,7 @@ never the key.
 
 import pytest
 
-from heliograph.keys import MissingKey, bearer_key
+from heliograph.keys.authenticate import MissingKey, bearer_key
 from heliograph.keys.malformed_header import SEND, what_was_found
 
 KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.wallet import currency, exponent, to_minor, to_number, to_text
-from heliograph.wallet.money import MINOR_MAX
+from heliograph.wallet import currency, to_minor, to_number, to_text
+from heliograph.wallet.money import MINOR_MAX, exponent
 
 CURRENCIES = st.sampled_from(["GHS", "JPY", "UGX", "KWD", "TND", "CLF", "EUR"])
 

@@ -11,13 +11,13 @@ import jsonschema_rs
 import pytest
 
 from heliograph.api.app import endpoints
-from heliograph.api.openapi import OPERATIONS, Undescribed, describe
+from heliograph.api.openapi.document import OPERATIONS, Undescribed, describe
 from heliograph.api.openapi.reasons import REASONS
 from heliograph.base.settings import Settings
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.keys import ALL_PERMISSIONS
-from heliograph.messages import FairQueue
+from heliograph.messages.queue import FairQueue
 from heliograph.requests import Endpoint
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import KINDS

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.messages import text_sealer
+from heliograph.messages.accept import text_sealer
 from heliograph.otp.code import Codes, equal
 from heliograph.otp.limits import TRIES_MAX, VALID_MS, Expired, Otp, judge_try
 from heliograph.otp.request import ANY_CODE, NAMELESS_TEXT, PLACE, default_text, read_given

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.senders import check, folded
+from heliograph.senders import check
+from heliograph.senders.rules import folded
 from heliograph.text import count_segments
 
 NEARLY = st.text(

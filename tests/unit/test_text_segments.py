@@ -127,5 +127,5 @@ def test_the_longest_text_a_body_can_hold_is_counted_in_no_time(written: str) ->
 
 
 def test_the_front_door_offers_what_others_call() -> None:
-    assert text.count_segments("a") == text.Segmented("GSM-7", 1)
+    assert text.count_segments("a") == Segmented("GSM-7", 1)
     assert text.split_segments("a", "GSM-7") == ["a"]

@@ -1,7 +1,6 @@
 """Tenants: who they are, what the operator lets them do, and who is whose customer."""
 
 from heliograph.accounts.account import (
-    CUSTOMER_PREFIX,
     Account,
     AccountClosed,
     by_id,
@@ -24,18 +23,16 @@ from heliograph.accounts.idempotency_key_count import (
 )
 from heliograph.accounts.lifecycle import (
     NAME_MAX,
-    AccountSettings,
     account_name,
     change,
     close,
     create,
     known_country,
-    known_time_zone,
     rename,
     resume,
     suspend,
 )
-from heliograph.accounts.notices import Notice, notices_of, notify
+from heliograph.accounts.notices import notices_of, notify
 from heliograph.accounts.quotas import (
     KEPT,
     MEASURES,
@@ -54,16 +51,13 @@ from heliograph.accounts.states import CLOSED
 
 __all__ = [
     "CLOSED",
-    "CUSTOMER_PREFIX",
     "KEPT",
     "MEASURES",
     "NAME_MAX",
     "NO_BOUND",
     "Account",
     "AccountClosed",
-    "AccountSettings",
     "KeyCount",
-    "Notice",
     "StatusChange",
     "StorageQuotaReached",
     "Stored",
@@ -79,7 +73,6 @@ __all__ = [
     "key_octets",
     "keys_quotas",
     "known_country",
-    "known_time_zone",
     "last_status",
     "locked",
     "named",
@@ -96,6 +89,7 @@ __all__ = [
     "reset_quotas",
     "resume",
     "set_quotas",
+    "states",
     "suspend",
     "text_id",
     "text_of_id",

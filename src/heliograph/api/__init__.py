@@ -1,3 +1,11 @@
 """This room is the HTTP API: one request from its first byte to its answer, and the pages beside
 the API.
 """
+
+__all__ = [
+    "app",
+    "client_address",
+    "listening",
+    "loop_delay",
+    "shutdown",
+]

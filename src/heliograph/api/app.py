@@ -24,24 +24,25 @@ from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unav
 from heliograph.base.log import Log
 from heliograph.base.own_threads import Apart
 from heliograph.base.settings import SettingError, Settings
-from heliograph.campaigns import endpoints as campaign_endpoints
-from heliograph.connect import endpoints as connect_endpoints
-from heliograph.contacts import endpoints as contact_endpoints
+from heliograph.campaigns.api import endpoints as campaign_endpoints
+from heliograph.connect.api import endpoints as connect_endpoints
+from heliograph.contacts.api import endpoints as contact_endpoints
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
 from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
 from heliograph.keys.redis_limiter import RedisLimiter
-from heliograph.messages import Acceptor, FairQueue, account_ends
-from heliograph.messages import endpoints as message_endpoints
+from heliograph.messages.accept import Acceptor
+from heliograph.messages.api import endpoints as message_endpoints
+from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.otp import Issuing
-from heliograph.otp import endpoints as otp_endpoints
-from heliograph.plugin import endpoints as plugin_endpoints
+from heliograph.otp.api import endpoints as otp_endpoints
+from heliograph.plugin.api import endpoints as plugin_endpoints
 from heliograph.requests import Endpoint
-from heliograph.senders import endpoints as sender_endpoints
+from heliograph.senders.api import endpoints as sender_endpoints
 from heliograph.text import numbering_plans
-from heliograph.wallet import endpoints as wallet_endpoints
 from heliograph.wallet import hold_still
+from heliograph.wallet.api import endpoints as wallet_endpoints
 
 log = Log(__name__)
 TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")

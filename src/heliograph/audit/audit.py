@@ -17,8 +17,8 @@ from heliograph.audit.overrides import Word, words
 from heliograph.audit.positions import Standing, standings
 from heliograph.audit.reconcile import Join, missing
 from heliograph.audit.smsc_log import SmscLog
-from heliograph.messages.carrier.settle import NOT_ENCODED
-from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.carrier import NOT_ENCODED
+from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT
 from heliograph.messages.tables import STATUSES
 

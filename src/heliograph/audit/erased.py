@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.positions import Standing
 from heliograph.audit.smsc_log import Submit
 from heliograph.base import ids
-from heliograph.messages.accept.request import VALIDITY_S
-from heliograph.messages.retention.retention import MESSAGES, TEXTS, first_kept
+from heliograph.messages.accept import VALIDITY_S
+from heliograph.messages.retention import MESSAGES, TEXTS, first_kept
 
 CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
 

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US
-from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
+from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
 from heliograph.wallet import raw_id, streamed
 

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.messages.groups import Tally
 from heliograph.messages.read import CAMPAIGN_PREFIX
-from heliograph.messages.retention.retention import MESSAGES, first_kept
+from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, tallies
 from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id
 

@@ -2,13 +2,12 @@
 by chunk.
 """
 
-from heliograph.campaigns.api import endpoints
-from heliograph.campaigns.audience import look
-from heliograph.campaigns.campaign import Audience, Campaign, by_id, find, page, text_id
-from heliograph.campaigns.draft import Wish, create, read_wish
+from heliograph.campaigns.audience_lock import take_from_the_dead
+from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, page, text_id
+from heliograph.campaigns.draft import create, read_wish
+from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import Listed, create_listed
 from heliograph.campaigns.lifecycle import (
-    Launched,
     audience_size,
     cancel,
     estimate,
@@ -18,46 +17,43 @@ from heliograph.campaigns.lifecycle import (
     schedule,
     start_due,
 )
-from heliograph.campaigns.numbers_file import BadRow, Numbers
+from heliograph.campaigns.numbers_file import Numbers
 from heliograph.campaigns.preview import Unfilled, sample, unfilled
-from heliograph.campaigns.price import Pricing, Quote
+from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
-from heliograph.campaigns.start_time import When, read_time, read_when
-from heliograph.campaigns.states import WrongState
+from heliograph.campaigns.restored import Stopped, stop_all
+from heliograph.campaigns.start_time import read_when
 
 __all__ = [
-    "Audience",
-    "BadRow",
+    "ID_PREFIX",
     "Campaign",
-    "Launched",
     "Listed",
     "Numbers",
-    "Pricing",
     "Quote",
+    "Stopped",
     "Unfilled",
-    "When",
-    "Wish",
-    "WrongState",
+    "api",
     "as_record",
     "audience_size",
-    "by_id",
     "cancel",
     "create",
     "create_listed",
-    "endpoints",
     "estimate",
     "find",
+    "forget_some",
+    "jobs",
     "launch",
-    "look",
     "page",
     "pause",
-    "read_time",
     "read_when",
     "read_wish",
     "resume",
     "sample",
     "schedule",
     "start_due",
+    "states",
+    "stop_all",
+    "take_from_the_dead",
     "text_id",
     "unfilled",
 ]

@@ -6,7 +6,7 @@ from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import STATUSES
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for
-from heliograph.messages import tally_of
+from heliograph.messages.groups import tally_of
 from heliograph.requests import Answer, Call, Endpoint
 
 

@@ -15,8 +15,9 @@ from heliograph.campaigns import states
 from heliograph.campaigns.campaign import Audience, Campaign, by_id
 from heliograph.campaigns.tables import NAME_MAX, campaigns
 from heliograph.campaigns.template import Template, read_template
-from heliograph.contacts import read_tags
-from heliograph.messages import VALIDITY_DEFAULT_S, VALIDITY_S, approved_sender, open_group
+from heliograph.contacts.fields import read_tags
+from heliograph.messages.accept import VALIDITY_DEFAULT_S, VALIDITY_S, approved_sender
+from heliograph.messages.groups import open_group
 from heliograph.senders import approved_senders
 
 RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expanded at

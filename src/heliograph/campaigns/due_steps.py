@@ -14,7 +14,8 @@ from heliograph.campaigns.campaign import by_id, change, move
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import campaigns
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages import HELD_FROM_US, RESTORED_FROM_US, tally_of
+from heliograph.messages.groups import tally_of
+from heliograph.messages.queue import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
 from heliograph.wallet.tables import wallets
 from heliograph.webhooks import Event, tell_listeners

@@ -11,7 +11,8 @@ from heliograph.campaigns.states import ACCOUNT_SUSPENDED, CAMPAIGN, PAUSED, SEN
 from heliograph.campaigns.template import parse
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
-from heliograph.messages import Chunk, Chunker, Places, Recipient, Wanted
+from heliograph.messages.accept import Chunk, Chunker, Recipient, Wanted
+from heliograph.messages.queue import Places
 from heliograph.text import count_segments
 
 

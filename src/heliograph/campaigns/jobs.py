@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from heliograph import messages
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, survive_faults, told
 from heliograph.campaigns import due_steps as work
@@ -22,6 +21,8 @@ from heliograph.campaigns.due_steps import AtWork, Glance
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
+from heliograph.messages.accept import Chunker
+from heliograph.messages.sweeps import fail_canceled, hold, release
 
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
@@ -55,7 +56,7 @@ class Jobs:
     def __init__(
         self,
         db: Database,
-        chunker: messages.Chunker,
+        chunker: Chunker,
         on_queued: Callable[[set[int]], None],
         *,
         chunk: int = CHUNK,
@@ -125,12 +126,12 @@ class Jobs:
             if await self._change(lambda tx: work.complete(tx, campaign.id)):
                 log.info("campaign_completed", campaign=_shown(campaign))
         elif campaign.status == PAUSED and campaign.status_reason == PAUSED_BY_OPERATOR:
-            if not campaign.held and await self._all(messages.hold, campaign):
+            if not campaign.held and await self._all(hold, campaign):
                 await self._change(lambda tx: work.all_held(tx, campaign.group_id))
         elif campaign.status == PAUSED and campaign.can_go_on:
             await self._change(lambda tx: work.go_on(tx, campaign))
             log.info("campaign_resumed", campaign=_shown(campaign))
-        elif campaign.held and await self._all(messages.release, campaign):
+        elif campaign.held and await self._all(release, campaign):
             await self._change(lambda tx: work.all_let_go(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
@@ -143,7 +144,7 @@ class Jobs:
             return
         until_s = clock.monotonic_s() + SETTLE_S
         while (
-            await messages.fail_canceled(self._db, campaign.group_id, clock.now_ms())
+            await fail_canceled(self._db, campaign.group_id, clock.now_ms())
             and clock.monotonic_s() < until_s
         ):
             pass

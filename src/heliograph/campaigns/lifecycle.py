@@ -26,7 +26,7 @@ from heliograph.campaigns.recipients import Contacts, Written
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
-from heliograph.messages import cancel_group, mark_held
+from heliograph.messages.groups import cancel_group, mark_held
 from heliograph.wallet import wallet_of
 
 # campaigns whose time has come, in one look; the next one finds the others

@@ -29,7 +29,7 @@ from heliograph.database.statements import (
     Statement,
     same,
 )
-from heliograph.messages import Person, fail_blocked
+from heliograph.messages.sweeps import Person, fail_blocked
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 # what comes back throttled waits half a second, what is tried again two: it is found before it

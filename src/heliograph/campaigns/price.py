@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.recipients import Chunk, Group
-from heliograph.messages import FACTS, AccountFacts, Tariff, load_tariff
+from heliograph.messages.accept import FACTS, AccountFacts, Tariff, load_tariff
 from heliograph.text import Phone
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.campaigns.campaign import Campaign, text_id
-from heliograph.messages import Tally
+from heliograph.messages.groups import Tally
 
 
 def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:

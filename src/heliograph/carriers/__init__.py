@@ -4,7 +4,6 @@ segment costs where.
 
 from heliograph.carriers.link import (
     Answer,
-    Inbox,
     Link,
     LinkState,
     Outcome,
@@ -54,7 +53,6 @@ __all__ = [
     "SIMULATOR_ID",
     "Answer",
     "Carrier",
-    "Inbox",
     "Link",
     "LinkState",
     "Outcome",
@@ -90,6 +88,8 @@ __all__ = [
     "set_rate",
     "set_route",
     "setting",
+    "simulator",
+    "smsc",
     "unbound_links",
     "user_message_reference",
 ]

@@ -2,21 +2,14 @@
 them and back.
 """
 
-from heliograph.connect.api import endpoints
-from heliograph.connect.credits import Moved, move_credits
-from heliograph.connect.customer import Customer, as_record, by_id, page
-from heliograph.connect.provision import Provisioned, provision
-from heliograph.connect.request import Wish
+from heliograph.connect.customer import as_record
+from heliograph.connect.provision import provision
+from heliograph.connect.request import REFERENCE_MAX, Wish
 
 __all__ = [
-    "Customer",
-    "Moved",
-    "Provisioned",
+    "REFERENCE_MAX",
     "Wish",
+    "api",
     "as_record",
-    "by_id",
-    "endpoints",
-    "move_credits",
-    "page",
     "provision",
 ]

@@ -1,26 +1,29 @@
-"""This room knows contacts: the people an account sends to. Files of contacts are read and
-written by `import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
+"""Whom an account sends to. Files of contacts are read and written by modules of their own, for the
+commands.
 """
 
-from heliograph.contacts.api import endpoints
 from heliograph.contacts.change import Change, read_change
 from heliograph.contacts.contact import Contact, World, as_record, by_id, by_phone, page, text_id
-from heliograph.contacts.fields import read_tags
-from heliograph.contacts.search import search
+from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
+    "NEEDLE_MAX",
     "Change",
     "Contact",
     "World",
+    "api",
     "as_record",
     "by_id",
     "by_phone",
+    "csv_cells",
+    "csv_file",
     "delete",
-    "endpoints",
+    "export_file",
+    "fields",
+    "import_file",
     "page",
     "read_change",
-    "read_tags",
     "search",
     "text_id",
     "update",

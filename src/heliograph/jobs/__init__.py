@@ -1,1 +1,10 @@
 """Work that goes on by itself or takes long: campaigns, retention, pruning, closing, erasing."""
+
+__all__ = [
+    "campaigns",
+    "close_account",
+    "erase_blockers",
+    "erase_number",
+    "pruning",
+    "retention",
+]

@@ -8,7 +8,7 @@ from heliograph import campaigns
 from heliograph.base import clock, ids
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
-from heliograph.campaigns.campaign import ID_PREFIX
+from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.jobs import Jobs
 from heliograph.database.database import Database
 

@@ -18,7 +18,7 @@ from heliograph.base import clock, ids
 from heliograph.base.errors import Conflict, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import one_line
-from heliograph.campaigns.campaign import ID_PREFIX as CAMPAIGN_PREFIX
+from heliograph.campaigns import ID_PREFIX as CAMPAIGN_PREFIX
 from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
-from heliograph.campaigns.campaign import ID_PREFIX
+from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.messages.states import QUEUED

@@ -10,14 +10,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, messages, otp, plugin, requests, webhooks
+from heliograph import accounts, otp, plugin, requests, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune
-from heliograph.messages.retention.retention import EVENTS, keep_from
+from heliograph.messages import tables as message_tables
+from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.webhooks import forget_endpoint
 from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
@@ -30,7 +31,7 @@ PAUSE_S: Final = 0.1
 FORGETS_MAX: Final = 100
 KEPT: Final = (
     *requests.KEPT,
-    *messages.KEPT,
+    *message_tables.KEPT,
     *webhooks.KEPT,
     *otp.KEPT,
     *plugin.KEPT,

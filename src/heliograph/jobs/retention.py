@@ -13,18 +13,20 @@ from typing import Final
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
-from heliograph.campaigns.forget_recipients import forget_some
+from heliograph.campaigns import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict
 from heliograph.jobs.pruning import FIRST_AFTER_S
-from heliograph.messages.retention.partitions import detach, drop, old_months
-from heliograph.messages.retention.retention import (
+from heliograph.messages.retention import (
     MESSAGES,
     KeptFor,
     delete_some,
+    detach,
+    drop,
     erase_some,
     keep_from,
+    old_months,
     over_before,
     tables_of,
 )

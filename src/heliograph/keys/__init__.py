@@ -10,26 +10,13 @@ from heliograph.keys.acting_for_customer import (
     home_of,
     home_of_cached,
 )
-from heliograph.keys.authenticate import MissingKey, Principal, authenticate, bearer_key
-from heliograph.keys.issue import (
-    ApiKey,
-    Issued,
-    by_id,
-    digest,
-    find,
-    issue,
-    make_key,
-    page,
-    revoke,
-    revoke_all,
-    text_id,
-    well_formed,
-)
+from heliograph.keys.authenticate import Principal, authenticate
+from heliograph.keys.issue import ApiKey, find, issue, page, revoke, revoke_all, text_id
 from heliograph.keys.last_used import STORE_EVERY_S, Usage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter
-from heliograph.keys.tiers import Tier, all_tiers, set_tier, tier_named
+from heliograph.keys.tiers import all_tiers, set_tier, tier_named
 
 __all__ = [
     "ALL_PERMISSIONS",
@@ -37,33 +24,26 @@ __all__ = [
     "STORE_EVERY_S",
     "Allowance",
     "ApiKey",
-    "Issued",
     "Limiter",
     "MemoryLimiter",
-    "MissingKey",
     "Principal",
-    "Tier",
     "Usage",
     "acting_for",
     "acting_for_cached",
     "all_tiers",
     "authenticate",
-    "bearer_key",
-    "by_id",
     "customer_asked_for",
-    "digest",
     "find",
     "home_of",
     "home_of_cached",
     "issue",
-    "make_key",
     "page",
     "parse_permissions",
+    "redis_limiter",
     "revoke",
     "revoke_all",
     "set_tier",
     "store_usage",
     "text_id",
     "tier_named",
-    "well_formed",
 ]

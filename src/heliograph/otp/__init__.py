@@ -2,10 +2,16 @@
 pumped.
 """
 
-from heliograph.otp.api import endpoints
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.issue import Issuing
-from heliograph.otp.range_guard import Blocked, blocked, unblock
+from heliograph.otp.range_guard import (
+    RANGE_DIGITS,
+    SENDS_MAX,
+    Blocked,
+    blocked,
+    count_blocked,
+    unblock,
+)
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import Capped, capped, forgive
 
@@ -13,14 +19,21 @@ __all__ = [
     "ALL_COUNTRIES",
     "ERASED_AFTER_MS",
     "KEPT",
+    "RANGE_DIGITS",
     "SEALED",
+    "SENDS_MAX",
     "Blocked",
     "Capped",
     "Eraser",
     "Issuing",
+    "api",
     "blocked",
     "capped",
-    "endpoints",
+    "code",
+    "count_blocked",
     "forgive",
+    "limits",
+    "request",
     "unblock",
+    "unverified_allowance",
 ]

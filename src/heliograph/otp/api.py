@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import ConfigCache, Kind
 from heliograph.database.database import Database
-from heliograph.messages import Acceptor, Outcome, accept_or_tell, text_sealer
+from heliograph.messages.accept import Acceptor, Outcome, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding

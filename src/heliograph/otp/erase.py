@@ -13,7 +13,7 @@ from heliograph.base.secrets import SEALED as SEALED_PREFIX
 from heliograph.database.database import Database
 from heliograph.database.sealed_columns import Sealed
 from heliograph.database.statements import BatchStatement, Id, Int, Nothing, Row, same
-from heliograph.messages import text_sealer
+from heliograph.messages.accept import text_sealer
 from heliograph.messages.tables import sends
 from heliograph.otp.limits import VALID_MS
 from heliograph.otp.tables import KEPT_MS, otps

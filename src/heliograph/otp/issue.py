@@ -13,7 +13,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
-from heliograph.messages import SendRequest
+from heliograph.messages.accept import SendRequest
 from heliograph.otp.issue_sql import (
     RANGES,
     RECENT,

@@ -2,24 +2,24 @@
 the account's status as they show it.
 """
 
-from heliograph.plugin.api import endpoints
-from heliograph.plugin.logs import LogEntry, as_log_record, logs_page
-from heliograph.plugin.site import About, Site, by_id, connect, find, sites_page, text_id
+from heliograph.plugin.logs import as_log_record, logs_page
+from heliograph.plugin.site import About, Site, by_id, connect, find, sites_page
 from heliograph.plugin.site import as_operators_record as as_site_record
 from heliograph.plugin.tables import KEPT
+from heliograph.plugin.url import URL_MAX
 
 __all__ = [
     "KEPT",
+    "URL_MAX",
     "About",
-    "LogEntry",
     "Site",
+    "api",
     "as_log_record",
     "as_site_record",
     "by_id",
     "connect",
-    "endpoints",
     "find",
     "logs_page",
+    "request",
     "sites_page",
-    "text_id",
 ]

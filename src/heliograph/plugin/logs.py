@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import MEASURES, Stored, charge, octets_of
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.messages import one_time_passwords
+from heliograph.messages.read import one_time_passwords
 from heliograph.plugin.site import Site
 from heliograph.plugin.tables import site_events, site_logs
 

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
-from heliograph import messages
 from heliograph.base import cancelling, clock
 from heliograph.carriers import Carrier, Link, SmppSettings
+from heliograph.messages.carrier import CarrierFacts, Turn
 from heliograph.processes.rate_share import Share
 
 # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone
@@ -20,7 +20,7 @@ class Running:
 
     carrier: Carrier
     connection: SmppSettings | None
-    turn: messages.Turn
+    turn: Turn
     link: Link
     task: asyncio.Task[None]
     share: Share | None = None  # of its rate, where one is agreed
@@ -48,9 +48,9 @@ class Running:
         await self.link.close(drain_s)
 
 
-def facts_of(carrier: Carrier) -> messages.CarrierFacts:
+def facts_of(carrier: Carrier) -> CarrierFacts:
     """Returns what a turn needs to know of a carrier."""
-    return messages.CarrierFacts(
+    return CarrierFacts(
         carrier.id,
         carrier.name,
         carrier.settings.get("receipts", "all"),

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from heliograph import messages
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
@@ -27,6 +26,10 @@ from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
+from heliograph.messages.accept import text_sealer
+from heliograph.messages.carrier import Turn
+from heliograph.messages.queue import FairQueue
+from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.processes.carrier import DRAIN_S, Running, facts_of
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import (
@@ -57,12 +60,12 @@ class Dispatch:
         cache: ConfigCache,
         settings: Settings,
         lease: Lease,
-        queue: messages.FairQueue,
+        queue: FairQueue,
     ) -> None:
         self._db = db
         self._cache = cache
         self._settings = settings
-        self._sealer = messages.text_sealer(settings.secret_keys)
+        self._sealer = text_sealer(settings.secret_keys)
         self._lease = lease
         self._may_write = lease.permit()
         self._running: dict[int, Running] = {}
@@ -79,7 +82,7 @@ class Dispatch:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
+        await take_over(self._db, self._lease.epoch, clock.now_ms())
         await self._reconcile()
         await asyncio.gather(*self._changes.values())
         for loop in (self._watch, self._record_states, self._sweeps.run):
@@ -249,8 +252,8 @@ class Dispatch:
         may have used up this second's rate.
         """
         # what its last turn could not store
-        await messages.take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)
-        turn = messages.Turn(
+        await take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)
+        turn = Turn(
             self._db,
             facts_of(carrier),
             self._lease.epoch,
@@ -273,13 +276,13 @@ class Dispatch:
         self._share_rates()
         await link.start()
 
-    async def _simulator(self, carrier: Carrier, turn: messages.Turn) -> SimulatorLink:
+    async def _simulator(self, carrier: Carrier, turn: Turn) -> SimulatorLink:
         """The simulator, with the receipts that it owed when its process was killed."""
         link = SimulatorLink(SimulatorSettings(), turn)
         link.resume(
             [
                 Owed(segment.ref, segment.sender, str(segment.recipient))
-                for segment in await messages.unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)
+                for segment in await unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)
             ]
         )
         return link

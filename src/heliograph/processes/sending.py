@@ -20,8 +20,9 @@ from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
-from heliograph.messages import Chunker, FairQueue
-from heliograph.messages.retention.retention import kept_for
+from heliograph.messages.accept import Chunker
+from heliograph.messages.queue import FairQueue
+from heliograph.messages.retention import kept_for
 from heliograph.processes.carrier import DRAIN_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from heliograph import messages
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
@@ -30,7 +29,11 @@ from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.database.postgresql.partitions import make_months
-from heliograph.messages.carrier.refs import AUTO
+from heliograph.messages.carrier import AUTO, learn_id_format, rematch
+from heliograph.messages.doubt import match_doubts
+from heliograph.messages.queue import FairQueue, Waiting, count_in_doubt, count_waiting
+from heliograph.messages.retention import drop_too_many
+from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 from heliograph.processes.carrier import Running, facts_of
 from heliograph.processes.roles import is_active_scheduler
@@ -56,7 +59,7 @@ class Sweeps:
         self,
         db: Database,
         lease: Lease,
-        queue: messages.FairQueue,
+        queue: FairQueue,
         running: Mapping[int, Running],
         wake: Callable[[set[int]], None],
     ) -> None:
@@ -121,7 +124,7 @@ class Sweeps:
         """Takes over what processes that are gone held, also what one claimed in its last
         moment.
         """
-        taken = await messages.take_over(self._db, self._lease.epoch, clock.now_ms())
+        taken = await take_over(self._db, self._lease.epoch, clock.now_ms())
         if taken:
             log.info("work_taken_over", messages=taken)
 
@@ -132,9 +135,7 @@ class Sweeps:
         if clock.is_disputed():
             return
         until_s = clock.monotonic_s() + SWEEP_S
-        while (
-            await messages.fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s
-        ):
+        while await fail_expired(self._db, clock.now_ms()) and clock.monotonic_s() < until_s:
             pass
 
     def _make_months(self) -> None:
@@ -147,13 +148,13 @@ class Sweeps:
 
     async def _measure(self, carriers: list[Carrier]) -> None:
         waiting, in_doubt = (
-            await messages.count_waiting(self._db, clock.now_ms()),
-            await messages.count_in_doubt(self._db),
+            await count_waiting(self._db, clock.now_ms()),
+            await count_in_doubt(self._db),
         )
         for carrier in carriers:
             metrics.measured(
                 carrier.name,
-                *waiting.get(carrier.id, messages.Waiting()),
+                *waiting.get(carrier.id, Waiting()),
                 in_doubt.get(carrier.id, 0),
             )
         self._show_only(frozenset(carrier.name for carrier in carriers))
@@ -176,7 +177,7 @@ class Sweeps:
     async def _fail_over(self) -> None:
         routes, down = await asyncio.to_thread(self._routing)
         self._down = down
-        if down and await messages.fail_over(self._db, routes, down, self._queue, clock.now_ms()):
+        if down and await fail_over(self._db, routes, down, self._queue, clock.now_ms()):
             self._wake(set(self._running))
 
     def _routing(self) -> tuple[Routes, frozenset[int]]:
@@ -190,17 +191,13 @@ class Sweeps:
     async def _settle(self, carrier: Carrier) -> None:
         """Settles one carrier's doubts."""
         now_ms = clock.now_ms()
-        await messages.match_doubts(
-            self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms
-        )
+        await match_doubts(self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms)
         resend = carrier.settings.get("in_doubt", "resend") == "resend"
-        await messages.settle_doubts(self._db, carrier.id, now_ms, resend=resend)
+        await settle_doubts(self._db, carrier.id, now_ms, resend=resend)
 
     async def _drop_too_many(self, carrier: Carrier) -> None:
         """Drops receipts that found no message, of a carrier that floods us with them."""
-        dropped, kept = await messages.drop_too_many(
-            self._db, carrier.id, setting(carrier, "unmatched_max")
-        )
+        dropped, kept = await drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
         metrics.UNMATCHED.labels(carrier.name).set(kept)
         if dropped:
             metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
@@ -224,7 +221,7 @@ class Sweeps:
         reads the parked ones anew: by then no turn is under way that parks as before.
         """
         carrier, turn = running.carrier, running.turn
-        id_format = await messages.learn_id_format(
+        id_format = await learn_id_format(
             self._db, turn.carrier, now_ms - RECEIPTS_KEPT_MS, turn.matched
         )
         if id_format in (None, turn.carrier.id_format):
@@ -241,7 +238,7 @@ class Sweeps:
         change, so the last one finds what the others parked before they had.
         """
         carrier = running.turn.carrier
-        found = await messages.rematch(self._db, carrier, now_ms)
+        found = await rematch(self._db, carrier, now_ms)
         log.info(
             "carrier_receipts_read_anew",
             carrier=carrier.name,

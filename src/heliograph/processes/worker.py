@@ -16,7 +16,7 @@ from heliograph.carriers import carrier_named, connection_settings
 from heliograph.database import clock_check, processes
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import FairQueue
+from heliograph.messages.queue import FairQueue
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, require_schema
 from heliograph.processes.logs import unexpected

@@ -8,19 +8,10 @@ from heliograph.text.numbering_plans import (
     NUMBER_DIGITS_MIN,
     calling_codes_as_digits,
 )
-from heliograph.text.phone import SEPARATORS, Phone, calling_code_of
+from heliograph.text.phone import SEPARATORS, Phone
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
-from heliograph.text.segments import (
-    GSM_7,
-    SEGMENTS_MAX,
-    UCS_2,
-    Segmented,
-    gsm7_octets,
-    gsm7_text,
-    ucs2_octets,
-    ucs2_text,
-)
+from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, gsm7_text, ucs2_text
 from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
 
@@ -32,18 +23,14 @@ __all__ = [
     "SEPARATORS",
     "UCS_2",
     "Phone",
-    "Segmented",
-    "calling_code_of",
     "calling_codes_as_digits",
     "count_segments",
     "country",
     "country_codes",
-    "gsm7_octets",
     "gsm7_text",
     "parse_phone",
     "parse_phones",
     "read_country",
     "split_segments",
-    "ucs2_octets",
     "ucs2_text",
 ]

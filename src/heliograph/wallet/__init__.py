@@ -2,14 +2,12 @@
 
 from heliograph.wallet.account_ledger import history
 from heliograph.wallet.alarm import Alarm, judge_alarm
-from heliograph.wallet.api import endpoints
-from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
+from heliograph.wallet.daily_cap import count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.ledger import (
     BANK_ID,
     DESCRIPTION_MAX,
-    ISSUANCE_ID,
     SALES_ID,
     Posted,
     adjust_credits,
@@ -19,7 +17,7 @@ from heliograph.wallet.ledger import (
     post,
     topup,
 )
-from heliograph.wallet.money import MINOR_MAX, currency, exponent, to_minor, to_number, to_text
+from heliograph.wallet.money import currency, to_minor, to_number, to_text
 from heliograph.wallet.prices import Price, all_prices, buy_credits, remove_price, set_price
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -33,11 +31,9 @@ from heliograph.wallet.verify import (
 )
 from heliograph.wallet.wallet import (
     CREDITS_MAX,
-    Armed,
     Figures,
     Thresholds,
     Wallet,
-    alarms,
     close,
     keys_counted,
     locked,
@@ -53,12 +49,8 @@ __all__ = [
     "DESCRIPTION_MAX",
     "DISCREPANCIES_MAX",
     "INSERT_ENTRIES",
-    "ISSUANCE_ID",
-    "MINOR_MAX",
     "SALES_ID",
     "Alarm",
-    "Armed",
-    "DailyCapReached",
     "Discrepancy",
     "Entry",
     "Figures",
@@ -68,16 +60,14 @@ __all__ = [
     "Wallet",
     "adjust_credits",
     "adjust_money",
-    "alarms",
     "all_prices",
+    "api",
     "as_record",
     "buy_credits",
     "change_sandbox_credits",
     "close",
     "count_moved",
     "currency",
-    "endpoints",
-    "exponent",
     "grant",
     "history",
     "hold_still",

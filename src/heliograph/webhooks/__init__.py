@@ -13,19 +13,27 @@ from heliograph.webhooks.events import (
     rows_of,
     tell_listeners,
 )
-from heliograph.webhooks.tables import KEPT, KINDS, LOW_BALANCE
+from heliograph.webhooks.tables import KEPT, LOW_BALANCE
 
 __all__ = [
     "EVENT_PREFIX",
     "KEPT",
-    "KINDS",
     "LOW_BALANCE",
     "Event",
     "Listeners",
+    "deliver",
     "emit",
     "emit_rows",
+    "endpoints",
+    "forget_endpoint",
+    "history",
+    "http",
     "listeners",
     "listeners_of",
+    "record_attempts",
+    "replay",
     "rows_of",
+    "sample_event",
+    "states",
     "tell_listeners",
 ]

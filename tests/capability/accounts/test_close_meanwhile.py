@@ -11,12 +11,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, campaigns, connect, keys, messages
+from heliograph import accounts, campaigns, connect, keys
 from heliograph.base import clock
 from heliograph.campaigns.lifecycle import AccountSuspended
 from heliograph.carriers import rates
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
+from heliograph.messages.accept import Chunker, Recipient, Wanted
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.capability.commands import BILAL, Run, text
@@ -92,13 +93,13 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     add_contacts(house.db, house.amina, phones(3), sandbox=True)
     campaign = write_down(house.db, house.amina, sandbox=True, sender="SANDBOX")
     await asyncio.to_thread(closed_now, house.db, house.amina)
-    chunker = messages.Chunker(house.cache, house.queue)
+    chunker = Chunker(house.cache, house.queue)
     await house.cache.refresh()
-    wanted = messages.Wanted(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
+    wanted = Wanted(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
     with house.queue.places() as places:
         async with house.db.hot() as tx:
             chunk = await chunker.store(
-                tx, places, wanted, [messages.Recipient(233201234567, "GH", "hello", "GSM-7", 1)]
+                tx, places, wanted, [Recipient(233201234567, "GH", "hello", "GSM-7", 1)]
             )
     assert (chunk.messages, chunk.stopped) == (0, "account_suspended")
     assert house.count(queue) == 0

@@ -12,7 +12,7 @@ from heliograph import carriers, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.carriers import Outcome
-from heliograph.messages import fail_expired
+from heliograph.messages.sweeps import fail_expired
 from tests.support.books import assert_books_agree
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited, open_account, phones, send_request

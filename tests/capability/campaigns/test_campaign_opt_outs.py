@@ -14,7 +14,9 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.carriers import Outcome
 from heliograph.contacts import Change, World
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages import Chunker, Tally, settle_doubts
+from heliograph.messages.accept import Chunker
+from heliograph.messages.groups import Tally
+from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import queue
 from heliograph.text import Phone
 from tests.support.capability.campaigning import Running

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from heliograph import accounts, campaigns
 from heliograph.base.errors import InvalidRequest
+from heliograph.campaigns.audience import look
+from heliograph.campaigns.price import Pricing
 from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes, set_rate, set_route
 from heliograph.database.database import Database
-from heliograph.messages import FACTS, Tariff
+from heliograph.messages.accept import FACTS, Tariff
 from heliograph.messages.accept.judge import Accepted, WalletState, judge
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.factories import open_account, send_request
@@ -71,8 +73,8 @@ def test_an_estimate_is_what_judging_would_charge(
     campaign = write_down(db, amina, message=message)
     with db.read() as tx:
         facts = FACTS.load(tx, [(amina, False)])[amina, False]._replace(countries=countries)
-        pricing = campaigns.Pricing(amina, facts, tariff, sandbox=False)
-    campaigns.look(db, campaign, pricing, lambda people: None)
+        pricing = Pricing(amina, facts, tariff, sandbox=False)
+    look(db, campaign, pricing, lambda people: None)
     quote = pricing.quote(RICH)
     recipients, segments, credits, refused = 0, 0, 0, Counter[str]()
     for k, phone in enumerate(PHONES):

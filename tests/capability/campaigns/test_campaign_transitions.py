@@ -11,7 +11,7 @@ from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import expand, forget_recipients
 from heliograph.campaigns.campaign import move
-from heliograph.campaigns.states import CAMPAIGN, CANCELED, PAUSED
+from heliograph.campaigns.states import CAMPAIGN, CANCELED, PAUSED, WrongState
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.database.database import Database
 from tests.support.capability.campaigns import now, write_down
@@ -40,7 +40,7 @@ def test_a_campaign_comes_to_the_states_that_its_table_allows_and_to_no_other(
             continue
         else:
             with (
-                pytest.raises(campaigns.WrongState, match=f"This campaign is {was}; only one"),
+                pytest.raises(WrongState, match=f"This campaign is {was}; only one"),
                 db.write() as tx,
             ):
                 move(tx, campaign, to)
@@ -53,7 +53,7 @@ def test_whoever_lost_the_race_is_told_what_the_campaign_is_now(db: Database) ->
     with db.write() as tx:
         move(tx, campaign, CANCELED)
     with (
-        pytest.raises(campaigns.WrongState, match="This campaign is canceled"),
+        pytest.raises(WrongState, match="This campaign is canceled"),
         db.write() as tx,
     ):
         move(tx, campaign, PAUSED)

@@ -15,7 +15,7 @@ from heliograph.campaigns import Campaign
 from heliograph.campaigns import audience_lock as hold
 from heliograph.campaigns.audience_lock import Hold, Taken
 from heliograph.campaigns.due_steps import Glance, glance
-from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR
+from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
@@ -74,7 +74,7 @@ def test_an_audience_is_frozen_priced_and_launched(db: Database, amina: str) -> 
         True,
     )
     with pytest.raises(
-        campaigns.WrongState,
+        WrongState,
         match="This campaign is sending; only one that is draft or scheduled can be launched",
     ):
         campaigns.launch(db, campaign.id)
@@ -153,7 +153,7 @@ def test_what_cannot_be_sent_is_not_launched(db: Database, amina: str) -> None:
         write_down(db, amina, sender="KOFI")
     with db.write() as tx:
         accounts.suspend(tx, amina)
-    with pytest.raises(campaigns.WrongState, match="suspended"):
+    with pytest.raises(WrongState, match="suspended"):
         campaigns.launch(db, nobody.id)
     assert now(db, nobody).freezing is None
 
@@ -262,7 +262,7 @@ def test_a_campaign_whose_file_was_not_read_to_its_end_is_not_launched(
     )
     with db.write() as tx:
         killed = campaigns.create(tx, amina, wish, sandbox=False, now_ms=clock.now_ms())
-    with pytest.raises(campaigns.WrongState, match="not read to its end"):
+    with pytest.raises(WrongState, match="not read to its end"):
         campaigns.launch(db, killed.id)
 
 
@@ -299,7 +299,7 @@ def test_a_state_leads_where_the_table_says_and_nowhere_else(
         DO[to](db, campaign)
         assert now(db, campaign).status == to
     else:
-        with pytest.raises(campaigns.WrongState, match=f"This campaign is {status}"):
+        with pytest.raises(WrongState, match=f"This campaign is {status}"):
             DO[to](db, campaign)
         assert now(db, campaign).status == status
 
@@ -313,7 +313,7 @@ def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina: str) -> N
     )
     _change(db, lambda tx: campaigns.resume(tx, campaign.id))
     assert (now(db, campaign).status, now(db, campaign).status_reason) == ("sending", None)
-    with pytest.raises(campaigns.WrongState):
+    with pytest.raises(WrongState):
         _change(db, lambda tx: campaigns.resume(tx, campaign.id))
     draft = write_down(db, amina)
     for each in (campaign, draft):

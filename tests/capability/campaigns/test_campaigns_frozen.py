@@ -17,7 +17,7 @@ from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.contacts import Change, World, upsert
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
-from heliograph.messages import Chunker
+from heliograph.messages.accept import Chunker
 from heliograph.text import Phone
 from tests.support.capability.campaigns import (
     add_contacts,

@@ -7,11 +7,12 @@ import asyncio
 import psycopg
 import sqlalchemy as sa
 
-from heliograph import campaigns, messages
+from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.messages.sweeps import hold, release, settle_doubts
 from heliograph.messages.sweeps.pause import RUNS_AT_ONCE
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigning import Running, sent
@@ -27,7 +28,7 @@ async def test_what_was_held_when_a_pause_was_half_done_is_let_go_by_resuming(ho
     made = await sent(house, PEOPLE)
     made.decide("pause")
     # and the process dies
-    assert await messages.hold(house.db, made.campaign.group_id) == RUNS_AT_ONCE
+    assert await hold(house.db, made.campaign.group_id) == RUNS_AT_ONCE
     made.decide("resume")
     await made.looks(PEOPLE, 0)
 
@@ -41,7 +42,7 @@ async def test_what_was_let_go_when_a_resumption_was_half_done_is_held_by_pausin
     await made.looks(0, PEOPLE)
     made.decide("resume")
     # and the process dies
-    assert await messages.release(house.db, made.campaign.group_id) == RUNS_AT_ONCE
+    assert await release(house.db, made.campaign.group_id) == RUNS_AT_ONCE
     made.decide("pause")
     await made.looks(0, PEOPLE)
     made.decide("resume")
@@ -97,10 +98,7 @@ async def test_what_comes_back_while_it_is_paused_waits_too(house: House) -> Non
     await running.link.turn.once()
     clock.move(by_ms=RESEND_AFTER_MS + 1)
     try:
-        assert (
-            await messages.settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True)
-            == 1
-        )
+        assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
         running.link.window = 100
         await running.look()
         await running.send()

@@ -16,7 +16,7 @@ from heliograph.campaigns.record import as_record
 from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
 from heliograph.contacts.tables import contacts
 from heliograph.database import config
-from heliograph.messages import Tally
+from heliograph.messages.groups import Tally
 from heliograph.messages.read import Filters, report
 from heliograph.messages.read import as_record as message_record
 from heliograph.messages.tables import messages, queue

@@ -7,10 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from heliograph import keys
 from heliograph.accounts.tables import account_history
 from heliograph.cli.accounts import wallet as cli_wallet
 from heliograph.database.database import Database
+from heliograph.keys.issue import digest
 from heliograph.keys.tables import api_keys
 from heliograph.wallet.tables import ENTRY_TYPES, wallets
 from tests.support.capability.commands import Run, typed
@@ -102,9 +102,7 @@ def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, databas
     )
     database = Database(database_url)
     with database.read() as tx:
-        assert bytes(tx.execute(sa.select(api_keys.c.sha256)).scalar_one()) == keys.digest(
-            made["key"]
-        )
+        assert bytes(tx.execute(sa.select(api_keys.c.sha256)).scalar_one()) == digest(made["key"])
     database.close()
     listed = run("key", "list", "--account", "Amina Foods", "--json")
     assert [key["id"] for key in listed.json] == [made["id"]]

@@ -16,6 +16,7 @@ from heliograph.accounts.tables import account_history
 from heliograph.audit.charges import verify_charges
 from heliograph.base import clock, ids
 from heliograph.carriers import Outcome
+from heliograph.connect.provision import Provisioned
 from heliograph.database.database import Database
 from heliograph.messages.tables import queue
 from heliograph.webhooks import endpoints
@@ -339,7 +340,7 @@ def test_a_partner_is_closed_after_its_customers_whose_credits_and_money_go_back
     assert run("account", "show", test, "--json").json["status"] == "closed"
 
 
-def text_id(made: connect.Provisioned) -> str:
+def text_id(made: Provisioned) -> str:
     return str(connect.as_record(made.customer)["id"])
 
 

@@ -9,6 +9,7 @@ import pytest
 from heliograph import accounts, connect, keys, wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
+from heliograph.connect.credits import move_credits
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
 from heliograph.wallet import Figures, Thresholds
@@ -34,7 +35,7 @@ def moved(
 ) -> tuple[int, int]:
     """What the customer and the partner have after a move."""
     with db.write() as tx:
-        after = connect.move_credits(
+        after = move_credits(
             tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1
         )
     return after.customers_credits, after.partners_credits
@@ -160,7 +161,7 @@ def test_a_sandbox_customer_has_no_part_in_the_ledger(db: Database, run: Run) ->
                 now_ms=NOW_MS,
             )
         with pytest.raises(InsufficientCredits):
-            connect.move_credits(tx, amina.id, bilal, Move(-71, None), sandbox=True, now_ms=NOW_MS)
+            move_credits(tx, amina.id, bilal, Move(-71, None), sandbox=True, now_ms=NOW_MS)
         assert wallet.verify(tx) == []
     shown = run("account", "list", "--customers-of", "amina", "--json").json
     assert [

@@ -9,7 +9,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from heliograph import messages
 from heliograph.base import clock
 from heliograph.base.errors import NotFound, Unavailable
 from heliograph.base.settings import Settings
@@ -19,7 +18,8 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
 from heliograph.database.postgresql.engine import postgres_hosts
-from heliograph.messages import FairQueue
+from heliograph.messages.queue import FairQueue
+from heliograph.processes import carriers
 from heliograph.processes import sending as sends
 from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, DatabaseHeld
 from heliograph.processes.sending import Sending
@@ -81,7 +81,7 @@ async def test_a_process_whose_start_fails_is_gone_at_once(
     async def fail(*_: object) -> int:
         raise Unavailable("The connection is gone.")
 
-    monkeypatch.setattr(messages, "take_over", fail)
+    monkeypatch.setattr(carriers, "take_over", fail)
     db = Database(postgresql_url)
     sending = Sending(
         db, ConfigCache(db), Settings(Path(), db.url, SECRET_KEY), FairQueue(), "carrier", 1

@@ -12,7 +12,7 @@ from alembic import command
 from heliograph.database import migrate
 from heliograph.database.database import Database
 from heliograph.otp.unverified_allowance import DAYS, HOURS, Tally, read
-from heliograph.senders import skeleton
+from heliograph.senders.look_alikes import skeleton
 
 SENDERS = {"PAYPA1": "1" * 32, "M-TN": "2" * 32, "2335550": "3" * 32, "Modern & Co": "4" * 32}
 

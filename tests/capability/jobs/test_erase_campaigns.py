@@ -19,7 +19,7 @@ from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
 from heliograph.jobs import erase_number
 from heliograph.jobs.retention import retain
-from heliograph.messages import Chunker
+from heliograph.messages.accept import Chunker
 from heliograph.messages.retention.retention import KeptFor
 from heliograph.text.phones_in_text import ERASED
 from tests.support.capability.campaigns import (

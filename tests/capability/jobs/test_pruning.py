@@ -13,7 +13,7 @@ from heliograph.carriers import ReceiptState
 from heliograph.database.pruning import ROWS_AT_ONCE, of_ids, of_times, prune
 from heliograph.jobs import pruning
 from heliograph.messages.tables import RECEIPTS_KEPT_MS, carrier_refs, unmatched_receipts
-from heliograph.requests import KEPT_MS
+from heliograph.requests.stored_keys import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
 from tests.support import plain_http
 from tests.support.capability.sending import House

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from heliograph import keys
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
+from heliograph.keys.issue import Issued, digest
+from heliograph.keys.issue import by_id as key_by_id
 from heliograph.keys.tables import api_keys
+from heliograph.keys.tiers import Tier
 from tests.support.capability.cast import NOW_MS, account, epoch
 
 
@@ -17,7 +20,7 @@ def issue(
     tier: str = "free",
     expires_at_ms: int | None = None,
     now_ms: int = NOW_MS,
-) -> keys.Issued:
+) -> Issued:
     with db.write() as tx:
         return keys.issue(
             tx,
@@ -36,9 +39,9 @@ def test_a_key_is_stored_as_a_hash_and_twelve_characters_only(db: Database) -> N
     record, key = issue(db, amina.id)
     assert record.permissions == ("sms.send", "wallet.read")
     with db.read() as tx:
-        assert keys.find(tx, keys.text_id(record)) == keys.by_id(tx, record.id) == record
+        assert keys.find(tx, keys.text_id(record)) == key_by_id(tx, record.id) == record
         row = tx.execute(sa.select(api_keys)).one()
-    assert bytes(row.sha256) == keys.digest(key)
+    assert bytes(row.sha256) == digest(key)
     assert row.prefix == key[:12]
     assert all(key not in str(value) and key[12:] not in str(value) for value in row)
 
@@ -94,7 +97,7 @@ def test_a_tier_is_added_and_changed(db: Database) -> None:
             ("enterprise", 1_000),
             ("bulk", 5_000),
         ]
-        assert keys.tier_named(tx, "bulk") == keys.Tier("bulk", 5_000)
+        assert keys.tier_named(tx, "bulk") == Tier("bulk", 5_000)
     assert epoch(db) > before
     for name, per_minute in (("Bulk", 1), ("", 1), ("a,b", 1), ("bulk", 0), ("bulk", 10**8)):
         with db.write() as tx, pytest.raises(InvalidRequest):

@@ -13,7 +13,7 @@ from heliograph.messages.accept.acceptor import LARGE_SEND
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import Outcome as Accepted
 from heliograph.messages.tables import messages, queue, sends
-from heliograph.requests import KEPT_MS
+from heliograph.requests.stored_keys import KEPT_MS
 from heliograph.requests.tables import idempotency_keys
 from tests.support.capability.accepting import answer, at_once, reasons
 from tests.support.capability.sending import House

@@ -7,7 +7,7 @@ from collections import Counter
 from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages import count_waiting
+from heliograph.messages.queue import count_waiting
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, awaited, open_account, open_carrier, phones
 

@@ -15,6 +15,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.accept.batch import Outcome as Accepted
 from heliograph.messages.tables import messages, queue
+from heliograph.senders.sender import usable
 from tests.support.capability.accepting import answer, at_once, reasons
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, open_account, phones, send_request
@@ -144,7 +145,7 @@ async def test_a_change_holds_for_the_next_batch_though_the_cache_has_not_seen_i
 ) -> None:
     await house.send()
     with house.db.write() as tx:
-        sender = senders.usable(tx, house.amina, sandbox=False)[0]
+        sender = usable(tx, house.amina, sandbox=False)[0]
         senders.suspend(tx, sender.id, "complaints", now_ms=clock.now_ms())
     assert reasons(await accepted_without_a_refresh(house)) == ["sender_not_approved"]
     with house.db.write() as tx:

@@ -10,7 +10,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
-from heliograph.messages import CarrierFacts, fail_expired, settle_doubts
+from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import (
     SEGMENTS_MAX,
@@ -20,6 +20,7 @@ from heliograph.messages.doubt.decide import (
     decide,
     signed,
 )
+from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.doubtful import (
     AFTER,

@@ -6,9 +6,10 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
-from heliograph.messages import CarrierFacts, learn_id_format, settle_doubts
+from heliograph.messages.carrier import CarrierFacts, learn_id_format
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import Decision, decide, signed
+from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match
 from tests.support.capability.sending import House, ScriptedLink

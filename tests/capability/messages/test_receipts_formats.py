@@ -12,7 +12,7 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
-from heliograph.messages import CarrierFacts, learn_id_format, rematch
+from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.processes.carrier import Running, facts_of

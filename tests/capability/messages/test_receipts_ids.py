@@ -4,9 +4,8 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
-from heliograph.messages import CarrierFacts, learn_id_format
-from heliograph.messages import rematch as rematch_parked
-from heliograph.messages.carrier import match
+from heliograph.messages.carrier import CarrierFacts, learn_id_format, match
+from heliograph.messages.carrier import rematch as rematch_parked
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
 from tests.support.capability.sending import House, ScriptedLink

@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import Outcome
-from heliograph.messages import fail_expired
+from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.campaigning import LOOKS_MAX, Running, sent
 from tests.support.capability.campaigns import now, write_down

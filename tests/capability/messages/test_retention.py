@@ -16,11 +16,12 @@ from heliograph.base import clock, ids, metrics
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
-from heliograph.messages import Chunker
+from heliograph.messages.accept import Chunker
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
@@ -320,7 +321,7 @@ async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_i
             )
         await retention.retain(house.db, WEEK)
         assert [len(written(house.db, campaign)) for campaign in (*drafts, dear)] == [0, 3, 0]
-        with pytest.raises(campaigns.WrongState, match="numbers were erased"):
+        with pytest.raises(WrongState, match="numbers were erased"):
             campaigns.launch(house.db, drafts[0].id)
         gone = now(house.db, drafts[0])
         assert (gone.status, gone.status_reason, gone.ended_at_ms is None) == (

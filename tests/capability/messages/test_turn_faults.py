@@ -16,9 +16,9 @@ from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, Outgoing, Receipt, SmppSettings, Submission
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
-from heliograph.messages import settle_doubts, take_over
 from heliograph.messages.carrier import turn
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.sweeps import settle_doubts, take_over
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
 from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker
 from tests.support.capability.turning import twice, until_nothing_waits

@@ -5,7 +5,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.messages import drop_too_many
+from heliograph.messages.retention import drop_too_many
 from heliograph.messages.retention.unmatched_limit import AT_ONCE
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from tests.support.capability.commands import Run, typed

@@ -6,6 +6,7 @@ from heliograph import accounts, senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
 from heliograph.senders import STATUSES, Sender
+from heliograph.senders.sender import text_id as sender_text_id
 from heliograph.senders.states import SENDER
 from tests.support.capability.cast import NOW_MS, account, at_once, epoch
 
@@ -50,7 +51,7 @@ def test_a_sender_is_submitted_then_approved_and_then_usable(db: Database) -> No
     assert epoch(db) > before
     assert approved == submitted._replace(status="approved", decided_at_ms=NOW_MS + 1)
     assert senders.as_record(approved) == {
-        "id": senders.text_id(approved),
+        "id": sender_text_id(approved),
         "sender": "AMINA",
         "country_code": "GH",
         "purpose": "orders",
@@ -63,7 +64,7 @@ def test_a_sender_is_submitted_then_approved_and_then_usable(db: Database) -> No
         "decided_at": "2026-01-01T00:00:00.001Z",
     }
     with db.read() as tx:
-        assert senders.find(tx, senders.text_id(approved)) == approved
+        assert senders.find(tx, sender_text_id(approved)) == approved
         assert senders.approved_senders(tx, {amina.id}) == {
             (amina.id, mode): {"amina": "AMINA"} for mode in (False, True)
         }

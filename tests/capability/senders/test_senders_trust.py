@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from heliograph import senders
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
-from heliograph.senders import skeleton
+from heliograph.senders.look_alikes import skeleton
+from heliograph.senders.sender import by_id as sender_by_id
+from heliograph.senders.sender import text_id as sender_text_id
 from heliograph.senders.states import SENDER
 from tests.support.capability.cast import NOW_MS, account
 from tests.support.capability.commands import Run
@@ -88,12 +90,12 @@ def test_an_approved_live_sender_of_another_account_is_named(db: Database, run: 
     with db.read() as tx:
         assert senders.look_alikes(tx, [fake, real]) == {fake.id: [real], real.id: [his]}
     whose = f"PAYPAL of {run('account', 'show', 'amina', '--json').json['id']}"
-    assert run("sender", "show", senders.text_id(fake), "--json").json["looks_like"] == [whose]
+    assert run("sender", "show", sender_text_id(fake), "--json").json["looks_like"] == [whose]
     assert {
         record["sender"]: record["looks_like"]
         for record in run("sender", "list", "--status", "submitted", "--json").json
     }["PAYPA1"] == [whose]
-    said = run("sender", "approve", senders.text_id(fake), "--json")
+    said = run("sender", "approve", sender_text_id(fake), "--json")
     assert (said.status, said.err) == (
         0,
         f"Warning: PAYPA1 looks like {whose}, which is approved.\n",
@@ -177,7 +179,7 @@ def test_the_services_own_sender_and_emergency_numbers_are_reserved_however_they
     assert [register(name, "Notices").status for name in ("HELIOGRAPH", "GIL", "5550", "9112")] == [
         "submitted"
     ] * 4
-    late = {name: senders.text_id(register(name, "Notices")) for name in ("HELI0GRAPH", "L4TEBANK")}
+    late = {name: sender_text_id(register(name, "Notices")) for name in ("HELI0GRAPH", "L4TEBANK")}
     run("sender", "reserve", "LATEBANK", "--reason", "a bank")
     for name, why in (
         ("HELI0GRAPH", "it is, or looks like, the sender of the service's own one-time passwords"),
@@ -231,7 +233,7 @@ def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list
             expected.append((to, reason, by))
     with db.read() as tx:
         assert [step[:3] for step in senders.history(tx, sender.id)] == expected[::-1]
-        assert senders.by_id(tx, sender.id).status == status
+        assert sender_by_id(tx, sender.id).status == status
 
 
 def test_the_operator_sees_who_decided_what(db: Database, run: Run) -> None:

@@ -15,7 +15,8 @@ from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from heliograph.database.database import Database
-from heliograph.wallet import BANK_ID, ISSUANCE_ID, Posted
+from heliograph.wallet import BANK_ID, Posted
+from heliograph.wallet.ledger import ISSUANCE_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.support.capability.cast import NOW_MS, account, at_once
 

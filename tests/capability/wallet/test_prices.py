@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from heliograph import accounts, wallet
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.database.database import Database
-from heliograph.wallet import CREDITS_MAX, MINOR_MAX, Price, Thresholds
+from heliograph.wallet import CREDITS_MAX, Price, Thresholds
+from heliograph.wallet.money import MINOR_MAX
 from tests.support.books import assert_books_agree
 from tests.support.capability.cast import NOW_MS, account, at_once
 from tests.support.capability.commands import Run

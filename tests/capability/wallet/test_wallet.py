@@ -5,7 +5,8 @@ import pytest
 from heliograph import wallet
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.database.database import Database
-from heliograph.wallet import Armed, Thresholds
+from heliograph.wallet import Thresholds
+from heliograph.wallet.wallet import Armed
 from tests.support.capability.cast import NOW_MS, account
 
 

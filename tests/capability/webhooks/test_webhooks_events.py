@@ -11,8 +11,8 @@ from heliograph import accounts, carriers, wallet
 from heliograph.base import clock, ids
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
-from heliograph.messages import fail_expired
 from heliograph.messages.read import as_record, message_of
+from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import messages
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_events

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from heliograph import campaigns, keys, senders
+from heliograph import campaigns
+from heliograph.keys.issue import digest
 from heliograph.keys.tables import api_keys
 from heliograph.requests import Endpoint
+from heliograph.senders.sender import usable
 from tests.support.api.cast import PHONE, approve_sender
 from tests.support.api.service import Reply, Service, contract
 from tests.support.capability.campaigns import write_down
@@ -55,12 +57,12 @@ def make_campaign(api: Service, key: str) -> str:
     with api.db.write() as tx:
         account_id, sandbox = tx.execute(
             sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(
-                api_keys.c.sha256 == keys.digest(key)
+                api_keys.c.sha256 == digest(key)
             )
         ).one()
-        if not senders.usable(tx, account_id, sandbox=sandbox):
+        if not usable(tx, account_id, sandbox=sandbox):
             approve_sender(tx, account_id, "OFFERS")
-        sender = senders.usable(tx, account_id, sandbox=sandbox)[0].sender
+        sender = usable(tx, account_id, sandbox=sandbox)[0].sender
     return campaigns.text_id(write_down(api.db, account_id, sandbox=sandbox, sender=sender))
 
 

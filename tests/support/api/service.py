@@ -18,7 +18,7 @@ from heliograph.base import clock
 from heliograph.base.settings import Settings
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import FairQueue
+from heliograph.messages.queue import FairQueue
 from tests.support.api.cast import Actor, Cast, make_cast
 from tests.support.api.contract import Contract
 from tests.support.factories import SECRET_KEY

@@ -7,7 +7,9 @@ from heliograph.base import clock
 from heliograph.campaigns import Campaign
 from heliograph.campaigns.jobs import Jobs
 from heliograph.database import config
-from heliograph.messages import HELD_FROM_US, Chunker, Tally, tally_of
+from heliograph.messages.accept import Chunker
+from heliograph.messages.groups import Tally, tally_of
+from heliograph.messages.queue import HELD_FROM_US
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigns import add_contacts, now, write_down
 from tests.support.capability.sending import House

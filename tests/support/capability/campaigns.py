@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from heliograph import campaigns
 from heliograph.base import clock, ids
 from heliograph.campaigns import Campaign
+from heliograph.campaigns.campaign import by_id as campaign_by_id
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
@@ -75,7 +76,7 @@ def write_down_file(
 def now(db: Database, campaign: Campaign) -> Campaign:
     """The campaign as it stands."""
     with db.read() as tx:
-        return campaigns.by_id(tx, campaign.id)
+        return campaign_by_id(tx, campaign.id)
 
 
 def written(db: Database, campaign: Campaign) -> dict[int, tuple[str | None, int | None]]:

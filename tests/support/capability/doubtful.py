@@ -8,7 +8,7 @@ import uvloop
 
 from heliograph.base import ids
 from heliograph.carriers import Outcome
-from heliograph.messages import CarrierFacts
+from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decided, Decision, decide, signed
 from heliograph.messages.tables import operator_decisions
 from tests.support.capability.sending import House, ScriptedLink

@@ -3,7 +3,8 @@
 from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages import CarrierFacts, match_doubts
+from heliograph.messages.carrier import CarrierFacts
+from heliograph.messages.doubt import match_doubts
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER
 

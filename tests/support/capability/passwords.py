@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from heliograph.base import ids
 from heliograph.base.errors import ServiceError
-from heliograph.messages import Acceptor, text_sealer
+from heliograph.messages.accept import Acceptor, text_sealer
 from heliograph.otp import Issuing
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest

@@ -29,9 +29,11 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease, workers
-from heliograph.messages import Acceptor, CarrierFacts, Turn, take_over, text_sealer
+from heliograph.messages.accept import Acceptor, text_sealer
 from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.carrier import CarrierFacts, Turn
 from heliograph.messages.queue.rank import FairQueue
+from heliograph.messages.sweeps import take_over
 from heliograph.messages.tables import messages, sends
 from heliograph.wallet.tables import ledger_entries
 from tests.support.factories import SECRET_KEY, SENDER, open_account, open_carrier, send_request

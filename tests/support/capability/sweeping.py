@@ -5,9 +5,7 @@ from typing import Any
 from heliograph.base import clock
 from heliograph.carriers import Outcome, Routes, load_routes
 from heliograph.database.database import Database
-from heliograph.messages import (
-    settle_doubts,
-)
+from heliograph.messages.sweeps import settle_doubts
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE
 

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph import campaigns, wallet
 from heliograph.base import ids
 from heliograph.campaigns import Campaign
-from heliograph.messages import HELD_FROM_US
+from heliograph.messages.queue import HELD_FROM_US
 from heliograph.messages.tables import groups, messages, queue, sends, tallies
 from tests.support import plain_http
 from tests.support.capability import campaigns as made

@@ -21,9 +21,11 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
-from heliograph.messages import CarrierFacts, fail_expired, match_doubts, settle_doubts
 from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.doubt import match_doubts
+from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.books import assert_books_agree
 from tests.support.capability.sending import WORKER, House

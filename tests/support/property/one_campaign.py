@@ -10,10 +10,10 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
 )
 
-from heliograph import campaigns
 from heliograph.base import clock
+from heliograph.campaigns.campaign import by_id as campaign_by_id
 from heliograph.campaigns.jobs import Jobs
-from heliograph.messages import Chunker
+from heliograph.messages.accept import Chunker
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigns import written
@@ -61,7 +61,7 @@ class OneCampaign(RuleBasedStateMachine):
 
     def row(self) -> Any:
         with self.house.db.read() as tx:
-            return campaigns.by_id(tx, self.campaign_id)
+            return campaign_by_id(tx, self.campaign_id)
 
     def status(self) -> str:
         return str(self.row().status)

@@ -9,10 +9,13 @@ from hypothesis.stateful import (
 from heliograph import connect, keys, wallet
 from heliograph.base import clock
 from heliograph.base.errors import Forbidden, InsufficientCredits, NotFound
-from heliograph.connect import Customer, Moved, Provisioned, Wish
-from heliograph.connect.provision import CurrencyMismatch
+from heliograph.connect import Wish
+from heliograph.connect.credits import Moved, move_credits
+from heliograph.connect.customer import Customer
+from heliograph.connect.provision import CurrencyMismatch, Provisioned
 from heliograph.connect.request import Move
 from heliograph.database.database import Database
+from heliograph.keys.issue import digest
 from tests.support.property.holders import Held, principal, text_id
 
 
@@ -90,7 +93,7 @@ class Partners(RuleBasedStateMachine):
                 who,
                 sandbox,
                 ref,
-                keys.digest(issued.key),
+                digest(issued.key),
             )
         )
         if not sandbox:
@@ -105,7 +108,7 @@ class Partners(RuleBasedStateMachine):
             customer_id = keys.acting_for(
                 tx, principal(partner, sandbox), text_id(customer), changes=True
             )
-            return connect.move_credits(
+            return move_credits(
                 tx,
                 partner.account_id,
                 customer_id,

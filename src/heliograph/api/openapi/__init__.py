@@ -5,20 +5,11 @@ The text about an endpoint stands in the module of its capability; what all shar
 `document.py`.
 """
 
-from heliograph.api.openapi.document import (
-    BASE_PATH,
-    OPERATIONS,
-    Undescribed,
-    describe,
-    openapi_document,
-)
+from heliograph.api.openapi.document import BASE_PATH, openapi_document
 from heliograph.api.openapi.guide import EXAMPLE_BASE_URL
 
 __all__ = [
     "BASE_PATH",
     "EXAMPLE_BASE_URL",
-    "OPERATIONS",
-    "Undescribed",
-    "describe",
     "openapi_document",
 ]

@@ -32,7 +32,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.connect.request import REFERENCE_MAX
+from heliograph.connect import REFERENCE_MAX
 from heliograph.wallet import CREDITS_MAX
 
 TAG: Final = "Connect"

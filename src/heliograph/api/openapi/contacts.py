@@ -29,6 +29,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
+from heliograph.contacts import NEEDLE_MAX
 from heliograph.contacts.fields import (
     CUSTOM_MAX,
     CUSTOM_NAME_MAX,
@@ -36,7 +37,6 @@ from heliograph.contacts.fields import (
     TAG_MAX,
     TAGS_MAX,
 )
-from heliograph.contacts.search import NEEDLE_MAX
 from heliograph.contacts.tables import EMAIL_MAX, NAME_MAX
 
 TAG: Final = "Contacts"

@@ -19,7 +19,7 @@ from heliograph.api.openapi.parts import (
 )
 from heliograph.api.openapi.reasons import REASONS
 from heliograph.base.errors import FIELDS_REPORTED_MAX
-from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
+from heliograph.messages.accept import REJECTED_REPORTED_MAX
 
 # Answers that many operations have in common. The first two belong to none: any other path, and any
 # other method, is answered so.

@@ -35,7 +35,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.messages.accept.request import (
+from heliograph.messages.accept import (
     RECIPIENTS_PER_SEND_MAX,
     REFERENCE_MAX,
     TEXT_CHARACTERS_MAX,

@@ -28,9 +28,9 @@ from heliograph.api.openapi.parts import (
     with_warnings,
 )
 from heliograph.base.clock import rfc3339
+from heliograph.otp import RANGE_DIGITS, SENDS_MAX
 from heliograph.otp.code import DIGITS, SANDBOX_CODE
 from heliograph.otp.limits import RESEND_AFTER_S, TRIES_MAX, UNVERIFIED_MAX, VALID_MS
-from heliograph.otp.range_guard import RANGE_DIGITS, SENDS_MAX
 from heliograph.otp.request import CODE_MAX, PLACE
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR, COUNTRY_SHARE, FACTOR
 

@@ -23,8 +23,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.plugin import request
-from heliograph.plugin.url import URL_MAX
+from heliograph.plugin import URL_MAX, request
 
 TAG: Final = "Site plugin"
 

@@ -25,8 +25,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.senders.register import PURPOSE_MAX
-from heliograph.senders.states import STATUSES
+from heliograph.senders import PURPOSE_MAX, STATUSES
 
 TAG: Final = "Sender IDs"
 

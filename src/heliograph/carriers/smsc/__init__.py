@@ -2,7 +2,7 @@
 told to.
 """
 
-from heliograph.carriers.smsc.chaos import KINDS, Chance, Chaos, Rule, read_chances
+from heliograph.carriers.smsc.chaos import KINDS, Chaos, Rule, read_chances
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.script import read_script
 from heliograph.carriers.smsc.server import Smsc
@@ -10,7 +10,6 @@ from heliograph.carriers.smsc.settings import SmscSettings
 
 __all__ = [
     "KINDS",
-    "Chance",
     "Chaos",
     "Journal",
     "Rule",

@@ -129,7 +129,7 @@ def test(session: Session, campaign_id: str, to: str, country: str | None) -> No
     then.
     """
     from heliograph import accounts, campaigns, contacts
-    from heliograph.messages import send_answer
+    from heliograph.messages.accept import send_answer
 
     code = country_code(country)
     _read_phone(to, code, checked_values.home_of_phone(to))
@@ -184,7 +184,8 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
     """Accepts it in this process; carriers of others find by looking, every 250 ms."""
     from heliograph.base import ids
     from heliograph.database.cache import ConfigCache
-    from heliograph.messages import Acceptor, FairQueue, read_send
+    from heliograph.messages.accept import Acceptor, read_send
+    from heliograph.messages.queue import FairQueue
 
     cache = ConfigCache(db)
     await cache.refresh()

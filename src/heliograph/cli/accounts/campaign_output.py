@@ -37,7 +37,7 @@ def show_campaign(session: Session, campaign: "Campaign", **more: Any) -> None:
 def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
     """Returns what the API shows, and what the operator knows beside."""
     from heliograph import accounts, campaigns
-    from heliograph.messages import tally_of
+    from heliograph.messages.groups import tally_of
 
     account = accounts.by_id(tx, campaign.account_id)
     audience = campaign.audience

@@ -60,7 +60,7 @@ def command(
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.campaigns.audience_lock import take_from_the_dead
+    from heliograph.campaigns import take_from_the_dead
     from heliograph.jobs.erase_number import batches, counted, note
 
     _number(phone, country, checked_values.home_of_phone(phone))

@@ -320,7 +320,7 @@ def show_(session: Session, name: str) -> None:
 def drain(session: Session, name: str, stop: bool) -> None:
     """Give a carrier no new messages. What it already has is sent."""
     from heliograph.carriers import drain_carrier
-    from heliograph.messages.queue.depths import waiting_for_carrier
+    from heliograph.messages.queue import waiting_for_carrier
 
     with session.write() as tx:
         carrier = drain_carrier(tx, name, draining=not stop)
@@ -333,7 +333,7 @@ def drain(session: Session, name: str, stop: bool) -> None:
 def remove(session: Session, name: str) -> None:
     """Remove a carrier. No route may lead to it, and no message wait for it."""
     from heliograph.carriers import carrier_named, remove_carrier
-    from heliograph.messages.queue.depths import waiting_for_carrier
+    from heliograph.messages.queue import waiting_for_carrier
 
     with session.write() as tx:
         remove_carrier(

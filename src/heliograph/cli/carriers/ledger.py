@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from heliograph.audit.audit import Audit
-    from heliograph.audit.smsc_log import SmscLog
+    from heliograph.audit import Audit, SmscLog
     from heliograph.wallet import Discrepancy
 
 command = Noun(
@@ -94,10 +93,7 @@ class _Proof(NamedTuple):
 
 
 def _prove(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
-    from heliograph.audit.audit import audit
-    from heliograph.audit.charges import verify_charges
-    from heliograph.audit.events import events_size, verify_events
-    from heliograph.audit.tallies import verify_tallies
+    from heliograph.audit import audit, events_size, verify_charges, verify_events, verify_tallies
     from heliograph.base import clock
     from heliograph.wallet import hold_still, size, verify
 
@@ -148,7 +144,7 @@ def _say(audited: "Audit | None") -> None:
 
 
 def _read_logs(paths: "Sequence[Path]", asked_ms: int) -> "SmscLog | None":
-    from heliograph.audit.smsc_log import NotALog, read_logs
+    from heliograph.audit import NotALog, read_logs
 
     for path in paths:
         if paths.count(path) > 1:

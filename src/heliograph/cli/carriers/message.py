@@ -225,15 +225,16 @@ def cancel(session: Session, account: str) -> None:
 
     Works beside a running server. The account can go on sending: suspend it first if it should not.
     """
-    from heliograph import accounts, messages
+    from heliograph import accounts
     from heliograph.base import clock
+    from heliograph.messages.sweeps import fail_queued
 
     with session.read() as tx:
         found = accounts.find(tx, account)
 
     async def all_of_it(db: "Database") -> int:
         canceled = 0
-        while some := await messages.fail_queued(db, found.id, clock.now_ms()):
+        while some := await fail_queued(db, found.id, clock.now_ms()):
             canceled += some
         return canceled
 

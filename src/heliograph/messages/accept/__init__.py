@@ -1,3 +1,60 @@
 """This room accepts sends: a request is judged, and then stored, charged and queued in one
 transaction.
 """
+
+from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
+from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.chunk import (
+    ACCOUNT_SUSPENDED,
+    DAILY_CAP_REACHED,
+    INSUFFICIENT_CREDITS,
+    SENDER_NOT_APPROVED,
+    Chunk,
+    Chunker,
+    Recipient,
+    Wanted,
+)
+from heliograph.messages.accept.judge import AccountFacts, approved_sender
+from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
+from heliograph.messages.accept.request import (
+    RECIPIENTS_PER_SEND_MAX,
+    REFERENCE_MAX,
+    TEXT_CHARACTERS_MAX,
+    VALIDITY_DEFAULT_S,
+    VALIDITY_S,
+    SendRequest,
+    read_send,
+)
+from heliograph.messages.accept.sealed_text import text_sealer
+from heliograph.messages.accept.tariff import Tariff
+from heliograph.messages.accept.unapproved_sender import accept_or_tell
+
+__all__ = [
+    "ACCOUNT_SUSPENDED",
+    "DAILY_CAP_REACHED",
+    "FACTS",
+    "INSUFFICIENT_CREDITS",
+    "RECIPIENTS_PER_SEND_MAX",
+    "REFERENCE_MAX",
+    "REJECTED_REPORTED_MAX",
+    "SENDER_NOT_APPROVED",
+    "TEXT_CHARACTERS_MAX",
+    "VALIDITY_DEFAULT_S",
+    "VALIDITY_S",
+    "Acceptor",
+    "AccountFacts",
+    "Chunk",
+    "Chunker",
+    "Outcome",
+    "Recipient",
+    "SendRequest",
+    "Tariff",
+    "Wanted",
+    "accept_or_tell",
+    "approved_sender",
+    "load_tariff",
+    "read_send",
+    "send_answer",
+    "text_sealer",
+]

@@ -1,3 +1,10 @@
 """This room is a carrier's turn: answers and receipts are recorded, and messages are claimed for
 the wire.
 """
+
+from heliograph.messages.carrier.match import learn_id_format, rematch
+from heliograph.messages.carrier.refs import AUTO, CarrierFacts
+from heliograph.messages.carrier.settle import NOT_ENCODED
+from heliograph.messages.carrier.turn import Turn
+
+__all__ = ["AUTO", "NOT_ENCODED", "CarrierFacts", "Turn", "learn_id_format", "rematch"]

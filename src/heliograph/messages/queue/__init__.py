@@ -1,1 +1,24 @@
 """This room is the queue of runs: its columns, its order, and how much waits in it."""
+
+from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
+from heliograph.messages.queue.metrics import Waiting, count_in_doubt, count_waiting
+from heliograph.messages.queue.rank import (
+    BULK_FROM_US,
+    HELD_FROM_US,
+    RESTORED_FROM_US,
+    FairQueue,
+    Places,
+)
+
+__all__ = [
+    "BULK_FROM_US",
+    "HELD_FROM_US",
+    "RESTORED_FROM_US",
+    "FairQueue",
+    "Places",
+    "Waiting",
+    "account_ends",
+    "count_in_doubt",
+    "count_waiting",
+    "waiting_for_carrier",
+]

@@ -1,3 +1,37 @@
 """This room makes old messages go: texts and numbers are erased, and rows are deleted, after the
 operator's days.
 """
+
+from heliograph.messages.retention.partitions import detach, drop, old_months
+from heliograph.messages.retention.retention import (
+    EVENTS,
+    MESSAGES,
+    TEXTS,
+    KeptFor,
+    delete_some,
+    erase_some,
+    first_kept,
+    keep_from,
+    kept_for,
+    over_before,
+    tables_of,
+)
+from heliograph.messages.retention.unmatched_limit import drop_too_many
+
+__all__ = [
+    "EVENTS",
+    "MESSAGES",
+    "TEXTS",
+    "KeptFor",
+    "delete_some",
+    "detach",
+    "drop",
+    "drop_too_many",
+    "erase_some",
+    "first_kept",
+    "keep_from",
+    "kept_for",
+    "old_months",
+    "over_before",
+    "tables_of",
+]

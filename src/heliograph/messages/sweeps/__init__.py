@@ -1,3 +1,28 @@
 """This room does what no event brings about: validity ends, doubts last, campaigns pause, people
 opt out.
 """
+
+from heliograph.messages.sweeps.opt_out import Person, fail_blocked
+from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, release
+from heliograph.messages.sweeps.sweep import (
+    fail_expired,
+    fail_over,
+    settle_doubts,
+    take_over,
+    unreceipted,
+)
+
+__all__ = [
+    "Person",
+    "fail_blocked",
+    "fail_canceled",
+    "fail_expired",
+    "fail_over",
+    "fail_queued",
+    "hold",
+    "release",
+    "restored",
+    "settle_doubts",
+    "take_over",
+    "unreceipted",
+]

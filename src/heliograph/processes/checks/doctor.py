@@ -28,8 +28,7 @@ from heliograph.database.leases import workers
 from heliograph.database.outage import why
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
-from heliograph.otp.range_guard import count_blocked
-from heliograph.otp.tallies import capped
+from heliograph.otp import capped, count_blocked
 from heliograph.processes.checks import carrier_findings, database_findings, sealed_secrets
 from heliograph.processes.checks.database_findings import Finding
 from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER

@@ -16,7 +16,7 @@ from typing import cast
 
 import uvloop
 
-from heliograph.carriers.link import Answer, LinkState, Outgoing, Receipt
+from heliograph.carriers.link import LinkState, Outgoing, Receipt, SubmitAnswer
 from heliograph.carriers.smpp import SmppLink, SmppSettings, pdu
 from heliograph.carriers.smpp.framing import Framer
 
@@ -69,7 +69,7 @@ class Refill:
         if state is LinkState.BOUND:
             self.bound.set()
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
         self.answered_count += len(answers)
         self.refill()
 

@@ -23,7 +23,7 @@ from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.states import WrongState
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.contacts.tables import opt_outs
-from heliograph.messages.groups import Tally, tally_of
+from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
@@ -216,7 +216,7 @@ class Campaigning(OneCampaign):
                 )
             ).all()
             statuses = Counter(row[0] for row in rows)
-            counted = Tally(
+            counted = GroupTally(
                 statuses["queued"],
                 statuses["sent"],
                 statuses["delivered"],

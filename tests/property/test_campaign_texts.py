@@ -10,8 +10,8 @@ from heliograph.campaigns.template import (
     EMPTY_TEXT,
     PLACEHOLDERS_MAX,
     TOO_MANY_SEGMENTS,
+    FilledText,
     Placeholder,
-    Written,
     counted,
     parse,
     read_template,
@@ -72,7 +72,7 @@ def test_a_text_is_counted_by_the_limits_of_every_send(text: str) -> None:
     elif count_segments(text).segments > SEGMENTS_MAX:
         assert found == TOO_MANY_SEGMENTS
     else:
-        assert found == Written(text, *count_segments(text))
+        assert found == FilledText(text, *count_segments(text))
 
 
 @pytest.mark.parametrize(

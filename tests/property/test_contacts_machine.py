@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from heliograph import contacts
 from heliograph.base import clock, ids
 from heliograph.base.errors import NotFound
-from heliograph.contacts import Change, Contact, World, search_buckets, store
+from heliograph.contacts import Contact, ContactPatch, World, search_buckets, store
 from heliograph.contacts.change import TooManyFields, changed
 from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of, neutral, plain
 from heliograph.contacts.fields import CUSTOM_MAX
@@ -81,7 +81,7 @@ class Book(RuleBasedStateMachine):
         world, now_ms = list(self.model)[who], clock.now_ms()
         with self.db.write() as tx:
             stored = contacts.upsert(
-                tx, world, [Change(phone, given, parts) for phone in phones], now_ms=now_ms
+                tx, world, [ContactPatch(phone, given, parts) for phone in phones], now_ms=now_ms
             )
         for phone, (outcome, after, _, _) in zip(phones, stored, strict=True):
             before = next(
@@ -97,14 +97,18 @@ class Book(RuleBasedStateMachine):
             assert before is None or after.id == before.id
             blank = Contact(after.id, phone.digits, "GH", None, None, (), {}, False, now_ms, now_ms)
             self.model[world][after.id] = changed(
-                before or blank, Change(phone, given, parts), now_ms
+                before or blank, ContactPatch(phone, given, parts), now_ms
             )
             assert after == self.model[world][after.id]
 
     @rule(who=st.integers(0, 3), which=st.integers(0), phone=st.none() | PHONES, given=GIVEN)
     def update(self, who: int, which: int, phone: Phone | None, given: dict[str, Any]) -> None:
         world = list(self.model)[who]
-        contact, change, now_ms = self.one_of(world, which), Change(phone, given), clock.now_ms()
+        contact, change, now_ms = (
+            self.one_of(world, which),
+            ContactPatch(phone, given),
+            clock.now_ms(),
+        )
         taken = phone is not None and any(
             each.phone == phone.digits and each != contact for each in self.model[world].values()
         )
@@ -196,7 +200,7 @@ def test_what_a_file_is_written_from_it_is_read_back_to(
 ) -> None:
     contact = changed(
         Contact("", phone.digits, "GH", None, None, (), {}, False, 0, 0),
-        Change(phone, {**given, "opted_out": opted_out}),
+        ContactPatch(phone, {**given, "opted_out": opted_out}),
         0,
     )
     names = sorted(contact.custom)
@@ -219,6 +223,8 @@ def test_no_contact_gets_more_fields_than_it_may_have() -> None:
     full = Contact(
         "", "1", None, None, None, (), {str(k): "v" for k in range(CUSTOM_MAX)}, False, 0, 0
     )
-    assert len(changed(full, Change(None, {}, {"0": None, "new": "v"}), 0).custom) == CUSTOM_MAX
+    assert (
+        len(changed(full, ContactPatch(None, {}, {"0": None, "new": "v"}), 0).custom) == CUSTOM_MAX
+    )
     with pytest.raises(TooManyFields):
-        changed(full, Change(None, {}, {"new": "v"}), 0)
+        changed(full, ContactPatch(None, {}, {"new": "v"}), 0)

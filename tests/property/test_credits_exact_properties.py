@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.json import InvalidJson, decode_object
-from heliograph.connect.request import Wish, read_move, read_wish
+from heliograph.connect.request import CustomerRequest, read_move, read_wish
 from heliograph.wallet import CREDITS_MAX
 from heliograph.wallet.money import to_minor
 
@@ -45,7 +45,7 @@ def taken(read: Callable[[], int], field: str) -> int | None:
     return None
 
 
-def wish(field: str, number: str) -> Wish:
+def wish(field: str, number: str) -> CustomerRequest:
     return read_wish(decode_object(f'{{{CUSTOMER}, "{field}": {number}}}'.encode()))[0]
 
 

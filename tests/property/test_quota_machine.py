@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from heliograph import accounts, plugin, wallet
-from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, key_octets
+from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, key_octets
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
-from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.batch import SendResult
 from heliograph.plugin.logs import Said, store_event, store_logs
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
@@ -57,13 +57,13 @@ class Quotas(RuleBasedStateMachine):
         clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
         self.loop = uvloop.new_event_loop()
         self.house = House(url)
-        self.quotas: dict[Stored, int | None] = {
-            Stored.LOGS: FIRST,
-            Stored.EVENTS: FIRST,
-            Stored.KEYS: FIRST,
-            Stored.SENDS: 2 * SENT,
+        self.quotas: dict[StoredKind, int | None] = {
+            StoredKind.LOGS: FIRST,
+            StoredKind.EVENTS: FIRST,
+            StoredKind.KEYS: FIRST,
+            StoredKind.SENDS: 2 * SENT,
         }
-        self.used: dict[tuple[Stored, bool], int] = defaultdict(int)
+        self.used: dict[tuple[StoredKind, bool], int] = defaultdict(int)
         self.stored: Counter[str] = Counter()  # rows
         self.keys: dict[tuple[str, bool], str] = {}  # of sends that were accepted: to which phone
         self.next = 0
@@ -85,19 +85,21 @@ class Quotas(RuleBasedStateMachine):
         self.run(self.house.close())
         self.loop.close()
 
-    def fits(self, kind: Stored, octets: int, *, sandbox: bool) -> bool:
+    def fits(self, kind: StoredKind, octets: int, *, sandbox: bool) -> bool:
         quota = self.quotas[kind]
         return quota is None or self.used[kind, sandbox] + octets <= quota
 
-    @rule(kind=st.sampled_from([Stored.LOGS, Stored.EVENTS, Stored.KEYS]), octets=QUOTAS)
-    def the_operator_sets(self, kind: Stored, octets: int | None) -> None:
+    @rule(
+        kind=st.sampled_from([StoredKind.LOGS, StoredKind.EVENTS, StoredKind.KEYS]), octets=QUOTAS
+    )
+    def the_operator_sets(self, kind: StoredKind, octets: int | None) -> None:
         self.quotas[kind] = octets
         with self.house.db.write() as tx:
             accounts.set_quotas(tx, self.house.amina, {kind: octets})
 
     @rule(octets=st.sampled_from([0, SENT, 3 * SENT + 1, None]))
     def the_operator_sets_sends(self, octets: int | None) -> None:
-        self.the_operator_sets(Stored.SENDS, octets)
+        self.the_operator_sets(StoredKind.SENDS, octets)
 
     @rule()
     def a_day_passes(self) -> None:
@@ -112,10 +114,10 @@ class Quotas(RuleBasedStateMachine):
         breaks_off=st.sampled_from([False, False, True]),
     )
     def a_shop_tells_logs(self, sandbox: bool, size: int, count: int, breaks_off: bool) -> None:
-        octets = count * (MEASURES[Stored.LOGS].row_octets + len("sale") + size)
+        octets = count * (MEASURES[StoredKind.LOGS].row_octets + len("sale") + size)
         said = [Said(URL, "sale", body="b" * size)] * count
         self.tells(
-            Stored.LOGS,
+            StoredKind.LOGS,
             octets,
             count,
             lambda tx: store_logs(tx, {URL: self.sites[sandbox]}, said, now_ms=clock.now_ms()),
@@ -125,9 +127,9 @@ class Quotas(RuleBasedStateMachine):
 
     @rule(sandbox=MODES, size=SIZES, breaks_off=st.sampled_from([False, False, True]))
     def a_shop_tells_an_event(self, sandbox: bool, size: int, breaks_off: bool) -> None:
-        octets = MEASURES[Stored.EVENTS].row_octets + len("cart") + size
+        octets = MEASURES[StoredKind.EVENTS].row_octets + len("cart") + size
         self.tells(
-            Stored.EVENTS,
+            StoredKind.EVENTS,
             octets,
             1,
             lambda tx: store_event(
@@ -139,7 +141,7 @@ class Quotas(RuleBasedStateMachine):
 
     def tells(
         self,
-        kind: Stored,
+        kind: StoredKind,
         octets: int,
         rows: int,
         store: Callable[[Any], object],
@@ -184,19 +186,19 @@ class Quotas(RuleBasedStateMachine):
         for one, outcome in zip(wanted, self.run(self.asked(*requests)), strict=True):
             octets, sandbox = key_octets("POST /sms/send", one[0]), one[1]
             fits = {
-                Stored.KEYS: self.fits(Stored.KEYS, octets, sandbox=sandbox),
-                Stored.SENDS: not sandbox or self.fits(Stored.SENDS, SENT, sandbox=sandbox),
+                StoredKind.KEYS: self.fits(StoredKind.KEYS, octets, sandbox=sandbox),
+                StoredKind.SENDS: not sandbox or self.fits(StoredKind.SENDS, SENT, sandbox=sandbox),
             }
             if isinstance(outcome, StorageQuotaReached):
                 self.seen[
                     f"{next(kind for kind, it_fits in fits.items() if not it_fits)} refused"
                 ] += 1
                 continue
-            assert isinstance(outcome, Outcome), outcome
+            assert isinstance(outcome, SendResult), outcome
             assert all(fits.values())
             if sandbox:
-                self.used[Stored.SENDS, sandbox] += SENT
-            self.used[Stored.KEYS, sandbox] += octets
+                self.used[StoredKind.SENDS, sandbox] += SENT
+            self.used[StoredKind.KEYS, sandbox] += octets
             self.keys[one] = outcome.send.id
             self.seen["keys"] += 1
 
@@ -222,7 +224,7 @@ class Quotas(RuleBasedStateMachine):
             sender="SANDBOX" if sandbox else "AMINA",
         )
         [outcome] = self.run(self.asked(request))
-        assert isinstance(outcome, Outcome), outcome
+        assert isinstance(outcome, SendResult), outcome
         assert (outcome.replayed, outcome.send.id) == (True, self.keys[key, sandbox])
         self.seen["replayed"] += 1
 
@@ -243,7 +245,8 @@ class Quotas(RuleBasedStateMachine):
             used = accounts.used_today(tx, self.house.amina, now_ms)
             keys = wallet.keys_counted(tx, self.house.amina)
         counted = used | {
-            (Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox) for sandbox in (False, True)
+            (StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
+            for sandbox in (False, True)
         }
         assert {place: octets for place, octets in counted.items() if octets} == {
             place: octets for place, octets in self.used.items() if octets

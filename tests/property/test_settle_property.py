@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.base import ids
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
 from heliograph.messages.changes import Changes, MessageRow
@@ -62,7 +62,7 @@ def happen(row: MessageRow, event: Event, at_ms: int) -> None:
     changes = Changes(at_ms, {MESSAGE_ID: row})
     settle_answer(
         changes,
-        Answer(MESSAGE_ID, event.part, bit, event.attempt, event.outcome, "7f"),
+        SubmitAnswer(MESSAGE_ID, event.part, bit, event.attempt, event.outcome, "7f"),
         was,
         receipt_needless=False,
     )

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.carriers.smpp.send_rate import Pace
-from heliograph.database.leases import LOOK_S, Peer
+from heliograph.database.leases import LOOK_S, PeerProcess
 from heliograph.processes.rate_share import BLIND_S, JOINED_S, LEFT_S, Share, part_of
 from heliograph.processes.roles import WORKER, senders
 
@@ -20,15 +20,20 @@ RATES = st.one_of(
 )
 
 
-def peer(*, waives: bool) -> Peer:
-    return Peer(WORKER, None, 0, 0.0, frozenset({CARRIER_ID} if waives else ()))
+def peer(*, waives: bool) -> PeerProcess:
+    return PeerProcess(WORKER, None, 0, 0.0, frozenset({CARRIER_ID} if waives else ()))
 
 
 class Process:
     """One that sends as fast as it may. It knows who is there from its last look."""
 
     def __init__(
-        self, epoch: int, registered: dict[int, Peer], tps: float, now_s: float, phase_s: float
+        self,
+        epoch: int,
+        registered: dict[int, PeerProcess],
+        tps: float,
+        now_s: float,
+        phase_s: float,
     ) -> None:
         self.epoch = epoch
         registered[epoch] = peer(waives=False)
@@ -46,7 +51,7 @@ class Process:
             now_s=now_s,
         )
 
-    def send(self, registered: dict[int, Peer], now_s: float) -> int:
+    def send(self, registered: dict[int, PeerProcess], now_s: float) -> int:
         """Even while it waives its part: what it has not seen in the table does not hold
         for it yet.
         """
@@ -75,7 +80,7 @@ class Process:
 def test_in_no_second_all_together_send_more_than_the_rate(
     tps: float, moves: list[tuple[float, str, float]]
 ) -> None:
-    registered: dict[int, Peer] = {}
+    registered: dict[int, PeerProcess] = {}
     processes = [Process(1, registered, tps, 0.0, 0.5)]
     sent: deque[tuple[float, int]] = deque()
     now_s, move_s = 0.0, 0.0

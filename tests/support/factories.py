@@ -16,7 +16,7 @@ import uvloop
 from heliograph import accounts, carriers, keys, senders, wallet
 from heliograph.base import clock, ids
 from heliograph.base.json import encode
-from heliograph.database.commits import Session
+from heliograph.database.commits import CommitProbe
 from heliograph.database.database import Database
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.accept.request import SendRequest, read_send
@@ -135,12 +135,12 @@ def code_sent(db: Database, otp_id: str) -> str:
     return found[0]
 
 
-def unconnected() -> Session:
+def unconnected() -> CommitProbe:
     """For `Commits` of which none is ever unconfirmed."""
     raise AssertionError("nobody is asked")
 
 
-def away() -> Session:
+def away() -> CommitProbe:
     """For `Commits` whose database cannot be asked."""
     raise psycopg.OperationalError("there is none")
 

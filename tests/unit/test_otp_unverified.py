@@ -16,7 +16,7 @@ from heliograph.otp.unverified_allowance import (
     DAYS,
     FACTOR,
     HOURS,
-    Tally,
+    OtpTally,
     floor_of,
     read,
     written,
@@ -33,8 +33,8 @@ class Lived(NamedTuple):
     verified: int
 
 
-def tally(country: str = ALL_COUNTRIES) -> Tally:
-    return Tally("a" * 32, country, floor_of(None, country))
+def tally(country: str = ALL_COUNTRIES) -> OtpTally:
+    return OtpTally("a" * 32, country, floor_of(None, country))
 
 
 def honest(seed: int, days: list[int]) -> Iterator[tuple[int, float]]:
@@ -57,7 +57,7 @@ def honest(seed: int, days: list[int]) -> Iterator[tuple[int, float]]:
                 )
 
 
-def live(guards: list[Tally], moments: Iterator[tuple[int, float]]) -> Lived:
+def live(guards: list[OtpTally], moments: Iterator[tuple[int, float]]) -> Lived:
     """What becomes of them: each is refused when a guard refuses it."""
     pending: list[tuple[float, int]] = []
     sent = refused = verified = 0
@@ -92,7 +92,7 @@ def test_a_new_account_and_a_new_country_begin_small_without_being_refused() -> 
     assert live([tally("KE"), tally()], honest(1, [4_000, 12_000])).refused == 0
 
 
-def flood(guards: list[Tally], start_ms: int, sends: int, apart_ms: int) -> int:
+def flood(guards: list[OtpTally], start_ms: int, sends: int, apart_ms: int) -> int:
     """How many of so many that nobody verifies go out."""
     return live(
         guards, ((start_ms + number * apart_ms, float("inf")) for number in range(sends))

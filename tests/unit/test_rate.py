@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from heliograph.base import clock
 from heliograph.keys import rate
-from heliograph.keys.rate import WINDOW_S, Allowance, MemoryLimiter
+from heliograph.keys.rate import WINDOW_S, MemoryLimiter, RateAllowance
 from heliograph.keys.redis_limiter import RedisLimiter
 from tests.support.factories import awaited
 from tests.support.services.redis import PrivateRedis
@@ -61,7 +61,7 @@ async def test_a_window_ends_at_the_full_minute_and_tells_when() -> None:
     memory = MemoryLimiter()
     assert 59 <= (await memory.take("amina", 3)).reset_s <= 60
     to_the_end_of_the_window(less_ms=900)
-    assert await memory.take("amina", 3) == Allowance(3, 1, 1)
+    assert await memory.take("amina", 3) == RateAllowance(3, 1, 1)
     clock.move(by_ms=900)
     assert (await memory.take("amina", 3)).remaining == 2
 
@@ -149,7 +149,9 @@ async def test_a_client_that_goes_away_disturbs_nobody(redis_url: str) -> None:
         await asyncio.sleep(0)
         tasks[1].cancel()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [outcome.remaining for outcome in outcomes if isinstance(outcome, Allowance)] == [
+        assert [
+            outcome.remaining for outcome in outcomes if isinstance(outcome, RateAllowance)
+        ] == [
             4,
             2,
         ]

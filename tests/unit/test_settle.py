@@ -5,7 +5,7 @@ tests/property/test_settle_property.py.
 import pytest
 
 from heliograph.base import ids
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import (
     agrees,
@@ -42,8 +42,10 @@ def message(
     )
 
 
-def answer(outcome: Outcome, part: int = 1, attempt: int = 1, command_status: int = 0) -> Answer:
-    return Answer(
+def answer(
+    outcome: Outcome, part: int = 1, attempt: int = 1, command_status: int = 0
+) -> SubmitAnswer:
+    return SubmitAnswer(
         MESSAGE,
         part,
         1 << (part - 1),
@@ -55,7 +57,10 @@ def answer(outcome: Outcome, part: int = 1, attempt: int = 1, command_status: in
 
 
 def settle(
-    row: MessageRow, *answers: Answer, taken_back: bool = False, receipt_needless: bool = False
+    row: MessageRow,
+    *answers: SubmitAnswer,
+    taken_back: bool = False,
+    receipt_needless: bool = False,
 ) -> Changes:
     changes = Changes(NOW_MS, {row.id: row})
     for each in answers:

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smsc import Chaos, SmscSettings, read_chances, read_script
-from heliograph.carriers.smsc.chaos import Act, Chance, Place
+from heliograph.carriers.smsc.chaos import Act, ActPlace, Chance
 from heliograph.carriers.smsc.chaos_plan import plan_of
 
 SCRIPT = """
@@ -21,7 +21,7 @@ after 1 bind: already-bound for 2
 def test_a_script_happens_when_it_says() -> None:
     chaos = Chaos(rules=read_script(SCRIPT))
     delay = Act("delay", 0.05)
-    assert [chaos.acts(Place.SUBMIT) for _ in range(7)] == [
+    assert [chaos.acts(ActPlace.SUBMIT) for _ in range(7)] == [
         (),
         (),
         (Act("drop"), delay),
@@ -30,7 +30,7 @@ def test_a_script_happens_when_it_says() -> None:
         (Act("throttle"), delay),
         (),
     ]
-    assert [len(chaos.acts(Place.BIND)) for _ in range(4)] == [0, 1, 1, 0]
+    assert [len(chaos.acts(ActPlace.BIND)) for _ in range(4)] == [0, 1, 1, 0]
 
 
 def test_chances_are_read_with_their_arguments() -> None:
@@ -47,7 +47,7 @@ def test_chances_are_read_with_their_arguments() -> None:
 
 def test_a_probability_is_how_often_it_happens() -> None:
     chaos = Chaos(read_chances("throttle=0.25,early=1,drop=0"), seed=1)
-    seen = Counter(kind for _ in range(10_000) for kind, _ in chaos.acts(Place.SUBMIT))
+    seen = Counter(kind for _ in range(10_000) for kind, _ in chaos.acts(ActPlace.SUBMIT))
     assert 2_300 < seen.pop("throttle") < 2_700
     assert seen == {"early": 10_000}
 
@@ -56,7 +56,7 @@ def test_of_two_that_exclude_each_other_the_first_counts_and_the_script_comes_fi
     chaos = Chaos(
         read_chances("throttle=1,drop=1"), read_script("after 0 submits: refuse:0x0a, half-open")
     )
-    plan = plan_of(chaos.acts(Place.SUBMIT))
+    plan = plan_of(chaos.acts(ActPlace.SUBMIT))
     assert (plan.status, plan.ends) == (0x0A, "half-open")
 
 

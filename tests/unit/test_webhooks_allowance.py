@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 
-from heliograph.webhooks.post_rate import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, Allowance
+from heliograph.webhooks.post_rate import BUSY_PER_S, LOOK_S, POSTS_AT_ONCE, POSTS_PER_S, PostRate
 from tests.support.factories import awaited
 
 
@@ -27,7 +27,7 @@ class Backlog:
 @awaited
 async def test_beside_busy_carriers_posts_are_rationed_and_every_endpoint_has_its_turn() -> None:
     per_s, began_s = 2 * BUSY_PER_S, time.monotonic()
-    allowance = Allowance(lambda: int((time.monotonic() - began_s) * per_s))
+    allowance = PostRate(lambda: int((time.monotonic() - began_s) * per_s))
     async with asyncio.timeout(10):
         while not allowance.is_limited:  # it is judged once LOOK_S have passed by its own clock
             await asyncio.sleep(0.01)
@@ -51,7 +51,7 @@ async def test_beside_busy_carriers_posts_are_rationed_and_every_endpoint_has_it
 
 @awaited
 async def test_an_account_with_many_full_endpoints_delays_another_by_one_post_only() -> None:
-    allowance = Allowance(lambda: 0)
+    allowance = PostRate(lambda: 0)
     crowd, one = [Backlog(1_000, "bilal") for _ in range(50)], Backlog(20)
     running = asyncio.create_task(allowance.run())
     for backlog in (*crowd, one):

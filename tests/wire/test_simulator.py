@@ -10,11 +10,11 @@ from typing import Any, TypeVarTuple
 
 import pytest
 
-from heliograph.carriers import Answer, LinkState, Outcome, ReceiptState
+from heliograph.carriers import LinkState, Outcome, ReceiptState, SubmitAnswer
 from heliograph.carriers.simulator import (
     RECEIPTS_LATE_MAX,
     RECEIPTS_UNACKNOWLEDGED_MAX,
-    Owed,
+    OwedReceipt,
     SimulatorLink,
     SimulatorSettings,
 )
@@ -89,7 +89,7 @@ async def test_the_last_digits_choose_the_receipt(
         link.submit([submission])
         [receipt] = await inbox.until_received(1)
         [answer] = inbox.answers
-        assert answer == Answer(submission.message_id, 1, 1, 1, Outcome.ACCEPTED, answer.ref)
+        assert answer == SubmitAnswer(submission.message_id, 1, 1, 1, Outcome.ACCEPTED, answer.ref)
         assert (receipt.ref, receipt.state, receipt.error) == (answer.ref, state, error)
         assert (receipt.recipient, receipt.sender) == (recipient, "AMINA")
         assert f"id:{answer.ref} ".encode() in receipt.raw
@@ -101,7 +101,9 @@ async def test_a_recipient_in_001_is_refused_at_submit_and_gets_no_receipt() -> 
         refused, taken = prepared(link, 1, "233201234001") + prepared(link, 1, "233201230010")
         link.submit([refused, taken])
         await inbox.until_answered(2)
-        assert inbox.answers[0] == Answer(refused.message_id, 1, 1, 1, Outcome.REFUSED, None, 0x0B)
+        assert inbox.answers[0] == SubmitAnswer(
+            refused.message_id, 1, 1, 1, Outcome.REFUSED, None, 0x0B
+        )
         await link.close(0)  # which hands over every receipt that is owed
         assert [receipt.recipient for receipt in inbox.receipts] == ["233201230010"]
 
@@ -201,7 +203,7 @@ def test_receipts_that_must_wait_keep_nothing_busy() -> None:
         async with simulator(acknowledges=False) as (link, inbox):
             link.resume(
                 [
-                    Owed(f"a{k}", "AMINA", "233201234567")
+                    OwedReceipt(f"a{k}", "AMINA", "233201234567")
                     for k in range(RECEIPTS_UNACKNOWLEDGED_MAX + 1)
                 ]
             )
@@ -241,7 +243,10 @@ async def test_only_what_was_accepted_before_the_end_has_a_receipt(
 async def test_what_a_killed_process_owed_can_be_taken_up_by_the_next() -> None:
     async with simulator() as (link, inbox):
         link.resume(
-            [Owed("19a3f", "AMINA", "233201234000"), Owed("19a40", "AMINA", "233201234567")]
+            [
+                OwedReceipt("19a3f", "AMINA", "233201234000"),
+                OwedReceipt("19a40", "AMINA", "233201234567"),
+            ]
         )
         await inbox.until_received(2)
         assert [(receipt.ref, receipt.state) for receipt in inbox.receipts] == [
@@ -252,7 +257,7 @@ async def test_what_a_killed_process_owed_can_be_taken_up_by_the_next() -> None:
 
 async def test_a_flood_of_late_receipts_holds_up_nobody_else() -> None:
     async with simulator() as (link, inbox):
-        link.resume([Owed(f"a{k}", "AMINA", LATE) for k in range(RECEIPTS_LATE_MAX + 1)])
+        link.resume([OwedReceipt(f"a{k}", "AMINA", LATE) for k in range(RECEIPTS_LATE_MAX + 1)])
         await inbox.until_received(1)
         await a_moment()
         assert [receipt.ref for receipt in inbox.receipts] == [f"a{RECEIPTS_LATE_MAX}"]

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.replay import replay_one
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.tables import webhook_deliveries
@@ -88,7 +88,7 @@ def _listens(receiver: Receiver) -> bool:
         return False
 
 
-def delivered(db: Database, to: Endpoint) -> int:
+def delivered(db: Database, to: WebhookEndpoint) -> int:
     """How many times events were, replays included."""
     columns = webhook_deliveries.c
     with db.read() as tx:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import refund_due, settle_answer, settle_receipt
 from heliograph.messages.changes import Changes, MessageRow
@@ -38,7 +38,7 @@ def _after_answer(outcome: Outcome) -> tuple[str, str]:
         changes = Changes(0, {_ID: row})
         settle_answer(
             changes,
-            Answer(_ID, 1, 1, attempt, outcome),
+            SubmitAnswer(_ID, 1, 1, attempt, outcome),
             InFlight(_ID, 1, 1, attempt, "", 0),
             receipt_needless=False,
         )

@@ -9,11 +9,11 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.quotas import MEASURES, StorageQuotaReached, Stored, refusal_of
+from heliograph.accounts.quotas import MEASURES, StorageQuotaReached, StoredKind, refusal_of
 from heliograph.accounts.tables import storage_quotas
 from heliograph.base.clock import DAY_MS
 
-_ROW_OCTETS: Final = MEASURES[Stored.KEYS].row_octets
+_ROW_OCTETS: Final = MEASURES[StoredKind.KEYS].row_octets
 NO_BOUND: Final = -1  # in place of a quota where SQL tells it, for NULL says that none was set
 
 
@@ -36,7 +36,7 @@ class KeyCount:
         return (
             None
             if quota is None or used + octets <= quota
-            else refusal_of(Stored.KEYS, used, octets, quota, now_ms)
+            else refusal_of(StoredKind.KEYS, used, octets, quota, now_ms)
         )
 
     def used(self, now_ms: int, *, sandbox: bool) -> int:
@@ -61,12 +61,12 @@ def keys_quotas(tx: Connection, account_ids: Collection[str]) -> dict[str, int |
         row.account_id: row.octets
         for row in tx.execute(
             sa.select(table.account_id, table.octets).where(
-                table.account_id.in_(account_ids), table.kind == Stored.KEYS.value
+                table.account_id.in_(account_ids), table.kind == StoredKind.KEYS.value
             )
         )
     }
     return {
-        account_id: own.get(account_id, MEASURES[Stored.KEYS].octets_a_day)
+        account_id: own.get(account_id, MEASURES[StoredKind.KEYS].octets_a_day)
         for account_id in account_ids
     }
 
@@ -79,7 +79,7 @@ def key_octets(path: str, key: str | None) -> int:
     return _ROW_OCTETS + len(path) + (len(key) if key.isascii() else len(key.encode()))
 
 
-def quota_told(octets: int | None, kind: Stored = Stored.KEYS) -> int | None:
+def quota_told(octets: int | None, kind: StoredKind = StoredKind.KEYS) -> int | None:
     """A quota as SQL tells it: NULL where none was set, NO_BOUND for none."""
     if octets is None:
         return MEASURES[kind].octets_a_day

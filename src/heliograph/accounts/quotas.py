@@ -22,12 +22,12 @@ from heliograph.base.errors import InvalidRequest, RateLimited
 from heliograph.base.short_texts import refused
 from heliograph.database import config
 from heliograph.database.database import RawId
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
 # yesterday's counters are nobody's any more
-KEPT: Final = (Kept(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
+KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 # A clock that is behind counts in the day that there is.
 _COUNT: Final = sa.text("""
@@ -41,7 +41,7 @@ _COUNT: Final = sa.text("""
     RETURNING octets""").bindparams(sa.bindparam("account_id", type_=RawId))
 
 
-class Stored(StrEnum):
+class StoredKind(StrEnum):
     """These kinds are counted. The value is a kind's name in commands and in the database."""
 
     LOGS = "logs"  # entries of POST /sitebuilder/logs
@@ -66,18 +66,20 @@ class Measure(NamedTuple):
 
 # A free key alone could store 15.7 GB of logs a day; all of these together are 0.05 to 2 GB, and an
 # operator can raise each. Rows: measured on PostgreSQL with their indexes, rounded up.
-MEASURES: Final[Mapping[Stored, Measure]] = {
-    Stored.LOGS: Measure(50 * MB, 300),  # 100,000 entries with a text of a segment
-    Stored.EVENTS: Measure(50 * MB, 200),  # 100,000 small ones, or 760 of the largest
-    Stored.CONTACTS: Measure(500 * MB, 300),  # a million with a name, an address and some fields
+MEASURES: Final[Mapping[StoredKind, Measure]] = {
+    StoredKind.LOGS: Measure(50 * MB, 300),  # 100,000 entries with a text of a segment
+    StoredKind.EVENTS: Measure(50 * MB, 200),  # 100,000 small ones, or 760 of the largest
+    StoredKind.CONTACTS: Measure(
+        500 * MB, 300
+    ),  # a million with a name, an address and some fields
     # the ten million numbers of the longest file, or five million texts of their own
-    Stored.RECIPIENTS: Measure(2_000 * MB, 100),
-    Stored.ANSWERS: Measure(200 * MB, 200),  # 250,000 POSTs
+    StoredKind.RECIPIENTS: Measure(2_000 * MB, 100),
+    StoredKind.ANSWERS: Measure(200 * MB, 200),  # 250,000 POSTs
     # two million sends: more than an enterprise key can make in a day
-    Stored.KEYS: Measure(500 * MB, 200),
+    StoredKind.KEYS: Measure(500 * MB, 200),
     # 200,000 messages in sandbox; a row: a message with its places in queue, carriers' ids and
     # receipts
-    Stored.SENDS: Measure(200 * MB, 1_000),
+    StoredKind.SENDS: Measure(200 * MB, 1_000),
 }
 
 
@@ -87,16 +89,16 @@ class StorageQuotaReached(RateLimited):
     reason = "storage_quota_reached"
 
 
-class Usage(NamedTuple):
+class QuotaUsage(NamedTuple):
     """A quota of an account, as the operator sees it. `octets_a_day` None: no bound."""
 
-    kind: Stored
+    kind: StoredKind
     octets_a_day: int | None
     is_default: bool
 
 
 def charge(
-    tx: Connection, account_id: str, kind: Stored, octets: int, *, sandbox: bool, now_ms: int
+    tx: Connection, account_id: str, kind: StoredKind, octets: int, *, sandbox: bool, now_ms: int
 ) -> None:
     """Counts what this transaction stores of an account (raw id), or of its partner's if it is a
     customer, and keeps others who store of that kind waiting until it ends.
@@ -140,7 +142,7 @@ def counted_with(tx: Connection, account_id: str) -> str:
 
 
 def refusal_of(
-    kind: Stored,
+    kind: StoredKind,
     used: int,
     octets: int,
     quota: int | None,
@@ -165,7 +167,7 @@ def refusal_of(
     return StorageQuotaReached(message, retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1)
 
 
-def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
+def quota_of(tx: Connection, account_id: str, kind: StoredKind) -> int | None:
     """Octets a day; None: no bound."""
     row = tx.execute(
         sa.select(storage_quotas.c.octets).where(
@@ -175,7 +177,7 @@ def quota_of(tx: Connection, account_id: str, kind: Stored) -> int | None:
     return MEASURES[kind].octets_a_day if row is None else row.octets
 
 
-def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
+def quotas_of(tx: Connection, account_id: str) -> list[QuotaUsage]:
     """Returns all quotas of an account (raw id), in the order of `Stored`."""
     own = {
         row.kind: row.octets
@@ -186,12 +188,12 @@ def quotas_of(tx: Connection, account_id: str) -> list[Usage]:
         )
     }
     return [
-        Usage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own)
-        for kind in Stored
+        QuotaUsage(kind, own.get(kind.value, MEASURES[kind].octets_a_day), kind.value not in own)
+        for kind in StoredKind
     ]
 
 
-def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Stored, bool], int]:
+def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[StoredKind, bool], int]:
     """Octets by kind and mode (sandbox: True); what is not there is 0. Without KEYS, which stand in
     the account's wallet.
     """
@@ -201,17 +203,17 @@ def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Store
             table.account_id == account_id, table.day_ms >= now_ms - now_ms % DAY_MS
         )
     )
-    return {(Stored(row.kind), bool(row.sandbox)): row.octets for row in rows}
+    return {(StoredKind(row.kind), bool(row.sandbox)): row.octets for row in rows}
 
 
-def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | None]) -> None:
+def set_quotas(tx: Connection, account_id: str, quotas: Mapping[StoredKind, int | None]) -> None:
     """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s.
 
     Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key
     uses: all else is counted with its partner's.
     """
     account = by_id(tx, account_id)
-    if account.parent_id is not None and quotas.keys() - {Stored.KEYS}:
+    if account.parent_id is not None and quotas.keys() - {StoredKind.KEYS}:
         partner = text_of_id(account.parent_id, is_customer=False)
         raise InvalidRequest(
             f"What a customer stores is counted with its partner's: set the quota of {partner}."
@@ -228,7 +230,7 @@ def set_quotas(tx: Connection, account_id: str, quotas: Mapping[Stored, int | No
         tx.execute(storage_quotas.insert(), rows)
 
 
-def reset_quotas(tx: Connection, account_id: str, kinds: list[Stored]) -> None:
+def reset_quotas(tx: Connection, account_id: str, kinds: list[StoredKind]) -> None:
     """Takes back what was set of these kinds: they are as every account's again."""
     tx.execute(
         storage_quotas.delete().where(

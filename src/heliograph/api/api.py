@@ -30,7 +30,7 @@ from heliograph.base.log import Log, told
 from heliograph.base.short_texts import cut
 from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
-from heliograph.keys import Allowance, Limiter, Principal, Usage, authenticate
+from heliograph.keys import KeyUsage, Limiter, Principal, RateAllowance, authenticate
 from heliograph.requests import Answer, Call, Endpoint, InThread, idempotency_key
 
 QUERY_OCTETS_MAX: Final = 8_192
@@ -53,13 +53,13 @@ class Api:
     def __init__(
         self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits
     ) -> None:
-        self._routes = Routes(endpoints)
+        self._routes = EndpointTable(endpoints)
         self.meant = self._routes.meant
         self._cache = cache
         self._limiter = limiter
         self._threads = Threads(commits)
         self._aside = Threads(commits, ASIDE, 1, name="aside")
-        self.usage = Usage()
+        self.usage = KeyUsage()
         # for the log
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]
         # set at log level debug only: a line a request costs as much as the request
@@ -136,7 +136,7 @@ class Api:
         self._aside.close()
 
 
-class Routes:
+class EndpointTable:
     """Paths to endpoints: a look-up for the fixed ones, part by part for those with an id
     in them.
     """
@@ -289,7 +289,7 @@ def _check_content(headers: Headers) -> None:
             )
 
 
-def _rate_headers(allowance: Allowance) -> Headers:
+def _rate_headers(allowance: RateAllowance) -> Headers:
     return [
         (b"x-ratelimit-limit", b"%d" % allowance.limit),
         (b"x-ratelimit-remaining", b"%d" % max(allowance.remaining, 0)),

@@ -13,8 +13,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.audit.causes import COMMAND_STATUS
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
-from heliograph.audit.overrides import Word, words
-from heliograph.audit.positions import Standing, standings
+from heliograph.audit.overrides import OperatorWord, words
+from heliograph.audit.positions import MessagePosition, standings
 from heliograph.audit.reconcile import Join, missing
 from heliograph.audit.smsc_log import SmscLog
 from heliograph.messages.carrier import NOT_ENCODED
@@ -23,7 +23,7 @@ from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT
 from heliograph.messages.tables import STATUSES
 
 FINDINGS_SHOWN_MAX: Final = 20  # whoever has more needs to see why, not all of them
-_UNSAID: Final = Word()  # of a message that no operator has decided about
+_UNSAID: Final = OperatorWord()  # of a message that no operator has decided about
 
 
 class Audit(NamedTuple):
@@ -70,7 +70,7 @@ def audit(
 def _findings(
     tx: Connection,
     join: Join | None,
-    said: dict[str, Word],
+    said: dict[str, OperatorWord],
     accepted: set[str],
     counts: Counter[str],
 ) -> Iterator[Finding]:
@@ -101,7 +101,7 @@ def _findings(
         yield from join.left()
 
 
-def _faults(message: Standing) -> Iterator[tuple[str, str]]:
+def _faults(message: MessagePosition) -> Iterator[tuple[str, str]]:
     """Yields what one message's own rows say against one another."""
     whole, accepted, delivered = message.all_parts, message.parts_accepted, message.parts_delivered
     if (accepted | delivered | message.parts_resent) & ~whole:
@@ -129,7 +129,7 @@ def _faults(message: Standing) -> Iterator[tuple[str, str]]:
         yield UNEXPLAINED, f"it is {message.status}, and not since when"
 
 
-def _too_many(message: Standing) -> Iterator[tuple[str, str]]:
+def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
     """Yields what would bring a message on more than may.
 
     A message of one segment is at one place. One of several may wait again while others of its
@@ -164,7 +164,7 @@ def _too_many(message: Standing) -> Iterator[tuple[str, str]]:
         yield UNEXPLAINED, "what is in flight of it was accepted before, and was not sent again"
 
 
-def _made_up(message: Standing, word: Word) -> Iterator[tuple[str, str]]:
+def _made_up(message: MessagePosition, word: OperatorWord) -> Iterator[tuple[str, str]]:
     """Failures that no receipt brings about."""
     code, whole = message.error_code, message.all_parts
     if message.status != FAILED:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from heliograph.audit.finding import UNEXPLAINED
-from heliograph.audit.overrides import Word
-from heliograph.audit.positions import Standing
+from heliograph.audit.overrides import OperatorWord
+from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import STATE_BITS, SmscLog, Submit
 from heliograph.audit.submissions import parts_of, which
 from heliograph.messages.states import DELIVERED, FAILED
@@ -37,9 +37,9 @@ class _Said(NamedTuple):
 
 
 def causes(
-    message: Standing,
+    message: MessagePosition,
     submits: Sequence[Submit],
-    word: Word,
+    word: OperatorWord,
     log: SmscLog,
     is_parked: Callable[[Submit], bool],
 ) -> Iterator[tuple[str, str]]:
@@ -62,9 +62,9 @@ def causes(
 
 
 def _said(
-    message: Standing,
+    message: MessagePosition,
     submits: Sequence[Submit],
-    word: Word,
+    word: OperatorWord,
     log: SmscLog,
     is_parked: Callable[[Submit], bool],
 ) -> _Said:
@@ -90,7 +90,7 @@ def _said(
 
 
 def _failures(
-    message: Standing, submits: Sequence[Submit], word: Word, receipts: int
+    message: MessagePosition, submits: Sequence[Submit], word: OperatorWord, receipts: int
 ) -> Iterator[tuple[str, str]]:
     status = _STATUS.search(message.error_message or "")
     if status and int(status[1], 16) not in {submit.status for submit in submits}:
@@ -108,7 +108,7 @@ def _failures(
         yield UNEXPLAINED, f"it has failed ({code}), and the SMSC has taken it"
 
 
-def _is_over(message: Standing) -> bool:
+def _is_over(message: MessagePosition) -> bool:
     """Returns whether it failed when its validity had ended, and not all of it was accepted."""
     has_ended = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0)
     return has_ended and message.parts_accepted != message.all_parts

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.audit.positions import Standing
+from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import Submit
 from heliograph.base import ids
 from heliograph.messages.accept import VALIDITY_S
@@ -25,7 +25,7 @@ class Forgotten:
         self._erased_ms = erased_ms + VALIDITY_S[1] * 1_000
         self._spans: defaultdict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
 
-    def add(self, message: Standing) -> None:
+    def add(self, message: MessagePosition) -> None:
         """Adds a message whose number was erased on request, while its messages were young."""
         made_ms = ids.made_at_ms(int(message.id, 16))
         if message.expires_at_ms is not None and message.expires_at_ms > self._erased_ms:

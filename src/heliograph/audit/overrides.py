@@ -16,7 +16,7 @@ _ACCEPTED: Final = ("sent", "delivered", "undeliverable", "receipt")  # the carr
 _NEVER_HEARD: Final = ("resent", "canceled")  # it has it not: whatever it took, nobody knows of
 
 
-class Decided(NamedTuple):
+class LoggedDecision(NamedTuple):
     """This is one decision about a message. It holds bits of the segments that were in doubt, or
     whose receipt it was.
     """
@@ -26,10 +26,10 @@ class Decided(NamedTuple):
     at_ms: int
 
 
-class Word:
+class OperatorWord:
     """All that was decided about one message, oldest first."""
 
-    def __init__(self, decided: Sequence[Decided] = ()) -> None:
+    def __init__(self, decided: Sequence[LoggedDecision] = ()) -> None:
         self._decided = decided
         # bits of segments that count as accepted, whether the SMSC has taken them or not
         self.accepted = self._of(*_ACCEPTED)
@@ -91,13 +91,13 @@ class Word:
         )
 
 
-def words(tx: Connection) -> dict[str, Word]:
+def words(tx: Connection) -> dict[str, OperatorWord]:
     """Returns the word of each message that an operator has decided about, by its raw id."""
     columns = operator_decisions.c
     query = sa.select(
         raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms
     ).order_by(columns.id)
-    found: dict[str, list[Decided]] = defaultdict(list)
+    found: dict[str, list[LoggedDecision]] = defaultdict(list)
     for message_id, *decided in streamed(tx, query):
-        found[message_id].append(Decided(*decided))
-    return {message_id: Word(decided) for message_id, decided in found.items()}
+        found[message_id].append(LoggedDecision(*decided))
+    return {message_id: OperatorWord(decided) for message_id, decided in found.items()}

@@ -43,12 +43,12 @@ _COLUMNS: Final = (
 )
 
 
-class InFlight(NamedTuple):
+class InFlightPosition(NamedTuple):
     parts: int
     state: str
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """This is one run of the queue. `is_first` means that its messages were never handed to a
     carrier.
     """
@@ -57,7 +57,7 @@ class Place(NamedTuple):
     is_first: bool
 
 
-class Standing(NamedTuple):
+class MessagePosition(NamedTuple):
     """This is a message. `sender` and the fields behind it are its send's."""
 
     id: str
@@ -81,8 +81,8 @@ class Standing(NamedTuple):
     type: str | None
     expires_at_ms: int | None
     canceled_at_ms: int | None  # its group
-    places: list[Place]  # where in the queue it is
-    in_flight: list[InFlight]
+    places: list[QueuePosition]  # where in the queue it is
+    in_flight: list[InFlightPosition]
 
     @property
     def text_id(self) -> str:
@@ -93,7 +93,7 @@ class Standing(NamedTuple):
         return (1 << self.segments) - 1
 
 
-def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
+def standings(tx: Connection, stray: Stray) -> Iterator[MessagePosition]:
     """Every message that is kept, in the order of ids. Rows of the queue or in flight that
     belong to none go to `stray`.
     """
@@ -106,7 +106,7 @@ def standings(tx: Connection, stray: Stray) -> Iterator[Standing]:
     )
     query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
     for row in streamed(tx, query):
-        bare = Standing._make((*row, [], []))
+        bare = MessagePosition._make((*row, [], []))
         yield bare._replace(
             places=runs.of(int(bare.id, 16), bare.send_id, bare.segments),
             in_flight=rows.of(bare.id),
@@ -121,7 +121,7 @@ class _Run:
     def __init__(
         self, first_id: str, count: int, send_id: str, segments: int, carrier_id: int, rank_us: int
     ) -> None:
-        self.place = Place(carrier_id, rank_us % HELD_FROM_US >= BULK_FROM_US)
+        self.place = QueuePosition(carrier_id, rank_us % HELD_FROM_US >= BULK_FROM_US)
         self.first = int(first_id, 16)
         self.end = self.first + count  # the first one that is not in it
         self.met = 0
@@ -149,7 +149,7 @@ class _Runs:
         self._open: list[_Run] = []
         self._stray = stray
 
-    def of(self, number: int, send_id: str, segments: int) -> list[Place]:
+    def of(self, number: int, send_id: str, segments: int) -> list[QueuePosition]:
         """The runs that a message is in."""
         while self._next is not None and self._next.first <= number:
             self._open.append(self._next)
@@ -195,11 +195,11 @@ class _InFlight:
         self._next: Any = next(self._rows, None)
         self._stray = stray
 
-    def of(self, message_id: str) -> list[InFlight]:
-        own: list[InFlight] = []
+    def of(self, message_id: str) -> list[InFlightPosition]:
+        own: list[InFlightPosition] = []
         while self._next is not None and self._next.of_message <= message_id:
             if self._next.of_message == message_id:
-                own.append(InFlight(self._next.parts, self._next.state))
+                own.append(InFlightPosition(self._next.parts, self._next.state))
             else:
                 self._stray(
                     ids.text_of_raw("msg", self._next.of_message),

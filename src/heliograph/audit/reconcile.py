@@ -14,8 +14,8 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.causes import DELIVRD, causes
 from heliograph.audit.erased import Forgotten
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
-from heliograph.audit.overrides import Word
-from heliograph.audit.positions import Standing
+from heliograph.audit.overrides import OperatorWord
+from heliograph.audit.positions import MessagePosition
 from heliograph.audit.repetitions import repetitions
 from heliograph.audit.smsc_log import SmscLog, Submit, plain
 from heliograph.audit.submissions import difference, forms_of, named, parts_of, which
@@ -32,7 +32,7 @@ _ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
 class Join:
     """Asked of one message after the other, and of what is left at the end. `figures` counts."""
 
-    def __init__(self, tx: Connection, log: SmscLog, said: dict[str, Word]) -> None:
+    def __init__(self, tx: Connection, log: SmscLog, said: dict[str, OperatorWord]) -> None:
         self._log = log
         self._simulators = set(
             tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator")).scalars()
@@ -90,7 +90,7 @@ class Join:
             else:
                 given[0].owner, given[0].owner_parts = message_id, parts
 
-    def of(self, message: Standing) -> Iterator[Finding]:
+    def of(self, message: MessagePosition) -> Iterator[Finding]:
         """Yields what is wrong with one message."""
         if message.sandbox or message.encoding is None:
             return  # it has never gone to an SMSC
@@ -100,7 +100,7 @@ class Join:
         simulated = self._simulated.get(message.id, 0) or (
             message.all_parts if message.carrier_id in self._simulators and not submits else 0
         )
-        word = self._words.get(message.id) or Word()
+        word = self._words.get(message.id) or OperatorWord()
         found = [
             *_accepted_parts(message, submits, simulated, word),
             *self._submissions(message, submits, word),
@@ -132,7 +132,7 @@ class Join:
                 )
                 yield Finding(UNEXPLAINED, submit.where, f"a submit_sm that nobody has sent: {why}")
 
-    def _claimed(self, message: Standing) -> list[Submit]:
+    def _claimed(self, message: MessagePosition) -> list[Submit]:
         own = []
         for submit in self._log.of(str(message.recipient), int(message.id[-3:], 16)):
             if submit.owner not in (None, message.id) or submit.is_claimed:
@@ -146,7 +146,7 @@ class Join:
         return own
 
     def _submissions(
-        self, message: Standing, submits: list[Submit], word: Word
+        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
     ) -> Iterator[tuple[str, str]]:
         """Each that was taken is known to us, or in doubt; each repetition has a reason."""
         on_the_wire = 0
@@ -171,7 +171,7 @@ class Join:
             yield from self._repetitions(message, submits, word)
 
     def _repetitions(
-        self, message: Standing, submits: list[Submit], word: Word
+        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
     ) -> Iterator[tuple[str, str]]:
         repeated: set[Submit] = set()
         for part in range(message.segments):
@@ -183,7 +183,7 @@ class Join:
         self.figures["repeated"] += len(repeated)
 
     def _receipts(
-        self, message: Standing, submits: list[Submit], word: Word
+        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
     ) -> Iterator[tuple[str, str]]:
         """Yields receipts that were acknowledged, and neither had their effect nor wait for
         their message.
@@ -234,7 +234,7 @@ def _parked(tx: Connection) -> set[str]:
 
 
 def _accepted_parts(
-    message: Standing, submits: list[Submit], simulated: int, word: Word
+    message: MessagePosition, submits: list[Submit], simulated: int, word: OperatorWord
 ) -> Iterator[tuple[str, str]]:
     """Every segment that counts as accepted was taken by the SMSC, under the id that we have."""
     taken = 0
@@ -265,7 +265,7 @@ def _accepted_parts(
         )
 
 
-def _may_be_unknown(message: Standing, submit: Submit, parts: int) -> bool:
+def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> bool:
     """Returns whether it may have been taken, and not be known to be: it was in doubt, until it
     was sent once more or validity ended.
     """

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from heliograph.audit.finding import UNEXPLAINED
-from heliograph.audit.positions import Standing
+from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import Submit
 from heliograph.audit.submissions import named
 from heliograph.messages.read import OTP
 
 
 def repetitions(
-    message: Standing,
+    message: MessagePosition,
     part: int,
     submits: Sequence[Submit],
     resent_ms: Sequence[int],

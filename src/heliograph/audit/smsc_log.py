@@ -53,7 +53,7 @@ class _Line(msgspec.Struct):
     state: str = ""
 
 
-class Connection:
+class LoggedConnection:
     """This is one client's connection. `waiting` holds its submissions that were not answered
     yet, by sequence_number.
     """
@@ -71,7 +71,7 @@ class Submit:
 
     path: Path
     line: int
-    connection: Connection
+    connection: LoggedConnection
     at_ms: int
     status: int
     message_id: str | None
@@ -121,7 +121,7 @@ class SmscLog:
         self._by_message: defaultdict[tuple[str, int], list[Submit]] = defaultdict(list)
         self._by_id: defaultdict[str, list[Submit]] = defaultdict(list)
         # these two: of the run of an SMSC that is being read
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, LoggedConnection] = {}
         self._ids: dict[str, Submit] = {}
         self._texts: dict[str, str] = {}  # one copy of each: a bulk send has few
 
@@ -179,7 +179,7 @@ class SmscLog:
 
     def _take(self, path: Path, number: int, line: _Line) -> None:
         if line.event == "submit_sm":
-            connection = self._connections.setdefault(line.session, Connection())
+            connection = self._connections.setdefault(line.session, LoggedConnection())
             text_sha256 = self._texts.setdefault(line.text_sha256, line.text_sha256)
             submit = Submit(
                 path,
@@ -201,7 +201,7 @@ class SmscLog:
             if submit.message_id is not None:
                 self._ids[submit.message_id] = submit
         elif line.event == "answer":
-            answered = self._connections.setdefault(line.session, Connection()).waiting.pop(
+            answered = self._connections.setdefault(line.session, LoggedConnection()).waiting.pop(
                 line.sequence, None
             )
             if answered is not None:
@@ -209,7 +209,7 @@ class SmscLog:
         elif line.event == "receipt" or (line.event == "acknowledged" and line.status == 0):
             self._said(line)
         elif line.event == "lost":
-            self._connections.setdefault(line.session, Connection()).lost_ms = line.at_ms
+            self._connections.setdefault(line.session, LoggedConnection()).lost_ms = line.at_ms
 
     def _said(self, line: _Line) -> None:
         submit = self._ids.get(line.message_id or "")

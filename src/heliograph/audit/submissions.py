@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from heliograph.audit.positions import Standing
+from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import Submit, plain
 from heliograph.messages.read import OTP
 from heliograph.text import split_segments
@@ -17,7 +17,7 @@ from heliograph.text import split_segments
 TEXTS_KEPT_MAX: Final = 512
 
 
-def difference(message: Standing, submit: Submit) -> str:
+def difference(message: MessagePosition, submit: Submit) -> str:
     """Returns what tells a submission from the message that it may be of: nothing, if it is its."""
     if submit.sender != message.sender:
         return "sender"
@@ -45,7 +45,7 @@ def _hashes(text: str, encoding: str) -> tuple[str, ...]:
     )
 
 
-def parts_of(message: Standing, submit: Submit) -> int:
+def parts_of(message: MessagePosition, submit: Submit) -> int:
     """The segments that a submission carries: one, or all of them."""
     return message.all_parts if submit.parts == 1 else 1 << (submit.part - 1)
 

@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.messages.groups import Tally
+from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, tallies
 from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id
 
-NOTHING: Final = Tally()
+NOTHING: Final = GroupTally()
 
 
 def verify_tallies(tx: Connection) -> list[Discrepancy]:
@@ -40,12 +40,12 @@ def verify_tallies(tx: Connection) -> list[Discrepancy]:
     return list(islice(wrong, DISCREPANCIES_MAX))
 
 
-def _difference(campaign_id: str, counted: Tally, kept: Tally) -> str | None:
+def _difference(campaign_id: str, counted: GroupTally, kept: GroupTally) -> str | None:
     if counted == kept:
         return None
     figures = [
         f"{name} {says} (by its messages {is_})"
-        for name, says, is_ in zip(Tally._fields, kept, counted, strict=True)
+        for name, says, is_ in zip(GroupTally._fields, kept, counted, strict=True)
         if says != is_
     ]
     return (
@@ -53,13 +53,13 @@ def _difference(campaign_id: str, counted: Tally, kept: Tally) -> str | None:
     )
 
 
-def _kept(tx: Connection) -> dict[int, Tally]:
-    columns = [sa.func.sum(tallies.c[name]) for name in Tally._fields]
+def _kept(tx: Connection) -> dict[int, GroupTally]:
+    columns = [sa.func.sum(tallies.c[name]) for name in GroupTally._fields]
     query = sa.select(tallies.c.group_id, *columns).group_by(tallies.c.group_id)
-    return {group_id: Tally(*map(int, figures)) for group_id, *figures in tx.execute(query)}
+    return {group_id: GroupTally(*map(int, figures)) for group_id, *figures in tx.execute(query)}
 
 
-def _counted(tx: Connection, first: str) -> dict[int, Tally]:
+def _counted(tx: Connection, first: str) -> dict[int, GroupTally]:
     """Counts all messages from the id `first` on in one look."""
     columns = messages.c
     query = sa.select(
@@ -69,7 +69,7 @@ def _counted(tx: Connection, first: str) -> dict[int, Tally]:
         sa.func.sum(columns.segments),
         sa.func.sum(columns.credits - columns.refunded),
     ).where(columns.group_id.is_not(None), columns.id >= first)
-    found: dict[int, Tally] = defaultdict(Tally)
+    found: dict[int, GroupTally] = defaultdict(GroupTally)
     for group_id, status, count, segments, credits in tx.execute(
         query.group_by(columns.group_id, columns.status)
     ):

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.near_names import sent_instead
 from heliograph.base.short_texts import cut
-from heliograph.base.unknown_fields import Wish, refusals
+from heliograph.base.unknown_fields import CostlyNames, refusals
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class Form:
     the same once they are read.
     """
 
-    def __init__(self, body: Mapping[str, Any], *, costly: tuple[Wish, ...] = ()) -> None:
+    def __init__(self, body: Mapping[str, Any], *, costly: tuple[CostlyNames, ...] = ()) -> None:
         """Begins to read `body`. `costly` is what the endpoint does not do, and what would cost
         if a body asks for it and it is ignored.
         """

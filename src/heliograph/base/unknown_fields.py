@@ -15,7 +15,7 @@ _LONGER_MAX: Final = 1  # characters that a near name is longer
 _IGNORED: Final = str.maketrans("", "", "_-")
 
 
-class Wish(NamedTuple):
+class CostlyNames(NamedTuple):
     """This says what some names ask for. `names` are in lower case without `_`. The first of
     `instead` that an endpoint knows is what it has for them. `but` is what is said where it has
     none of these.
@@ -26,8 +26,8 @@ class Wish(NamedTuple):
     instead: tuple[str, ...] = ()
 
 
-def _wish(but: str, names: str, *instead: str, joined: frozenset[str] = frozenset()) -> Wish:
-    return Wish(but, joined.union(names.split()), instead)
+def _wish(but: str, names: str, *instead: str, joined: frozenset[str] = frozenset()) -> CostlyNames:
+    return CostlyNames(but, joined.union(names.split()), instead)
 
 
 def _joined(firsts: str, lasts: str) -> frozenset[str]:
@@ -125,7 +125,7 @@ SENDING: Final = (TIME, VALIDITY, TEST, COUNTRY, PRICE, PAYER, EFFECT, ONCE)
 
 
 def refusals(
-    unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[Wish, ...]
+    unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[CostlyNames, ...]
 ) -> Iterator[tuple[str, str]]:
     """Those of the `unknown` names that could cost, each with what is wrong with it. `known`: the
     names that the body may have, in order.

@@ -10,12 +10,19 @@ from typing import Final, TypeAlias
 
 from sqlalchemy.engine import Connection
 
-from heliograph.campaigns.audience_lock import Hold
+from heliograph.campaigns.audience_lock import AudienceLock
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.price import Pricing
-from heliograph.campaigns.recipients import OPTED_OUT, Chunk, Contacts, Person, Written, store
-from heliograph.campaigns.template import Written as Text
+from heliograph.campaigns.recipients import (
+    OPTED_OUT,
+    AudienceChunk,
+    AudienceMember,
+    Contacts,
+    WrittenRecipients,
+    store,
+)
+from heliograph.campaigns.template import FilledText as Text
 from heliograph.campaigns.template import counted
 from heliograph.database.database import Database
 
@@ -25,7 +32,7 @@ PEOPLE_PER_LOOK: Final = 20_000
 Tell: TypeAlias = Callable[[int], object]  # of so many people more that were looked at
 
 
-def freeze(hold: Hold, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
+def freeze(hold: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
     """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
     A file's numbers stand there already: who of them opted out is marked, anew each time.
 
@@ -54,22 +61,24 @@ def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
         return
     looking = _looking(campaign, pricing, PEOPLE_PER_LOOK, write=False)
 
-    def step(after: int) -> Chunk | None:
+    def step(after: int) -> AudienceChunk | None:
         with db.read() as tx:
             return looking(tx, after)
 
     _go(lambda after: _without_texts(campaign, step(after)), pricing, tell)
 
 
-def clear(hold: Hold, campaign: Campaign) -> None:
+def clear(hold: AudienceLock, campaign: Campaign) -> None:
     """Takes all its recipients away."""
-    written = Written(campaign)
+    written = WrittenRecipients(campaign)
     after: int | None = 0
     while after is not None:
         after = hold.step(lambda tx: written.drop(tx, after or 0, hold.size))  # noqa: B023  it is called at once
 
 
-def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, tell: Tell) -> None:
+def _go(
+    step: Callable[[int], tuple[AudienceChunk, Filling] | None], pricing: Pricing, tell: Tell
+) -> None:
     after = 0
     while (found := step(after)) is not None:
         chunk, filling = found
@@ -80,16 +89,20 @@ def _go(step: Callable[[int], tuple[Chunk, Filling] | None], pricing: Pricing, t
 
 def _looking(
     campaign: Campaign, pricing: Pricing, size: int, *, write: bool
-) -> Callable[[Connection, int], Chunk | None]:
+) -> Callable[[Connection, int], AudienceChunk | None]:
     """Returns what takes the next chunk behind a number, when no texts have to be filled in."""
     plain = campaign.template.plain
     of_all = counted(plain) if plain is not None else None
     segments = of_all.segments if isinstance(of_all, Text) else 0
-    people = Written(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
+    people = (
+        WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
+    )
     return lambda tx, after: people.look(tx, after, size, pricing.digits, segments, write=write)
 
 
-def _without_texts(campaign: Campaign, chunk: Chunk | None) -> tuple[Chunk, Filling] | None:
+def _without_texts(
+    campaign: Campaign, chunk: AudienceChunk | None
+) -> tuple[AudienceChunk, Filling] | None:
     return None if chunk is None else (chunk, Filling(campaign.template))
 
 
@@ -106,7 +119,7 @@ class _Ahead:
         self._contacts = Contacts(campaign)
         self._size = size
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audience")
-        self._next: Future[list[Person]] = self._thread.submit(self._read, 0)
+        self._next: Future[list[AudienceMember]] = self._thread.submit(self._read, 0)
 
     def __enter__(self) -> "_Ahead":
         return self
@@ -114,14 +127,14 @@ class _Ahead:
     def __exit__(self, *error: object) -> None:
         self._thread.shutdown()
 
-    def following(self) -> list[Person]:
+    def following(self) -> list[AudienceMember]:
         """Returns the next people, each once; it is empty at the end."""
         people = self._next.result()
         if people:
             self._next = self._thread.submit(self._read, people[-1].phone)
         return people
 
-    def _read(self, after: int) -> list[Person]:
+    def _read(self, after: int) -> list[AudienceMember]:
         with self._db.read() as tx:
             return self._contacts.people(tx, after, self._size)
 
@@ -131,7 +144,7 @@ class _Behind:
     when it is left without an error.
     """
 
-    def __init__(self, hold: Hold) -> None:
+    def __init__(self, hold: AudienceLock) -> None:
         self._hold = hold
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recipients")
         self._last: Future[object] | None = None
@@ -156,14 +169,14 @@ class _Behind:
 
 def _fill_in(
     ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None
-) -> tuple[Chunk, Filling] | None:
+) -> tuple[AudienceChunk, Filling] | None:
     """Returns the next chunk, filled in. With `behind`, it is stored too."""
     people, filling = ahead.following(), Filling(campaign.template)
     if not people:
         return None
     recipients = filling.recipients(people)
     opted_out = sum(person.standing == OPTED_OUT for person in people)
-    chunk = Chunk(
+    chunk = AudienceChunk(
         people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits)
     )
     if behind is not None:

@@ -30,11 +30,11 @@ PEOPLE_PER_TRANSACTION_SQLITE: Final = 5_000
 PAUSE_SQLITE_S: Final = 0.1
 
 
-class Taken(WrongState):
+class AudienceTaken(WrongState):
     """Somebody else has just launched this campaign, or canceled it."""
 
 
-class Hold:
+class AudienceLock:
     """The right to write down one campaign's audience, from `take` until it is given back,
     or somebody else has it.
     """
@@ -102,7 +102,7 @@ class Hold:
             ).rowcount
             == 0
         ):
-            raise Taken()
+            raise AudienceTaken()
 
 
 def take_from_the_dead(tx: Connection, account_id: str) -> None:

@@ -24,7 +24,7 @@ RATE_MAX: Final = 100_000  # messages a second: beyond what one campaign is expa
 SENDER_ASKED_MAX: Final = 64
 
 
-class Wish(NamedTuple):
+class CampaignRequest(NamedTuple):
     """A campaign as it was asked for, right in form. `rate`: messages a second at most, None for as
     fast as carriers take them.
     """
@@ -37,7 +37,7 @@ class Wish(NamedTuple):
     rate: int | None = None
 
 
-def read_wish(body: dict[str, Any]) -> Wish:
+def read_wish(body: dict[str, Any]) -> CampaignRequest:
     """Reads `name`, `sender`, `message`, `audience` (all, tags or numbers), `tags`, `validity_s`
     and `rate`.
 
@@ -67,7 +67,7 @@ def read_wish(body: dict[str, Any]) -> Wish:
     assert sender is not None
     assert template is not None
     assert kind is not None
-    return Wish(
+    return CampaignRequest(
         name,
         sender,
         template,
@@ -77,7 +77,9 @@ def read_wish(body: dict[str, Any]) -> Wish:
     )
 
 
-def create(tx: Connection, account_id: str, wish: Wish, *, sandbox: bool, now_ms: int) -> Campaign:
+def create(
+    tx: Connection, account_id: str, wish: CampaignRequest, *, sandbox: bool, now_ms: int
+) -> Campaign:
     """Stores a draft. Of a campaign to numbers it is the head: `from_file.py` writes the numbers
     down.
 

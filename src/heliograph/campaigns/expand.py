@@ -11,8 +11,8 @@ from heliograph.campaigns.states import ACCOUNT_SUSPENDED, CAMPAIGN, PAUSED, SEN
 from heliograph.campaigns.template import parse
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
-from heliograph.messages.accept import Chunk, Chunker, Recipient, Wanted
-from heliograph.messages.queue import Places
+from heliograph.messages.accept import Chunk, Chunker, ChunkRecipient, ChunkRequest
+from heliograph.messages.queue import Ranks
 from heliograph.text import count_segments
 
 
@@ -122,7 +122,7 @@ class Expanded(NamedTuple):
 
 
 async def expand(
-    tx: HotTx, places: Places, chunker: Chunker, campaign_id: str, most: int
+    tx: HotTx, places: Ranks, chunker: Chunker, campaign_id: str, most: int
 ) -> Expanded | None:
     """The next recipients of a campaign, at most `most`; None: it is not sending any more."""
     locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
@@ -149,7 +149,7 @@ async def expand(
     recipients = _recipients(found, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
-        wanted = Wanted(
+        wanted = ChunkRequest(
             campaign.group_id,
             campaign_id,
             campaign.account_id,
@@ -181,16 +181,16 @@ async def expand(
     return Expanded(chunk.messages, chunk.carrier_ids, chunk.stopped, is_whole)
 
 
-def _recipients(found: list[_Next], template: str) -> list[Recipient]:
+def _recipients(found: list[_Next], template: str) -> list[ChunkRecipient]:
     """Those of a chunk that have not opted out. A text without placeholders is the same
     for all, and kept once.
     """
     text = parse(template).plain or ""
     encoding, segments = count_segments(text) if text else ("", 0)
     return [
-        Recipient(one.recipient, one.country_code, text, encoding, segments)
+        ChunkRecipient(one.recipient, one.country_code, text, encoding, segments)
         if one.text is None or one.encoding is None or one.segments is None
-        else Recipient(one.recipient, one.country_code, one.text, one.encoding, one.segments)
+        else ChunkRecipient(one.recipient, one.country_code, one.text, one.encoding, one.segments)
         for one in found
         if not one.opted_out
     ]

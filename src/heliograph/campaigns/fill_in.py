@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from heliograph.campaigns.recipients import REACHED, Group, Person, Recipient
+from heliograph.campaigns.recipients import REACHED, AudienceMember, CampaignRecipient, Group
 from heliograph.campaigns.template import NAME, PHONE, Template
 
 _custom: Final = msgspec.json.Decoder(dict[str, str])
@@ -25,7 +25,7 @@ class Filling:
         # people, by the placeholder that they have no value for
         self.lacking: Counter[str] = Counter()
 
-    def recipients(self, people: Iterable[Person]) -> list[Recipient]:
+    def recipients(self, people: Iterable[AudienceMember]) -> list[CampaignRecipient]:
         """Returns, of those who are reached, the ones for whom there is a text, with it."""
         found = []
         for phone, standing, country_code, name, custom in people:
@@ -39,7 +39,7 @@ class Filling:
 
     def recipient(
         self, phone: int, country_code: str | None, values: dict[str, str]
-    ) -> Recipient | None:
+    ) -> CampaignRecipient | None:
         """Returns a recipient with the text, or None when there is no text for it that can be
         sent.
         """
@@ -50,9 +50,9 @@ class Filling:
         if isinstance(text, str):
             self.unsendable[text] += 1
             return None
-        return Recipient(phone, country_code, text.text, text.encoding, text.segments)
+        return CampaignRecipient(phone, country_code, text.text, text.encoding, text.segments)
 
-    def groups(self, recipients: Iterable[Recipient], digits: int) -> list[Group]:
+    def groups(self, recipients: Iterable[CampaignRecipient], digits: int) -> list[Group]:
         """Groups recipients as the database does when all get the same text."""
         found: dict[tuple[str, str | None], list[int]] = {}
         for recipient in recipients:

@@ -13,12 +13,12 @@ from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.audience import Tell, clear
-from heliograph.campaigns.audience_lock import Hold
+from heliograph.campaigns.audience_lock import AudienceLock
 from heliograph.campaigns.campaign import Campaign, by_id, change
-from heliograph.campaigns.draft import Wish, create, encoded
+from heliograph.campaigns.draft import CampaignRequest, create, encoded
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.numbers_file import BadRow, Numbers, Row
-from heliograph.campaigns.recipients import Recipient, store
+from heliograph.campaigns.recipients import CampaignRecipient, store
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
 from heliograph.messages.tables import groups
@@ -46,19 +46,19 @@ class Listed(NamedTuple):
 class _Reading:
     """This is what was read so far."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: CampaignRequest) -> None:
         self._wish = wish
         self._same = wish.template.plain is not None
         self.filling = Filling(wish.template)
         self.rows = self.bad = 0
         self.told: list[BadRow] = []
 
-    def recipients(self, rows: Iterable[Row | BadRow]) -> list[Recipient]:
+    def recipients(self, rows: Iterable[Row | BadRow]) -> list[CampaignRecipient]:
         found = []
         for row in rows:
             self.rows += 1
             recipient = self._recipient(row)
-            if isinstance(recipient, Recipient):
+            if isinstance(recipient, CampaignRecipient):
                 found.append(recipient)
                 continue
             self.bad += 1
@@ -66,12 +66,12 @@ class _Reading:
                 self.told.append(recipient)
         return found
 
-    def _recipient(self, row: Row | BadRow) -> Recipient | BadRow:
+    def _recipient(self, row: Row | BadRow) -> CampaignRecipient | BadRow:
         if isinstance(row, BadRow):
             return row
         number, country_code = int(row.phone.digits), row.phone.country_code
         if self._same:
-            return Recipient(number, country_code)
+            return CampaignRecipient(number, country_code)
         recipient = self.filling.recipient(
             number, country_code, {**row.values, "phone": row.phone.digits}
         )
@@ -83,7 +83,7 @@ class _Reading:
 def create_listed(
     db: Database,
     account_id: str,
-    wish: Wish,
+    wish: CampaignRequest,
     numbers: Numbers,
     *,
     sandbox: bool,
@@ -98,7 +98,7 @@ def create_listed(
     campaign = db.transact(
         lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
     )
-    hold = Hold(db, campaign.id)
+    hold = AudienceLock(db, campaign.id)
     hold.take(lambda tx: None)
     reading, stored, left = _Reading(wish), 0, numbers.rows(wish.template.names)
     try:

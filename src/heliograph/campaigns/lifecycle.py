@@ -17,12 +17,12 @@ from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceE
 from heliograph.base.log import Log
 from heliograph.campaigns import states
 from heliograph.campaigns.audience import Tell, clear, freeze, look
-from heliograph.campaigns.audience_lock import Hold, Taken, is_held
+from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_held
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
 from heliograph.campaigns.due_steps import IS_DUE
 from heliograph.campaigns.price import Quote, pricing_of
-from heliograph.campaigns.recipients import Contacts, Written
+from heliograph.campaigns.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.states import PAUSED_BY_OPERATOR, SCHEDULED, WrongState
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
@@ -61,9 +61,9 @@ class Launched(NamedTuple):
 
 def audience_size(tx: Connection, campaign: Campaign) -> int:
     """Returns how many people are looked at to freeze or to estimate it."""
-    return (Written(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)).size(
-        tx
-    )
+    return (
+        WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
+    ).size(tx)
 
 
 def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None) -> Quote:
@@ -95,7 +95,7 @@ def launch(
     NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken: somebody else
     launched it, too, and this one gave way.
     """
-    hold = Hold(db, campaign_id)
+    hold = AudienceLock(db, campaign_id)
 
     def begin(tx: Connection) -> Campaign:
         campaign = by_id(tx, campaign_id, lock=True)
@@ -118,7 +118,7 @@ def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
 
 
 def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
-    hold = Hold(db, campaign_id)
+    hold = AudienceLock(db, campaign_id)
 
     def begin(tx: Connection) -> Campaign:
         campaign = by_id(tx, campaign_id, lock=True)
@@ -127,7 +127,7 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
             or is_held(campaign.freezing)
             or (campaign.scheduled_at_ms or 0) > clock.now_ms()
         ):
-            raise Taken()
+            raise AudienceTaken()
         try:
             _require_startable(tx, campaign, "be launched")
         except (AccountSuspended, InvalidRequest) as error:
@@ -138,7 +138,7 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
         campaign = hold.take(begin)
         if campaign.status == SCHEDULED:
             _start(hold, campaign, tell, refused=_failed)
-    except Taken:
+    except AudienceTaken:
         return False
     except (NoRecipients, InsufficientCredits, StorageQuotaReached):
         return False
@@ -160,7 +160,7 @@ def _failed(
 
 
 def _start(
-    hold: Hold,
+    hold: AudienceLock,
     campaign: Campaign,
     tell: Tell,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
@@ -212,7 +212,7 @@ def _start(
 
 
 def _give_up(
-    hold: Hold,
+    hold: AudienceLock,
     campaign: Campaign,
     error: StorageQuotaReached,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None,

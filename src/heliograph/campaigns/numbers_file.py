@@ -106,8 +106,8 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
 
 
 def _require_one_number(line: int, cells: list[str], country: str | None) -> None:
-    """Of a file without a header: whichever was taken of two might be somebody else's. Raises
-    InvalidRequest.
+    """Requires that a file without a header has one number: whichever was taken of two might be
+    somebody else's. Raises InvalidRequest.
     """
     places = (
         [

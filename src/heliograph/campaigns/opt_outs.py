@@ -29,7 +29,7 @@ from heliograph.database.statements import (
     Statement,
     same,
 )
-from heliograph.messages.sweeps import Person, fail_blocked
+from heliograph.messages.sweeps import OptedOutPhone, fail_blocked
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 # what comes back throttled waits half a second, what is tried again two: it is found before it
@@ -89,7 +89,7 @@ class _Again(Row, frozen=True):
 
 _DUE: Final = same(
     _DueNow,
-    Person,
+    OptedOutPhone,
     """
     SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms
         ORDER BY due_ms, account_id, sandbox, phone LIMIT :most""",
@@ -104,7 +104,7 @@ _FREEZING: Final = same(
 )
 
 _IN_LISTS: Final = BatchStatement(
-    Person,
+    OptedOutPhone,
     _ToCome,
     postgresql=f"""
         SELECT c.group_id, r.recipient
@@ -158,7 +158,7 @@ _COUNT: Final = same(
 
 _PERSON: Final = "account_id = :account_id AND sandbox = :sandbox AND phone = :phone"
 _END: Final = BatchStatement(
-    Person,
+    OptedOutPhone,
     Nothing,
     postgresql="""
         DELETE FROM opt_outs o USING :given AS g WHERE o.account_id = g.account_id
@@ -207,7 +207,7 @@ async def heed(tx: HotTx, now_ms: int) -> int:
     return len(people)
 
 
-async def _leave_out(tx: HotTx, people: Sequence[Person]) -> None:
+async def _leave_out(tx: HotTx, people: Sequence[OptedOutPhone]) -> None:
     """Takes them out of the lists in which they are still to come."""
     found = await _IN_LISTS.rows(tx, people)
     if not found:

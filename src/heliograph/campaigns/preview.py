@@ -8,7 +8,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.lifecycle import NoRecipients
-from heliograph.campaigns.recipients import Contacts, Written
+from heliograph.campaigns.recipients import Contacts, WrittenRecipients
 from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS
 from heliograph.text import SEGMENTS_MAX
 
@@ -44,7 +44,7 @@ def sample(tx: Connection, campaign: Campaign, phone: int) -> str:
     if template.plain is not None:
         return template.plain
     if campaign.audience.kind == "numbers":
-        text = Written(campaign).text_of(tx, phone)
+        text = WrittenRecipients(campaign).text_of(tx, phone)
         if text is None:
             raise NoRecipients()
         return text

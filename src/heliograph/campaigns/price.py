@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
-from heliograph.campaigns.recipients import Chunk, Group
+from heliograph.campaigns.recipients import AudienceChunk, Group
 from heliograph.messages.accept import FACTS, AccountFacts, Tariff, load_tariff
 from heliograph.text import Phone
 
@@ -52,7 +52,7 @@ class Pricing:
         self.unsendable: Counter[str] = Counter()
         self._lacking: Counter[str] = Counter()
 
-    def add(self, chunk: Chunk, filling: Filling) -> None:
+    def add(self, chunk: AudienceChunk, filling: Filling) -> None:
         """Adds a chunk. `filling` is what was found when its texts were filled in."""
         self.opted_out += chunk.opted_out
         self.unsendable += filling.unsendable

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, Stored, charge, octets_of
+from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import clock
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.tables import campaign_recipients
@@ -54,7 +54,7 @@ class Group(NamedTuple):
     segments: int
 
 
-class Recipient(NamedTuple):
+class CampaignRecipient(NamedTuple):
     """This is a row of campaign_recipients without its group. The last three are None where all
     get the same text.
     """
@@ -66,7 +66,7 @@ class Recipient(NamedTuple):
     segments: int | None = None
 
 
-class Chunk(NamedTuple):
+class AudienceChunk(NamedTuple):
     """Those up to and with the number `upto`, of whom `people` were looked at. `groups`
     are the ones who get a text.
     """
@@ -77,7 +77,7 @@ class Chunk(NamedTuple):
     groups: list[Group]
 
 
-class Person(NamedTuple):
+class AudienceMember(NamedTuple):
     """A contact that was looked at. All but the number is None for those who get no text."""
 
     phone: int
@@ -96,7 +96,7 @@ class Contacts:
 
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
-    ) -> Chunk | None:
+    ) -> AudienceChunk | None:
         """The next `size` of them, when everybody's text has `segments`: grouped by their first so
         many `digits`, and by `write` written down, on the server. None: there is nobody behind
         `after`. Raises StorageQuotaReached.
@@ -122,7 +122,7 @@ class Contacts:
             charge_recipients(tx, self._campaign, sum(group.recipients for group in chunk.groups))
         return chunk
 
-    def people(self, tx: Connection, after: int, size: int) -> list[Person]:
+    def people(self, tx: Connection, after: int, size: int) -> list[AudienceMember]:
         """Returns the next `size` of them, in the order of their numbers."""
         part = self._next(
             tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
@@ -133,19 +133,19 @@ class Contacts:
         ]
         return list(
             map(
-                Person._make,
+                AudienceMember._make,
                 tx.execute(sa.select(part.c.phone, part.c.standing, *of_reached)).all(),
             )
         )
 
-    def person(self, tx: Connection, phone: int) -> Person | None:
+    def person(self, tx: Connection, phone: int) -> AudienceMember | None:
         """The one with this number, else the first who is reached among the first thousands."""
         its = sa.select(
             contacts.c.phone, _REACHED, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).where(self._of_account, contacts.c.phone == phone)
         row = tx.execute(its).one_or_none()
         if row is not None:
-            return Person(*row)
+            return AudienceMember(*row)
         return next(
             (person for person in self.people(tx, 0, SAMPLED_MAX) if person.standing == REACHED),
             None,
@@ -201,7 +201,7 @@ class Contacts:
         )
 
 
-class Written:
+class WrittenRecipients:
     """The recipients of a campaign that are written down."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -216,7 +216,7 @@ class Written:
 
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
-    ) -> Chunk | None:
+    ) -> AudienceChunk | None:
         """Returns the next `size` of them, grouped, or None when there is nobody behind `after`.
         `segments` are those of a text that is everybody's.
 
@@ -249,7 +249,7 @@ class Written:
             ).all()
         )
         # somebody may just have erased them
-        return Chunk(upto, 0, 0, []) if found is None else found
+        return AudienceChunk(upto, 0, 0, []) if found is None else found
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
         """Returns the text of the one with this number, else of the first who gets one."""
@@ -298,7 +298,7 @@ class Written:
         return [self._group, recipient > after, recipient <= upto]
 
 
-def store(tx: Connection, campaign: Campaign, rows: Sequence[Recipient]) -> int:
+def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient]) -> int:
     """Writes recipients of a campaign down, in their order; how many were not there yet. Raises
     StorageQuotaReached.
     """
@@ -325,8 +325,8 @@ def charge_recipients(
     charge(
         tx,
         campaign.account_id,
-        Stored.RECIPIENTS,
-        recipients * MEASURES[Stored.RECIPIENTS].row_octets + text_octets,
+        StoredKind.RECIPIENTS,
+        recipients * MEASURES[StoredKind.RECIPIENTS].row_octets + text_octets,
         sandbox=campaign.sandbox,
         now_ms=clock.now_ms(),
     )
@@ -355,13 +355,13 @@ def _grouped(
     ]
 
 
-def _chunk(rows: Sequence[Any]) -> Chunk | None:
+def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
     """Returns the chunk of people who are counted together: `standing`, and what `_grouped`
     names.
     """
     if not rows:
         return None
-    return Chunk(
+    return AudienceChunk(
         max(row.highest for row in rows),
         sum(row.people for row in rows),
         sum(row.people for row in rows if row.standing == OPTED_OUT),

@@ -4,10 +4,10 @@ from typing import Any
 
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.campaigns.campaign import Campaign, text_id
-from heliograph.messages.groups import Tally
+from heliograph.messages.groups import GroupTally
 
 
-def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:
+def as_record(campaign: Campaign, tally: GroupTally | None = None) -> dict[str, Any]:
     """Returns the fields of a campaign, with `statistics` where its tally is given, which lists
     leave out.
     """
@@ -28,7 +28,7 @@ def as_record(campaign: Campaign, tally: Tally | None = None) -> dict[str, Any]:
     return record if tally is None else {**record, "statistics": statistics(tally)}
 
 
-def statistics(tally: Tally) -> dict[str, Any]:
+def statistics(tally: GroupTally) -> dict[str, Any]:
     """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1,
     rounded down: 1 is all of them. None while there are none.
     """

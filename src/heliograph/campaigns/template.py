@@ -38,7 +38,7 @@ class Placeholder(NamedTuple):
     default: str
 
 
-class Written(NamedTuple):
+class FilledText(NamedTuple):
     """This is the text for one recipient."""
 
     text: str
@@ -82,17 +82,17 @@ class Template(NamedTuple):
             ]
         )
 
-    def write(self, values: Mapping[str, str]) -> Written | Unsendable:
+    def write(self, values: Mapping[str, str]) -> FilledText | Unsendable:
         """The text for the recipient with these values, or why it is none."""
         return counted(self.fill(values))
 
 
-def counted(text: str) -> Written | Unsendable:
+def counted(text: str) -> FilledText | Unsendable:
     """Counts a text by the limits of POST /sms/send."""
     if not text:
         return EMPTY_TEXT
     encoding, segments = count_segments(text)
-    return Written(text, encoding, segments) if segments <= SEGMENTS_MAX else TOO_MANY_SEGMENTS
+    return FilledText(text, encoding, segments) if segments <= SEGMENTS_MAX else TOO_MANY_SEGMENTS
 
 
 def parse(source: str) -> Template:

@@ -3,7 +3,6 @@ segment costs where.
 """
 
 from heliograph.carriers.link import (
-    Answer,
     Link,
     LinkState,
     Outcome,
@@ -11,6 +10,7 @@ from heliograph.carriers.link import (
     Receipt,
     ReceiptState,
     Submission,
+    SubmitAnswer,
 )
 from heliograph.carriers.manage import (
     SEALED,
@@ -51,7 +51,6 @@ __all__ = [
     "GENERAL",
     "SEALED",
     "SIMULATOR_ID",
-    "Answer",
     "Carrier",
     "Link",
     "LinkState",
@@ -66,6 +65,7 @@ __all__ = [
     "SmppLink",
     "SmppSettings",
     "Submission",
+    "SubmitAnswer",
     "add_carrier",
     "all_carriers",
     "all_routes",

@@ -59,7 +59,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SubmitAnswer:
     """This tells what became of one Submission. Exactly one Answer is reported for each, and one
     more if its answer comes late (see `late`).
     """
@@ -120,7 +120,7 @@ class LinkState(Enum):
 class Inbox(Protocol):
     """A Link reports to this. It is called in the event loop's thread, and must not block."""
 
-    def answered(self, answers: Sequence[Answer]) -> None: ...
+    def answered(self, answers: Sequence[SubmitAnswer]) -> None: ...
     def received(self, receipts: Sequence[Receipt]) -> None: ...
     def changed(self, state: LinkState, detail: str) -> None: ...
 

@@ -22,7 +22,6 @@ from typing import Final, NamedTuple
 from heliograph.base import clock
 from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.link import (
-    Answer,
     Inbox,
     LinkState,
     Outcome,
@@ -30,6 +29,7 @@ from heliograph.carriers.link import (
     Receipt,
     ReceiptState,
     Submission,
+    SubmitAnswer,
 )
 from heliograph.carriers.simulated_outcomes import LATE_S, ending_of
 from heliograph.text import split_segments
@@ -61,7 +61,7 @@ class SimulatorSettings:
                 raise ValueError(f"{name}: {getattr(self, name)} (allowed: 0 or more)")
 
 
-class Owed(NamedTuple):
+class OwedReceipt(NamedTuple):
     """An accepted submission whose receipt is still to come."""
 
     ref: str
@@ -82,8 +82,10 @@ class SimulatorLink:
         self._unanswered: Delayed[Submission] = Delayed(
             self._loop, settings.answer_delay_s, self._answer
         )
-        self._owed: Delayed[Owed] = Delayed(self._loop, settings.receipt_delay_s, self._deliver)
-        self._owed_late: Delayed[Owed] = Delayed(
+        self._owed: Delayed[OwedReceipt] = Delayed(
+            self._loop, settings.receipt_delay_s, self._deliver
+        )
+        self._owed_late: Delayed[OwedReceipt] = Delayed(
             self._loop, settings.receipt_delay_s + settings.late_receipt_s, self._deliver
         )
         self._unacknowledged: set[int] = set()
@@ -140,7 +142,7 @@ class SimulatorLink:
         self._owed.look_again()
         self._owed_late.look_again()
 
-    def resume(self, owed: Iterable[Owed]) -> None:
+    def resume(self, owed: Iterable[OwedReceipt]) -> None:
         """Takes up the receipts that an earlier process owed when it was killed."""
         self._owe(list(owed))
 
@@ -186,24 +188,24 @@ class SimulatorLink:
             self._refs_made += 1
             answers.append(_answer(submission, Outcome.ACCEPTED, ref))
             if submission.wants_receipt:
-                owed.append(Owed(ref, submission.sender, submission.recipient))
+                owed.append(OwedReceipt(ref, submission.sender, submission.recipient))
         if answers:
             self._inbox.answered(answers)
             self._owe(owed)
         if self._state is LinkState.CLOSED and not len(unanswered):
             self._is_drained.set()
 
-    def _owe(self, owed: list[Owed]) -> None:
+    def _owe(self, owed: list[OwedReceipt]) -> None:
         late_room = RECEIPTS_LATE_MAX - len(self._owed_late)
-        soon: list[Owed] = []
-        late: list[Owed] = []
+        soon: list[OwedReceipt] = []
+        late: list[OwedReceipt] = []
         for each in owed:
             is_late = ending_of(each.recipient).is_late and len(late) < late_room
             (late if is_late else soon).append(each)
         self._owed.put(soon)
         self._owed_late.put(late)
 
-    def _deliver(self, owed: Delayed[Owed]) -> None:
+    def _deliver(self, owed: Delayed[OwedReceipt]) -> None:
         """Hands over the receipts that are due, as many as may be unacknowledged;
         `acknowledge` looks again.
         """
@@ -212,7 +214,7 @@ class SimulatorLink:
             self._unacknowledged.update(range(self._receipts_made, self._receipts_made + len(due)))
             self._inbox.received([self._receipt(each) for each in due])
 
-    def _receipt(self, owed: Owed) -> Receipt:
+    def _receipt(self, owed: OwedReceipt) -> Receipt:
         ref, sender, recipient = owed
         _, state, error, _ = ending_of(recipient)
         token = self._receipts_made
@@ -240,8 +242,8 @@ def _split(text: str, encoding: str) -> tuple[str, ...]:
 
 def _answer(
     submission: Submission, outcome: Outcome, ref: str | None = None, command_status: int = 0
-) -> Answer:
-    return Answer(
+) -> SubmitAnswer:
+    return SubmitAnswer(
         submission.message_id,
         submission.part,
         submission.parts,

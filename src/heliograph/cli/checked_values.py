@@ -20,7 +20,7 @@ class Unfit(Exception):
         self.why = why
 
 
-class Judged(click.ParamType[str]):
+class CheckedType(click.ParamType[str]):
     """A text that goes on as it was typed, if `judge(text)` raises no InvalidRequest about it."""
 
     name = "text"
@@ -42,7 +42,7 @@ class MaybeEmpty(click.types.StringParamType):
     """A text that says something when it is empty, too; every other value must not be."""
 
 
-def _line(field: str, module: str, limit: str) -> Judged:
+def _line(field: str, module: str, limit: str) -> CheckedType:
     """One line, of as many characters at most as `limit` in `module` says."""
 
     def judge(text: str) -> None:
@@ -50,12 +50,12 @@ def _line(field: str, module: str, limit: str) -> Judged:
 
         one_line(field, text, most=getattr(import_module(module), limit))
 
-    return Judged(judge)
+    return CheckedType(judge)
 
 
-def _by(module: str, function: str, *field: str) -> Judged:
+def _by(module: str, function: str, *field: str) -> CheckedType:
     """Returns a type for what `function([field,] text)` of `module` takes."""
-    return Judged(lambda text: getattr(import_module(module), function)(*field, text))
+    return CheckedType(lambda text: getattr(import_module(module), function)(*field, text))
 
 
 def kinds_of(text: str) -> list[str]:
@@ -97,10 +97,10 @@ PURPOSE: Final = _line("purpose", "heliograph.senders.register", "PURPOSE_MAX")
 KEY_NAME: Final = _line("name", "heliograph.keys.issue", "NAME_MAX")
 ACCOUNT_NAME: Final = _by("heliograph.accounts", "account_name", "name")
 COUNTRY: Final = _by("heliograph.accounts", "known_country", "country_code")
-COUNTRIES: Final = Judged(_countries)
+COUNTRIES: Final = CheckedType(_countries)
 CURRENCY: Final = _by("heliograph.wallet.money", "currency")
 TIME_ZONE: Final = _by("heliograph.accounts", "known_time_zone")
 PERMISSIONS: Final = _by("heliograph.keys", "parse_permissions")
 SENDER: Final = _by("heliograph.senders.rules", "check")
 WHEN: Final = _by("heliograph.campaigns", "read_time")
-EVENTS: Final = Judged(_events)
+EVENTS: Final = CheckedType(_events)

@@ -28,7 +28,7 @@ FIELDS_TOLD_MAX: Final = 20  # bad values of one command
 COLLECT_AFTER: Final = 200_000  # new objects, some tens of MB; loading SQLAlchemy makes as many
 
 
-class Session:
+class CommandRun:
     """This is one run of a command. It has the settings, and the database when it is first
     needed.
     """
@@ -224,7 +224,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         from heliograph.base import env_file
 
-        ctx.params["session"] = Session(
+        ctx.params["session"] = CommandRun(
             ctx.params.pop("data_dir") or self._own_data_dir,
             ctx.params.pop("as_json", False),
             self._making,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from heliograph.cli.command import Session
+from heliograph.cli.command import CommandRun
 from heliograph.cli.output import show
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def post_entry(
-    session: Session, make: "Callable[..., Posted]", account: str, *change: object
+    session: CommandRun, make: "Callable[..., Posted]", account: str, *change: object
 ) -> None:
     """Makes an entry by one of the wallet's functions, `make(tx, account_id, *change,
     now_ms=…)`: new, or as the same reference made it before.

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from heliograph.cli.command import Session
+from heliograph.cli.command import CommandRun
 from heliograph.processes import colours
 
 # Control characters, also those above ASCII; signs that turn the direction of writing, or stand for
@@ -18,7 +18,7 @@ _UNSEEN: Final = re.compile(
 )
 
 
-def show(session: Session, record: Mapping[str, Any], note: str | None = None) -> None:
+def show(session: CommandRun, record: Mapping[str, Any], note: str | None = None) -> None:
     """Prints one record. `note` is a line more, for people."""
     if session.as_json:
         return _print_json(record)
@@ -32,7 +32,7 @@ def show(session: Session, record: Mapping[str, Any], note: str | None = None) -
 
 
 def show_list(
-    session: Session,
+    session: CommandRun,
     records: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     *,

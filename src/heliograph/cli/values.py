@@ -82,8 +82,8 @@ NOTHING: Final = object()  # what OrWord makes of its word; None is an option th
 
 
 class OrWord(click.ParamType[Any]):
-    """What another type takes, or a word for nothing at all (no cap, no threshold): it becomes
-    NOTHING.
+    """This reads what another type takes, or a word for nothing at all (no cap, no threshold),
+    which becomes NOTHING.
     """
 
     def __init__(self, inner: click.ParamType[Any], word: str) -> None:
@@ -171,8 +171,8 @@ class Span(click.ParamType[int]):
 
 
 class FailedBy(click.ParamType[Any]):
-    """What a message failed by: an error code, or a carrier's command_status as a number in
-    hexadecimal.
+    """This reads what a message failed by: an error code, or a carrier's command_status as a
+    number in hexadecimal.
     """
 
     name = "error"

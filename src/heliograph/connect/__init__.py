@@ -4,11 +4,11 @@ them and back.
 
 from heliograph.connect.customer import as_record
 from heliograph.connect.provision import provision
-from heliograph.connect.request import REFERENCE_MAX, Wish
+from heliograph.connect.request import REFERENCE_MAX, CustomerRequest
 
 __all__ = [
     "REFERENCE_MAX",
-    "Wish",
+    "CustomerRequest",
     "api",
     "as_record",
     "provision",

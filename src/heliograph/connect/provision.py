@@ -10,7 +10,7 @@ from heliograph import accounts, wallet
 from heliograph.accounts.tables import customers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.connect.customer import Customer, by_id, with_ref
-from heliograph.connect.request import Wish
+from heliograph.connect.request import CustomerRequest
 
 
 class CurrencyMismatch(InvalidRequest):
@@ -29,7 +29,7 @@ class Provisioned(NamedTuple):
 
 
 def provision(
-    tx: Connection, partner_id: str, wish: Wish, *, sandbox: bool, now_ms: int
+    tx: Connection, partner_id: str, wish: CustomerRequest, *, sandbox: bool, now_ms: int
 ) -> Provisioned:
     """Makes a new customer of the partner. With an `external_ref` there is one for ever, also when
     equal requests race.
@@ -84,7 +84,7 @@ def provision(
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 
 
-def _given(wish: Wish, partners_currency: str) -> tuple[str, wallet.Figures]:
+def _given(wish: CustomerRequest, partners_currency: str) -> tuple[str, wallet.Figures]:
     """The customer's currency, and what it begins with."""
     currency = wish.currency or partners_currency
     if wish.initial_balance and currency != partners_currency:

@@ -19,7 +19,7 @@ REFERENCE_MAX: Final = 128
 EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 
 
-class Wish(NamedTuple):
+class CustomerRequest(NamedTuple):
     """This is a customer as its partner asked for it. `initial_balance` is in the currency's
     whole units; `currency` None means the partner's.
     """
@@ -42,7 +42,7 @@ class Move(NamedTuple):
     reference: str | None
 
 
-def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
+def read_wish(body: dict[str, Any]) -> tuple[CustomerRequest, list[str]]:
     """The wish (docs/api.md, "Connect"), and what is to be warned of. Raises InvalidRequest for all
     bad fields together.
     """
@@ -65,7 +65,7 @@ def read_wish(body: dict[str, Any]) -> tuple[Wish, list[str]]:
     assert full_name is not None
     assert country_code is not None
     assert phone is not None
-    wish = Wish(
+    wish = CustomerRequest(
         full_name,
         phone,
         country_code,

@@ -1,16 +1,16 @@
-"""Whom an account sends to. Files of contacts are read and written by modules of their own, for the
-commands.
+"""This room knows contacts: the people an account sends to. Files of contacts are read and
+written by `import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
 """
 
-from heliograph.contacts.change import Change, read_change
+from heliograph.contacts.change import ContactPatch, read_change
 from heliograph.contacts.contact import Contact, World, as_record, by_id, by_phone, page, text_id
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
     "NEEDLE_MAX",
-    "Change",
     "Contact",
+    "ContactPatch",
     "World",
     "api",
     "as_record",

@@ -8,10 +8,10 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
-from heliograph.contacts.change import Asked, Change, read_change
+from heliograph.contacts.change import Asked, ContactPatch, read_change
 from heliograph.contacts.contact import World, as_record, page
 from heliograph.contacts.search import NEEDLE_MAX, search
-from heliograph.contacts.store import Outcome, delete, update, upsert
+from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for, home_of
 from heliograph.requests import Answer, Call, Endpoint, replay_or_run
@@ -75,7 +75,7 @@ class _Handlers:
             )
             body = {
                 "data": as_record(stored.contact, sandbox=world.sandbox),
-                "created": stored.outcome is Outcome.CREATED,
+                "created": stored.outcome is UpsertResult.CREATED,
             }
             return _answer(body, [*asked.warnings, *warnings])
 
@@ -114,7 +114,7 @@ class _Handlers:
 
 
 def _opting_out(
-    tx: Connection, change: Change, apply: Callable[[Change], T]
+    tx: Connection, change: ContactPatch, apply: Callable[[ContactPatch], T]
 ) -> tuple[T, list[str]]:
     """Applies a change, and returns what became of it and what is to be warned of. If a change
     opts out and is too much to be stored today, only the opting out is done.

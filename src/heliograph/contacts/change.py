@@ -37,7 +37,7 @@ class TooManyFields(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ContactPatch:
     """This says what is to change. `given` holds new values of `name`, `email`, `tags`, `custom`
     and `opted_out`; what is not among them stays. `parts` holds custom fields that change each
     for itself after that (None removes one). `phone` None stays.
@@ -52,15 +52,15 @@ class Change:
         return self.given.get("opted_out") is True
 
     @property
-    def opting_out(self) -> "Change":
+    def opting_out(self) -> "ContactPatch":
         """Returns only the opting out of a change that opts out."""
-        return Change(self.phone, {"opted_out": True})
+        return ContactPatch(self.phone, {"opted_out": True})
 
 
 class Asked(NamedTuple):
     """A body of POST or PUT /contacts that is right in form."""
 
-    change: Change
+    change: ContactPatch
     customer_id: str | None
     warnings: list[str]
 
@@ -93,10 +93,10 @@ def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None 
         for name, value in read.items()
         if name in body
     }
-    return Asked(Change(phone, given), customer_id, form.warnings())
+    return Asked(ContactPatch(phone, given), customer_id, form.warnings())
 
 
-def changed(contact: Contact, change: Change, now_ms: int) -> Contact:
+def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
     """The contact as the change leaves it; itself, where nothing differs. Raises TooManyFields."""
     after = contact._replace(**change.given)
     if change.phone is not None:

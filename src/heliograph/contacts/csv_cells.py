@@ -16,7 +16,7 @@ from heliograph.base.csv.reader import PHONE_COLUMNS, column_name, phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import JOINERS, cut
-from heliograph.contacts.change import Change
+from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.fields import (
     TAG_SEPARATOR,
@@ -146,7 +146,7 @@ def layout_of(header: Sequence[str]) -> Layout:
 
 def change_of(
     cells: Sequence[str], layout: Layout, country: str | None, home: str | None = None
-) -> Change:
+) -> ContactPatch:
     """Returns what a row says of its contact. A column that is there changes the contact, and an
     empty cell clears; an empty `opted_out` changes nothing. Empty cells beyond the last column,
     as spreadsheets leave them, count for nothing. Raises ValueError for all that is wrong with
@@ -176,7 +176,7 @@ def change_of(
     parts = {name: read(layout.custom, name, cells, read_custom_value) for name in layout.custom}
     if read.wrong:
         raise ValueError("; ".join(read.wrong))
-    return Change(phone, given, parts)
+    return ContactPatch(phone, given, parts)
 
 
 class _Reader:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 from heliograph.base.csv.reader import CsvReader
 from heliograph.base.csv.records import Record
 from heliograph.base.errors import InvalidRequest
-from heliograph.contacts.change import Change
+from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.csv_cells import Layout, change_of, layout_of
 
 
@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
     line: int
     cells: Sequence[str]
-    change: Change
+    change: ContactPatch
 
 
 class BadRow(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.contacts.contact import World
 from heliograph.contacts.csv_file import BadRow, Row
-from heliograph.contacts.store import AT_ONCE_MAX, Outcome, upsert
+from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
 from heliograph.database.database import Database
 
 TOLD_MAX: Final = 20  # rows of each kind that a report names by line
@@ -64,7 +64,7 @@ class Import:
         for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
             if contact is None:
                 bad.append(BadRow(row.line, row.cells, why))
-            elif outcome is Outcome.CREATED:
+            elif outcome is UpsertResult.CREATED:
                 self.created += 1
             elif before_ms == self._began_ms or self._there_before.again(contact.phone):
                 self.repeated += 1

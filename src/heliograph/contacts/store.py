@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import MEASURES, charge, octets_of
-from heliograph.accounts import Stored as Kind
+from heliograph.accounts import StoredKind as Kind
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
-from heliograph.contacts.change import Change, TooManyFields, changed, searched
+from heliograph.contacts.change import ContactPatch, TooManyFields, changed, searched
 from heliograph.contacts.contact import Contact, World, by_id, by_phone, by_phones
 from heliograph.contacts.opt_outs import note
 from heliograph.contacts.search_buckets import hold, shelve
@@ -32,7 +32,7 @@ class PhoneTaken(InvalidRequest):
     reason = "phone_taken"
 
 
-class Outcome(StrEnum):
+class UpsertResult(StrEnum):
     """This says what became of a change."""
 
     CREATED = "created"
@@ -40,19 +40,21 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
-class Stored(NamedTuple):
+class UpsertedContact(NamedTuple):
     """This is a contact after a change. `contact` None means refused, and `why` says why. What
     changes nothing is UPDATED too. `before_ms` is when the contact was changed last before this,
     or None for a new one.
     """
 
-    outcome: Outcome
+    outcome: UpsertResult
     contact: Contact | None
     why: str = ""
     before_ms: int | None = None
 
 
-def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: int) -> list[Stored]:
+def upsert(
+    tx: Connection, world: World, changes: Sequence[ContactPatch], *, now_ms: int
+) -> list[UpsertedContact]:
     """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th
     change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
     Raises StorageQuotaReached.
@@ -63,13 +65,13 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
     there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
-    outcomes: list[Stored] = []
+    outcomes: list[UpsertedContact] = []
     for phone, change in zip(phones, changes, strict=True):
         before = there.get(phone)
         try:
             after = changed(before or _blank(change, now_ms), change, now_ms)
         except TooManyFields as error:
-            outcomes.append(Stored(Outcome.REFUSED, None, str(error)))
+            outcomes.append(UpsertedContact(UpsertResult.REFUSED, None, str(error)))
             continue
         there[phone] = after
         if before is None:
@@ -77,8 +79,8 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
         elif after is not before and phone not in new:
             touched[phone] = None
         outcomes.append(
-            Stored(
-                Outcome.UPDATED if before is not None else Outcome.CREATED,
+            UpsertedContact(
+                UpsertResult.UPDATED if before is not None else UpsertResult.CREATED,
                 after,
                 before_ms=before and before.updated_at_ms,
             )
@@ -101,7 +103,7 @@ def upsert(tx: Connection, world: World, changes: Sequence[Change], *, now_ms: i
 
 
 def update(
-    tx: Connection, world: World, contact_id: str, change: Change, *, now_ms: int
+    tx: Connection, world: World, contact_id: str, change: ContactPatch, *, now_ms: int
 ) -> Contact:
     """Changes the contact with the id `contact_id` in text form. Raises NotFound, PhoneTaken,
     StorageQuotaReached.
@@ -154,12 +156,12 @@ def _octets(contact: Contact) -> int:
     )
 
 
-def _phone(change: Change) -> str:
+def _phone(change: ContactPatch) -> str:
     assert change.phone is not None, "an upsert is by phone"
     return change.phone.digits
 
 
-def _blank(change: Change, now_ms: int) -> Contact:
+def _blank(change: ContactPatch, now_ms: int) -> Contact:
     assert change.phone is not None
     return Contact(
         ids.raw_of_number(ids.new_number()),

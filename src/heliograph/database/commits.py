@@ -88,7 +88,7 @@ class _Waiting:
         return self._answers >= ANSWER_LOST_AFTER
 
 
-class Session(Protocol):
+class CommitProbe(Protocol):
     """`Commits` asks through this: a connection to the same database."""
 
     def execute(self, query: Any, params: Any = None) -> Any:
@@ -105,7 +105,7 @@ class Commits:
     raises `lost` when it cannot be used. May be used by any thread.
     """
 
-    def __init__(self, connect: Callable[[], Session], lost: type[Exception] = OSError) -> None:
+    def __init__(self, connect: Callable[[], CommitProbe], lost: type[Exception] = OSError) -> None:
         self.within_s = CONFIRMED_WITHIN_S
         self._connect = connect
         self._lost = lost
@@ -169,7 +169,7 @@ class Commits:
         """Asks PostgreSQL until none is left; runs in a thread of its own, for the others and the
         event loop may be what waits.
         """
-        session: Session | None = None
+        session: CommitProbe | None = None
         pause = threading.Event()
         while not pause.wait(LOOK_S):
             with self._guard:
@@ -192,7 +192,7 @@ class Commits:
                 self._others_are_over()
         self._close(session)
 
-    def _close(self, session: Session | None) -> None:
+    def _close(self, session: CommitProbe | None) -> None:
         if session is not None:
             with suppress(self._lost):
                 session.close()
@@ -204,12 +204,12 @@ class Commits:
             log.info("commits_confirmed_again")
 
 
-def _still_at_it(session: Session, backends: Collection[Backend]) -> set[Backend]:
+def _still_at_it(session: CommitProbe, backends: Collection[Backend]) -> set[Backend]:
     rows = session.execute(_STILL_AT_IT, ([backend.pid for backend in backends],)).fetchall()
     return {Backend(*row) for row in rows}
 
 
-def waits_for_standby(session: Session) -> bool:
+def waits_for_standby(session: CommitProbe) -> bool:
     """Tells whether a commit of any session has waited for a standby for longer than one should."""
     return bool(session.execute(WAITS_FOR_STANDBY).fetchone()[0])
 

@@ -18,7 +18,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
-from heliograph.database.commits import Commits, Session, confirmed, refuse_if_held_up
+from heliograph.database.commits import CommitProbe, Commits, confirmed, refuse_if_held_up
 from heliograph.database.hot import HotTx, News
 from heliograph.database.hot_sqlite import SqliteHot
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict, reachable, readable
@@ -45,7 +45,7 @@ class RawId(sa.types.TypeDecorator[str]):
         return None if value is None else str(value).replace("-", "")
 
 
-def _no_session() -> Session:
+def _no_session() -> CommitProbe:
     raise AssertionError("no commit of SQLite is ever unconfirmed")
 
 

@@ -45,7 +45,7 @@ WRITTEN_TO: Final = "is written to"
 log = Log(__name__)
 
 
-class Standing(NamedTuple):
+class HostStanding(NamedTuple):
     """A host says this of itself over a connection to it."""
 
     read_only: bool
@@ -75,10 +75,10 @@ def standing_sql(with_system: bool, *more: str) -> str:
     return f"SELECT {', '.join(columns)}{source}"
 
 
-def standing_of(row: Any) -> Standing:
+def standing_of(row: Any) -> HostStanding:
     """Returns what the first four columns of `standing_sql` say."""
     read_only, is_standby, system, timeline = tuple(row)[:4]
-    return Standing(read_only, is_standby, system, int(timeline, 16))
+    return HostStanding(read_only, is_standby, system, int(timeline, 16))
 
 
 class Seat(NamedTuple):
@@ -112,7 +112,7 @@ class Hosts:
     to one and returns what it says of itself, or raises.
     """
 
-    def __init__(self, url: str, ask: Callable[["Hosts", Host], Standing]) -> None:
+    def __init__(self, url: str, ask: Callable[["Hosts", Host], HostStanding]) -> None:
         self.all, self.wanted = parse(url)
         self._ask_one = ask
         self._guard = threading.Lock()  # of what follows
@@ -163,7 +163,7 @@ class Hosts:
             promoted = {
                 host: said
                 for host, said in heard.items()
-                if isinstance(said, Standing) and self._is_promoted(said)
+                if isinstance(said, HostStanding) and self._is_promoted(said)
             }
             if promoted:
                 self._choose(promoted)
@@ -222,7 +222,7 @@ class Hosts:
             promoted = {
                 host: said
                 for host, said in heard.items()
-                if isinstance(said, Standing) and self._is_promoted(said)
+                if isinstance(said, HostStanding) and self._is_promoted(said)
             }
             if promoted:
                 self._choose(promoted)
@@ -243,7 +243,7 @@ class Hosts:
                 cut()
         doubt.over.set()
 
-    def taken(self, seat: Seat, standing: Standing) -> Seat:
+    def taken(self, seat: Seat, standing: HostStanding) -> Seat:
         """Returns the seat of a connection whose host is of this standing. Raises NoHost
         when it must not be used.
         """
@@ -270,19 +270,19 @@ class Hosts:
         others_within_s: float = OTHERS_WITHIN_S,
         *,
         within_s: float = ASKED_WITHIN_S,
-        is_enough: Callable[[Host, Standing], bool] | None = None,
-    ) -> dict[Host, Standing | Exception]:
+        is_enough: Callable[[Host, HostStanding], bool] | None = None,
+    ) -> dict[Host, HostStanding | Exception]:
         """Asks all these at once. Returns what was heard until some time after the first that can
         be written to, or that `is_enough`; a silent one is missing.
         """
-        answers: queue.SimpleQueue[tuple[Host, Standing | Exception]] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[tuple[Host, HostStanding | Exception]] = queue.SimpleQueue()
         for host in hosts:
             threading.Thread(
                 target=lambda asked: answers.put((asked, self._said_by(asked))),
                 args=(host,),
                 daemon=True,
             ).start()
-        heard: dict[Host, Standing | Exception] = {}
+        heard: dict[Host, HostStanding | Exception] = {}
         until_s = time.monotonic() + within_s
         while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
             try:
@@ -290,7 +290,7 @@ class Hosts:
             except queue.Empty:
                 break
             heard[host] = said
-            if isinstance(said, Standing) and (
+            if isinstance(said, HostStanding) and (
                 self._objection(said) is None if is_enough is None else is_enough(host, said)
             ):
                 until_s = min(until_s, time.monotonic() + others_within_s)
@@ -300,7 +300,7 @@ class Hosts:
         if silent or len(self.all) > 1:
             self._chosen = None
 
-    def _see(self, standing: Standing) -> None:
+    def _see(self, standing: HostStanding) -> None:
         """Remembers the highest timeline. When it has risen there was a promotion: what is
         connected to the one before is of no use.
         """
@@ -309,16 +309,16 @@ class Hosts:
             self._turn, self._era = self._turn + 1, self._era + 1
         self._newest[standing.system] = max(standing.timeline, newest or 0)
 
-    def _said_by(self, host: Host) -> Standing | Exception:
+    def _said_by(self, host: Host) -> HostStanding | Exception:
         try:
             return self._ask_one(self, host)
         except (psycopg.Error, OSError) as error:
             return error
 
-    def _is_promoted(self, standing: Standing) -> bool:
+    def _is_promoted(self, standing: HostStanding) -> bool:
         return standing.timeline > self._newest.get(standing.system, standing.timeline)
 
-    def _objection(self, standing: Standing) -> str | None:
+    def _objection(self, standing: HostStanding) -> str | None:
         if standing.is_standby:
             return None if self.wanted == "any" else STANDBY
         if self.wanted == "read-write" and standing.read_only:
@@ -347,11 +347,11 @@ class Hosts:
                     raise self._why_none or NoHost("no host can be written to")
                 return Seat(self._chosen, self._turn, self._era)
 
-    def _choose(self, heard: Mapping[Host, Standing | Exception]) -> None:
+    def _choose(self, heard: Mapping[Host, HostStanding | Exception]) -> None:
         usable = [
             (said.timeline, host)
             for host, said in heard.items()
-            if isinstance(said, Standing) and self._objection(said) is None
+            if isinstance(said, HostStanding) and self._objection(said) is None
         ]
         if not usable:
             self._why_none = NoHost(
@@ -371,8 +371,8 @@ class Hosts:
                 )
             self._turn, self._era, self._last = self._turn + 1, self._era + 1, self._chosen
 
-    def _why(self, said: Standing | Exception | None) -> str:
-        if isinstance(said, Standing):
+    def _why(self, said: HostStanding | Exception | None) -> str:
+        if isinstance(said, HostStanding):
             return self._objection(said) or "can be written to"
         return (
             "does not answer"
@@ -389,8 +389,8 @@ class Hosts:
         }
 
 
-def _shows_itself(said: Standing | Exception | None) -> bool:
+def _shows_itself(said: HostStanding | Exception | None) -> bool:
     """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
     nothing could be connected to says nothing for it.
     """
-    return isinstance(said, Standing) or "FATAL" in str(said)
+    return isinstance(said, HostStanding) or "FATAL" in str(said)

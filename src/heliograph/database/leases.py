@@ -69,7 +69,7 @@ class Retired(Exception):
     """This process showed no sign of life for so long that others took over what it held."""
 
 
-class Peer(NamedTuple):
+class PeerProcess(NamedTuple):
     """A process's row as it was last seen."""
 
     kind: str
@@ -100,7 +100,7 @@ class Lease:
         # epochs of registrations whose end is not known: each may be a row of ours
         self._tried: set[int] = set()
         # by epoch, itself among them; a new dictionary at each look
-        self.peers: dict[int, Peer] = {}
+        self.peers: dict[int, PeerProcess] = {}
         self.looked_s = float("-inf")  # monotonic
         # carriers of whose rate this process is to take no part: the next look tells the others
         self.waived: frozenset[int] = frozenset()
@@ -178,7 +178,7 @@ class Lease:
             ):
                 self._retire(epoch, peer)
 
-    def _must_show_itself(self, peer: Peer) -> bool:
+    def _must_show_itself(self, peer: PeerProcess) -> bool:
         """Returns whether a peer must show signs of life. Beside a server that has a SQLite file
         there are only commands, which show themselves to each other; the server itself shows
         none.
@@ -243,7 +243,7 @@ class Lease:
             peers[epoch] = (
                 before
                 if before is not None and before.beat == beat
-                else Peer(
+                else PeerProcess(
                     kind,
                     carrier_id,
                     beat,
@@ -260,7 +260,7 @@ class Lease:
         self._beaten_s = float("-inf")
         raise Retired
 
-    def _retire(self, epoch: int, peer: Peer) -> None:
+    def _retire(self, epoch: int, peer: PeerProcess) -> None:
         """Unless it has shown itself after all."""
         with self._db.write() as tx:
             tx.execute(

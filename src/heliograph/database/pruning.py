@@ -24,7 +24,7 @@ _PRUNE_SQLITE: Final = """
     RETURNING 1 AS one"""
 
 
-class Kept(NamedTuple):
+class PruningRule(NamedTuple):
     """A table whose rows are kept for so long. `age`: the indexed column that tells it, a time in
     milliseconds or an id.
     """
@@ -47,30 +47,30 @@ class _TimesUpTo(Row, frozen=True):
 
 
 @cache  # there are as many as tables
-def of_ids(kept: Kept) -> Statement[_IdsUpTo, Gone]:
+def of_ids(kept: PruningRule) -> Statement[_IdsUpTo, Gone]:
     """Returns what deletes the oldest rows of a table whose age is an id."""
     return _pruning(_IdsUpTo, kept)
 
 
 @cache
-def of_times(kept: Kept) -> Statement[_TimesUpTo, Gone]:
+def of_times(kept: PruningRule) -> Statement[_TimesUpTo, Gone]:
     """Returns what deletes the oldest rows of a table whose age is a time."""
     return _pruning(_TimesUpTo, kept)
 
 
-def _pruning(given: type[GivenT], kept: Kept) -> Statement[GivenT, Gone]:
+def _pruning(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, Gone]:
     postgresql, sqlite = (
         text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
     )
     return Statement(given, Gone, postgresql=postgresql, sqlite=sqlite)
 
 
-async def prune_ids(tx: HotTx, kept: Kept, until: str) -> int:
+async def prune_ids(tx: HotTx, kept: PruningRule, until: str) -> int:
     """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`; how many."""
     return len(await of_ids(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
 
 
-async def prune(tx: HotTx, kept: Kept, now_ms: int) -> int:
+async def prune(tx: HotTx, kept: PruningRule, now_ms: int) -> int:
     """Deletes the oldest rows that are past their time, at most `ROWS_AT_ONCE`; how many."""
     until_ms = now_ms - kept.ms
     if kept.age == "id":

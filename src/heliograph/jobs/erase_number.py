@@ -41,7 +41,7 @@ RANGE_DIGITS: Final = 8
 AGREEING: Final = 10**6
 
 
-class Change(NamedTuple):
+class RowChange(NamedTuple):
     """This is a row that names the number. It says by the row's key what it becomes; None means
     that it goes.
     """
@@ -51,7 +51,7 @@ class Change(NamedTuple):
     becomes: dict[str, Any] | None
 
 
-def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """All that is to be done, of both modes, in its order. `tx` sees one moment. Texts that went to
     others lose it too.
     """
@@ -71,12 +71,12 @@ def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]
         yield from place(tx, account_id, quoted)
 
 
-def counted(found: Sequence[Change]) -> dict[str, int]:
+def counted(found: Sequence[RowChange]) -> dict[str, int]:
     """Returns how many rows of each table are changed."""
     return dict(sorted(Counter(change.table.name for change in found).items()))
 
 
-def batches(found: Sequence[Change]) -> Iterator[Callable[[Connection], None]]:
+def batches(found: Sequence[RowChange]) -> Iterator[Callable[[Connection], None]]:
     """Yields what is to be called with a transaction each, in this order."""
     for start in range(0, len(found), ROWS_AT_ONCE):
         yield partial(_apply, some=found[start : start + ROWS_AT_ONCE])
@@ -98,7 +98,7 @@ def note(tx: Connection, account_id: str, by: str, counts: dict[str, int], now_m
     )
 
 
-def _apply(tx: Connection, some: Sequence[Change]) -> None:
+def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
     for (table, columns), alike in groupby(
         some,
         lambda change: (
@@ -139,7 +139,7 @@ def _redacted(
     mine: sa.ColumnElement[bool],
     quoted: Quoted,
     joined: sa.FromClause | None = None,
-) -> Iterator[Change]:
+) -> Iterator[RowChange]:
     """The number goes out of texts, which stay. Of those columns that it stands in."""
     keys = list(table.primary_key.columns)
     query = (
@@ -153,15 +153,15 @@ def _redacted(
             name: quoted.erased_from(text) for name, text in texts.items() if quoted.stands_in(text)
         }
         if becomes:
-            yield Change(table, tuple(row[: len(keys)]), becomes)
+            yield RowChange(table, tuple(row[: len(keys)]), becomes)
 
 
-def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[Change]:
+def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
     for row in streamed(tx, sa.select(*table.primary_key.columns).where(*mine)):
-        yield Change(table, tuple(row), None)
+        yield RowChange(table, tuple(row), None)
 
 
-def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     yield from _gone(tx, contacts, mine, contacts.c.phone == number)
     yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
@@ -174,7 +174,7 @@ def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
     )
 
 
-def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Its own row goes: it was reached, or the campaign has not begun or has ended. What
     others get is touched where nothing will be sent.
     """
@@ -195,13 +195,13 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Cha
         campaign_recipients.c.text.is_not(None),
     )
     yield from (
-        Change(campaign_recipients, tuple(key), {"text": ERASED})
+        RowChange(campaign_recipients, tuple(key), {"text": ERASED})
         for *key, text in streamed(tx, query)
         if quoted.stands_in(text)
     )
 
 
-def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """The cursor of one that has ended is nobody's number any more; that of one that goes
     on moves by itself.
     """
@@ -212,10 +212,10 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chan
             mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
         )
     ):
-        yield Change(campaigns, tuple(row), {"cursor": 0})
+        yield RowChange(campaigns, tuple(row), {"cursor": 0})
 
 
-def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """A range is a number only where that has no more digits: else it is many people's,
     and goes after a day.
     """
@@ -229,7 +229,7 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
         )
 
 
-def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields receipts, which name the number as the carrier spells it. Those that found no
     message are nobody's: they go, unless another account has sent to the number, whose they may
     be.
@@ -262,9 +262,9 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
         if not quoted.digits.endswith(str(recipient)):
             continue
         if message_id is None and not is_others:
-            yield Change(carrier_refs, (carrier_id, ref), None)
+            yield RowChange(carrier_refs, (carrier_id, ref), None)
         elif owner == account_id:
-            yield Change(carrier_refs, (carrier_id, ref), {"recipient": None})
+            yield RowChange(carrier_refs, (carrier_id, ref), {"recipient": None})
     parked = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
@@ -274,10 +274,10 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
             and len(str(recipient)) >= len(str(AGREEING)) - 1
             and quoted.digits.endswith(str(recipient))
         ) or quoted.stands_in(bytes(raw).decode("latin-1")):
-            yield Change(unmatched_receipts, (receipt_id,), None)
+            yield RowChange(unmatched_receipts, (receipt_id,), None)
 
 
-def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields what a plugin told of the number. It goes as a whole: it is the shop's word, and
     nothing is made of it.
     """
@@ -288,20 +288,20 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
             tx, sa.select(table.c.id, *texts).where(table.c.site_id.in_(mine))
         ):
             if any(quoted.stands_in(text) for text in said):
-                yield Change(table, (raw_id,), None)
+                yield RowChange(table, (raw_id,), None)
 
 
-def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """A customer stays, and has no number any more."""
     mine = (customers.c.partner_id == account_id) | (customers.c.account_id == account_id)
     for row in tx.execute(
         sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
     ):
-        yield Change(customers, tuple(row), {"phone": ""})
+        yield RowChange(customers, tuple(row), {"phone": ""})
     yield from _redacted(tx, customers, ("label", "email"), mine, quoted)
 
 
-def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields words of the service, of operators and of receivers that name the number."""
     yield from _redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
     yield from _redacted(
@@ -327,7 +327,7 @@ def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Ch
         )
 
 
-def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields events. In an event of a message to the number, number and text are null, as in its
     record; one that still waits is posted so.
     """
@@ -342,10 +342,10 @@ def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]
             if event["data"].get("recipient") == quoted.digits:
                 event["data"] |= {"recipient": None, "message": None}
             told = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-            yield Change(webhook_events, (event_id,), {"body": quoted.erased_from(told)})
+            yield RowChange(webhook_events, (event_id,), {"body": quoted.erased_from(told)})
 
 
-def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """A text that went to the number alone, or names it, goes; one that went to others too
     is theirs. A recipient that was refused stays one.
     """
@@ -373,7 +373,7 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
         if quoted.stands_in(exceptions):
             becomes["exceptions"] = _without(quoted, exceptions)
         if becomes:
-            yield Change(sends, (send_id,), becomes)
+            yield RowChange(sends, (send_id,), becomes)
 
 
 def _without(quoted: Quoted, exceptions: str) -> str:
@@ -385,7 +385,7 @@ def _without(quoted: Quoted, exceptions: str) -> str:
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
-def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Change]:
+def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     columns = messages.c
     query = sa.select(columns.id, columns.error_message).where(
         columns.account_id == account_id, columns.recipient == int(quoted.digits)
@@ -395,4 +395,4 @@ def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Chang
             "recipient": None,
             "error_message": error_message and quoted.erased_from(error_message),
         }
-        yield Change(messages, (message_id,), becomes)
+        yield RowChange(messages, (message_id,), becomes)

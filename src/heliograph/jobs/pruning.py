@@ -16,7 +16,7 @@ from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
-from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune
+from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.webhooks import forget_endpoint
@@ -41,7 +41,7 @@ KEPT: Final = (
 log = Log(__name__)
 
 
-def tables(texts_ms: int | None) -> tuple[Kept, ...]:
+def tables(texts_ms: int | None) -> tuple[PruningRule, ...]:
     """All that is pruned. What holds texts and numbers of messages is kept no longer than those
     (`texts_ms`; None: for ever).
     """
@@ -92,7 +92,7 @@ async def _forget_the_gone(db: Database) -> None:
             await asyncio.sleep(PAUSE_S)
 
 
-async def _prune_table(db: Database, kept: Kept) -> int:
+async def _prune_table(db: Database, kept: PruningRule) -> int:
     rows = batch = 0
     while rows == 0 or batch == ROWS_AT_ONCE:
         async with db.hot() as tx:

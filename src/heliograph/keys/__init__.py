@@ -12,22 +12,22 @@ from heliograph.keys.acting_for_customer import (
 )
 from heliograph.keys.authenticate import Principal, authenticate
 from heliograph.keys.issue import ApiKey, find, issue, page, revoke, revoke_all, text_id
-from heliograph.keys.last_used import STORE_EVERY_S, Usage, store_usage
+from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
-from heliograph.keys.rate import Allowance, Limiter, MemoryLimiter
+from heliograph.keys.rate import Limiter, MemoryLimiter, RateAllowance
 from heliograph.keys.tiers import all_tiers, set_tier, tier_named
 
 __all__ = [
     "ALL_PERMISSIONS",
     "CUSTOMER_ID_MAX",
     "STORE_EVERY_S",
-    "Allowance",
     "ApiKey",
+    "KeyUsage",
     "Limiter",
     "MemoryLimiter",
     "Principal",
-    "Usage",
+    "RateAllowance",
     "acting_for",
     "acting_for_cached",
     "all_tiers",

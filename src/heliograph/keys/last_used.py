@@ -12,7 +12,7 @@ from heliograph.keys.tables import api_keys
 STORE_EVERY_S: Final = 10.0
 
 
-class Usage:
+class KeyUsage:
     """Last uses that are not stored yet. Used in the event loop; `taken` hands them over to whoever
     stores them.
     """

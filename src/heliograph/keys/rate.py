@@ -12,7 +12,7 @@ WINDOW_S: Final = 60
 _KEYS_MAX: Final = 1_000_000  # counted at once in one window; a new window starts empty
 
 
-class Allowance(NamedTuple):
+class RateAllowance(NamedTuple):
     """This says what a key has left in this window."""
 
     limit: int
@@ -25,7 +25,7 @@ class Allowance(NamedTuple):
 
 
 class Limiter(Protocol):
-    async def take(self, key_id: str, per_minute: int) -> Allowance: ...
+    async def take(self, key_id: str, per_minute: int) -> RateAllowance: ...
 
     def share_with(self, processes: int) -> None:
         """Says how many processes take from the same limits, this one among them."""
@@ -45,15 +45,15 @@ class MemoryLimiter:
         self._window = -1
         self._counts: dict[str, int] = {}
 
-    async def take(self, key_id: str, per_minute: int) -> Allowance:
+    async def take(self, key_id: str, per_minute: int) -> RateAllowance:
         return self.count(key_id, per_minute)
 
     def share_with(self, processes: int) -> None:
         """Does nothing: a process that counts in memory is the only one."""
 
-    def count(self, key_id: str, per_minute: int) -> Allowance:
+    def count(self, key_id: str, per_minute: int) -> RateAllowance:
         window, reset_s = window_of(clock.now_ms())
         if window != self._window or len(self._counts) > _KEYS_MAX:
             self._window, self._counts = window, {}
         used = self._counts[key_id] = self._counts.get(key_id, 0) + 1
-        return Allowance(per_minute, per_minute - used, reset_s)
+        return RateAllowance(per_minute, per_minute - used, reset_s)

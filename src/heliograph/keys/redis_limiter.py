@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from heliograph.base import clock
 from heliograph.base.log import Log
-from heliograph.keys.rate import WINDOW_S, Allowance, MemoryLimiter, window_of
+from heliograph.keys.rate import WINDOW_S, MemoryLimiter, RateAllowance, window_of
 
 _REDIS_TIMEOUT_S: Final = 0.25
 _REDIS_RETRY_S: Final = 1.0
@@ -38,7 +38,7 @@ class RedisLimiter:
     def share_with(self, processes: int) -> None:
         self._processes = max(1, processes)
 
-    async def take(self, key_id: str, per_minute: int) -> Allowance:
+    async def take(self, key_id: str, per_minute: int) -> RateAllowance:
         # kept beside, so that a Redis that goes away leaves no gap
         mine = self._alone.count(key_id, per_minute)
         if clock.monotonic_s() < self._away_until_s:
@@ -51,11 +51,11 @@ class RedisLimiter:
         used = await answer
         if used < 0:
             return self._my_share(mine)
-        shared = Allowance(per_minute, per_minute - used, reset_s)
+        shared = RateAllowance(per_minute, per_minute - used, reset_s)
         # a Redis that is away, or was, or was emptied knows less than we do
         return mine if mine.remaining < shared.remaining else shared
 
-    def _my_share(self, mine: Allowance) -> Allowance:
+    def _my_share(self, mine: RateAllowance) -> RateAllowance:
         """Returns this process's part of the limit. While nobody counts for all, each process
         lets through its part, and together they never let through more than the limit.
         """

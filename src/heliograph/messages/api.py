@@ -15,7 +15,7 @@ from heliograph.keys import acting_for, customer_asked_for, home_of
 from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
-from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import REFERENCE_MAX, SendRequest, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
 from heliograph.messages.groups import group_of
@@ -122,7 +122,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
     return send
 
 
-def _answer(request: SendRequest, outcome: Outcome) -> Answer:
+def _answer(request: SendRequest, outcome: SendResult) -> Answer:
     body = {"data": send_answer(outcome.send, dry_run=request.dry_run)}
     return Answer(
         {**body, "warnings": request.warnings} if request.warnings else body,

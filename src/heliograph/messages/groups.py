@@ -30,7 +30,7 @@ from heliograph.messages.tables import groups, tallies
 SLOTS: Final = 64  # rows of one group: what two add at once meets in one row only by chance
 
 
-class Tally(NamedTuple):
+class GroupTally(NamedTuple):
     """Messages of a group by present status, their segments, and the credits charged for them, less
     what was refunded.
     """
@@ -57,7 +57,9 @@ class _Added(Row, frozen=True):
 
 
 _COLUMNS: Final = columns_of(_Added)
-_SUMS: Final = ", ".join(f"{name} = tallies.{name} + excluded.{name}" for name in Tally._fields)
+_SUMS: Final = ", ".join(
+    f"{name} = tallies.{name} + excluded.{name}" for name in GroupTally._fields
+)
 _UPSERT: Final = f"ON CONFLICT (group_id, slot) DO UPDATE SET {_SUMS}"
 _ADD: Final = Insert("tallies", _Added, _UPSERT)
 
@@ -135,15 +137,15 @@ def group_of(
     ).scalar_one_or_none()
 
 
-def tally_of(tx: Connection, group_id: int) -> Tally:
+def tally_of(tx: Connection, group_id: int) -> GroupTally:
     """Returns the present figures."""
-    columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in Tally._fields]
-    return Tally(
+    columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in GroupTally._fields]
+    return GroupTally(
         *map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one())
     )
 
 
-async def add(tx: HotTx, changed: Iterable[tuple[int, Tally]], slot: int) -> None:
+async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -> None:
     """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any
     number that tells apart who may do so at once.
     """
@@ -169,18 +171,18 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     }
 
 
-def moved(rows: Iterable[MessageRow]) -> dict[int, Tally]:
+def moved(rows: Iterable[MessageRow]) -> dict[int, GroupTally]:
     """Returns what the changes of some messages add to their groups."""
     found: dict[int, list[int]] = {}
     for row in rows:
         if row.group_id is None or not row.changed:
             continue
-        tally = found.setdefault(row.group_id, [0] * len(Tally._fields))
+        tally = found.setdefault(row.group_id, [0] * len(GroupTally._fields))
         tally[_PLACE[row.was]] -= 1
         tally[_PLACE[row.status]] += 1
         tally[_CREDITS] -= row.refunded - row.refunded_before
-    return {group_id: Tally(*tally) for group_id, tally in found.items()}
+    return {group_id: GroupTally(*tally) for group_id, tally in found.items()}
 
 
-_PLACE: Final = {name: place for place, name in enumerate(Tally._fields)}
+_PLACE: Final = {name: place for place, name in enumerate(GroupTally._fields)}
 _CREDITS: Final = _PLACE["credits"]

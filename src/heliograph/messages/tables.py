@@ -9,7 +9,7 @@ send, and the queue holds *runs* (first id and count), not messages: queueing 10
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 
 SEND_TYPES = ("sms", "otp", "campaign")
 STATUSES = ("queued", "sent", "delivered", "failed")
@@ -324,6 +324,6 @@ kept_from = sa.Table(
 # nobody.
 RECEIPTS_KEPT_MS = 72 * 3_600_000
 KEPT = (
-    Kept(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS),
-    Kept(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS),
+    PruningRule(carrier_refs.name, "created_at_ms", RECEIPTS_KEPT_MS),
+    PruningRule(unmatched_receipts.name, "id", RECEIPTS_KEPT_MS),
 )

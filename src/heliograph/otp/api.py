@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import ConfigCache, Kind
 from heliograph.database.database import Database
-from heliograph.messages.accept import Acceptor, Outcome, accept_or_tell, text_sealer
+from heliograph.messages.accept import Acceptor, SendResult, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
@@ -26,14 +26,14 @@ from heliograph.otp.request import (
     ANY_CODE,
     PLACE,
     Given,
-    Wish,
+    OtpSendRequest,
     default_text,
     no_phone,
     read_given,
     read_wish,
 )
 from heliograph.otp.states import PENDING
-from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, Try, Verifier
+from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, VerificationTry, Verifier
 from heliograph.requests import (
     Answer,
     Call,
@@ -145,7 +145,7 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
     async def tried(call: Call, account_id: str, phone: int, given: Given) -> Answer:
         who = call.principal
-        one = Try(
+        one = VerificationTry(
             ids.new_number(),
             account_id,
             who.account_id,
@@ -180,7 +180,7 @@ def _nothing_there(given: Given) -> InvalidRequest:
 def _request(
     call: Call,
     account_id: str,
-    wish: Wish,
+    wish: OtpSendRequest,
     own: Own,
     codes: Codes,
     sealer: Sealer,
@@ -228,7 +228,7 @@ def _key(call: Call) -> tuple[str | None, bytes]:
     )
 
 
-def _record(outcome: Outcome, wish: Wish) -> dict[str, Any]:
+def _record(outcome: SendResult, wish: OtpSendRequest) -> dict[str, Any]:
     """Made from what is stored of the send, and of the body that a replay repeats: so a
     replay is the same by construction.
     """

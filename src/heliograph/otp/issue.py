@@ -27,8 +27,8 @@ from heliograph.otp.issue_sql import (
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.range_guard import BLOCKED_MS, Range, digits_of, read, written
 from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
-from heliograph.otp.tallies import Place, store_tallies, tallies_at
-from heliograph.otp.unverified_allowance import Tally, TooManyUnverified, country_of
+from heliograph.otp.tallies import TallyKeyOf, store_tallies, tallies_at
+from heliograph.otp.unverified_allowance import OtpTally, TooManyUnverified, country_of
 
 log = Log(__name__)
 
@@ -51,18 +51,18 @@ class OtpRequest(SendRequest):
         return int(self.phones[0].digits)
 
     @property
-    def tallied_at(self) -> list[Place]:
+    def tallied_at(self) -> list[TallyKeyOf]:
         """Returns the tallies that it counts in while it is not verified."""
         return places_of(self.account_id, self.partner_id, self.phone)
 
 
-def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place]:
+def places_of(account_id: str, partner_id: str | None, phone: int) -> list[TallyKeyOf]:
     """Returns the tallies that a code of this account to this phone belongs to: the account's,
     of the phone's country first and then of all countries, and likewise its partner's, if it is
     a customer. Ids are raw.
     """
     return [
-        Place(whose, country_code)
+        TallyKeyOf(whose, country_code)
         for whose in (account_id, partner_id)
         if whose is not None
         for country_code in (country_of(phone), ALL_COUNTRIES)
@@ -72,7 +72,7 @@ def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Place
 class Issuing:
     """This is the companion of sends of the type `otp`."""
 
-    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "Batch":
+    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "IssueBatch":
         """Sandbox has no limits: nothing is read for it."""
         live = [
             request
@@ -95,14 +95,14 @@ class Issuing:
             )
             for stored in await RANGES.rows(tx, ranges)
         }
-        return Batch(
+        return IssueBatch(
             sent,
             known,
             await tallies_at(tx, [place for request in live for place in request.tallied_at]),
         )
 
 
-class Batch:
+class IssueBatch:
     """These are the one-time passwords of one transaction. They are judged one after the other,
     then laid out as rows.
     """
@@ -111,15 +111,15 @@ class Batch:
         self,
         sent: dict[tuple[str, int], list[Otp]],
         ranges: dict[tuple[str, str], Range],
-        tallies: dict[Place, Tally],
+        tallies: dict[TallyKeyOf, OtpTally],
     ) -> None:
         self._sent = sent
         self._ranges = ranges
         self._new: list[Otp] = []
         self._changed: dict[tuple[str, str], Range] = {}
         self._tallies = tallies
-        self._counted: dict[Place, Tally] = {}
-        self._capped: list[Tally] = []  # that have just become full
+        self._counted: dict[TallyKeyOf, OtpTally] = {}
+        self._capped: list[OtpTally] = []  # that have just become full
         self._now_ms = 0
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
@@ -138,7 +138,7 @@ class Batch:
         )
 
     def _refusal_at(
-        self, place: Place, request: OtpRequest, now_ms: int
+        self, place: TallyKeyOf, request: OtpRequest, now_ms: int
     ) -> TooManyUnverified | None:
         """A partner's figures are not told to a customer: it has other customers."""
         refusal = self._tallies[place].refusal(now_ms)
@@ -245,7 +245,7 @@ def _told(known: Range) -> str:
     )
 
 
-def _told_of(tally: Tally, now_ms: int) -> str:
+def _told_of(tally: OtpTally, now_ms: int) -> str:
     where = "" if tally.country_code == ALL_COUNTRIES else f" to {tally.country_code}"
     return (
         f"{tally.unverified_this_hour} one-time passwords{where} in this hour, and"

@@ -83,7 +83,7 @@ class Otp(Row, frozen=True):
     created_at_ms: BigInt
 
 
-class Judged(NamedTuple):
+class JudgedTry(NamedTuple):
     """This says what a try has come to. `otp` is as the try leaves it. `refusal` None means that
     the code was right.
     """
@@ -130,21 +130,21 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
     return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
 
 
-def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> Judged:
+def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> JudgedTry:
     """A code was given back for the phone whose last OTP is `latest`, by the verification
     `tried_by` (raw id).
     """
     if latest is not None and is_locked(latest, now_ms):
-        return Judged(
+        return JudgedTry(
             latest, LockedForCodes(retry_after_s=seconds_until(latest.locked_until_ms or 0, now_ms))
         )
     if latest is None or latest.verified_at_ms is not None or not _is_remembered(latest, now_ms):
-        return Judged(latest, NoneOutstanding())
+        return JudgedTry(latest, NoneOutstanding())
     # A lock outlasts its code. Where clocks differ, the code may seem to be valid when it is over.
     if latest.locked_until_ms is not None or latest.created_at_ms <= now_ms - VALID_MS:
-        return Judged(latest, Expired())
+        return JudgedTry(latest, Expired())
     if is_right:
-        return Judged(
+        return JudgedTry(
             replace(latest, failures=0, verified_at_ms=now_ms, verified_by=tried_by), None
         )
     failures = latest.failures + 1
@@ -153,7 +153,7 @@ def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) ->
         failures=failures,
         locked_until_ms=now_ms + LOCK_MS if failures == TRIES_MAX else latest.locked_until_ms,
     )
-    return Judged(tried, Incorrect(attempts_remaining=TRIES_MAX - failures))
+    return JudgedTry(tried, Incorrect(attempts_remaining=TRIES_MAX - failures))
 
 
 def _is_remembered(otp: Otp, now_ms: int) -> bool:

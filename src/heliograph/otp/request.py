@@ -24,7 +24,7 @@ DEFAULT_TEXT: Final = "{code} is your {name} verification code. It expires in 5 
 NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minutes."
 
 
-class Wish(NamedTuple):
+class OtpSendRequest(NamedTuple):
     """A body of POST /otp/send that is right in form. `sender`, `text` None: the account's
     own. `text` holds PLACE once.
     """
@@ -48,7 +48,7 @@ class Given(NamedTuple):
     warnings: list[str]
 
 
-def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
+def read_wish(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
     """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home`: the account's
     country. Raises InvalidRequest for all bad fields together.
     """
@@ -68,7 +68,7 @@ def read_wish(body: dict[str, Any], home: str | None = None) -> Wish:
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     form.finish()
     assert phone is not None
-    return Wish(phone, sender, text, customer_id, form.warnings())
+    return OtpSendRequest(phone, sender, text, customer_id, form.warnings())
 
 
 def read_given(body: dict[str, Any], home: str | None = None) -> Given:

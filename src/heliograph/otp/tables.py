@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 
 # An OTP has the id of its send, so that its message, and the answer to it, follow from one number.
 otps = sa.Table(
@@ -120,7 +120,7 @@ HOUR_MS = 3_600_000
 KEPT_MS = DAY_MS + 3_600_000
 TALLIES_KEPT_MS = 9 * DAY_MS  # a day longer than the best hour of a week counts
 KEPT = (
-    Kept(otps.name, "id", KEPT_MS),
-    Kept(otp_ranges.name, "changed_at_ms", KEPT_MS),
-    Kept(otp_tallies.name, "changed_at_ms", TALLIES_KEPT_MS, is_counts=True),
+    PruningRule(otps.name, "id", KEPT_MS),
+    PruningRule(otp_ranges.name, "changed_at_ms", KEPT_MS),
+    PruningRule(otp_tallies.name, "changed_at_ms", TALLIES_KEPT_MS, is_counts=True),
 )

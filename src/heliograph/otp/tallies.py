@@ -15,11 +15,11 @@ from heliograph.base.forms import shown
 from heliograph.database.hot import HotTx
 from heliograph.otp.issue_sql import STORE_TALLIES, TALLIES, CountedTally, StoredTally, TallyKey
 from heliograph.otp.tables import otp_tallies
-from heliograph.otp.unverified_allowance import Tally, floor_of, read, written
+from heliograph.otp.unverified_allowance import OtpTally, floor_of, read, written
 from heliograph.wallet.tables import wallets
 
 
-class Place(NamedTuple):
+class TallyKeyOf(NamedTuple):
     """This says whose tally it is: an account's (raw id), of a country or of ALL_COUNTRIES."""
 
     account_id: str
@@ -29,21 +29,21 @@ class Place(NamedTuple):
 class Capped(NamedTuple):
     """A tally that refuses further sends, as the operator sees it."""
 
-    place: Place
+    place: TallyKeyOf
     unverified: int  # in 24 hours
     capped_at_ms: int
     until_ms: int
 
 
-async def tallies_at(tx: HotTx, places: Iterable[Place]) -> dict[Place, Tally]:
+async def tallies_at(tx: HotTx, places: Iterable[TallyKeyOf]) -> dict[TallyKeyOf, OtpTally]:
     """The tally of each place, new where there is none; nobody else counts there while the
     wallets are locked.
     """
     found = await TALLIES.rows(tx, [TallyKey(*place) for place in sorted(set(places))])
-    return {Place(row.account_id, row.country_code): _of_row(row) for row in found}
+    return {TallyKeyOf(row.account_id, row.country_code): _of_row(row) for row in found}
 
 
-async def store_tallies(tx: HotTx, tallies: Iterable[Tally], now_ms: int) -> None:
+async def store_tallies(tx: HotTx, tallies: Iterable[OtpTally], now_ms: int) -> None:
     """Writes what was counted."""
     await STORE_TALLIES.rows(
         tx,
@@ -80,7 +80,7 @@ def capped(
     found = [_of_row(StoredTally(*row)) for row in tx.execute(query.limit(limit))]
     return [
         Capped(
-            Place(tally.account_id, tally.country_code),
+            TallyKeyOf(tally.account_id, tally.country_code),
             tally.unverified,
             tally.capped_at_ms or 0,
             tally.free_at_ms(now_ms),
@@ -138,11 +138,11 @@ def _tallies() -> sa.Select[Any]:
     ).join_from(otp_tallies, accounts, accounts.c.id == table.account_id)
 
 
-def _of_row(row: StoredTally) -> Tally:
+def _of_row(row: StoredTally) -> OtpTally:
     floor = floor_of(row.otp_unverified, row.country_code)
     if row.hour is None or row.sent is None or row.verified is None or row.best is None:
-        return Tally(row.account_id, row.country_code, floor)
-    return Tally(
+        return OtpTally(row.account_id, row.country_code, floor)
+    return OtpTally(
         row.account_id,
         row.country_code,
         floor,

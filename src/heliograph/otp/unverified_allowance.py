@@ -49,7 +49,7 @@ class TooManyUnverified(RateLimited):
     reason = "otp_too_many_unverified"
 
 
-class Allowance(NamedTuple):
+class UnverifiedAllowance(NamedTuple):
     """This says how many of an hour's and of a day's codes may be unverified."""
 
     hour: int
@@ -63,7 +63,7 @@ def country_of(phone: int) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
+class OtpTally:
     """This counts what was sent and verified of an account (raw id) in one country, or in all.
     `floor` is the floor of an hour.
     """
@@ -115,9 +115,9 @@ class Tally:
     def unverified_this_hour(self) -> int:
         return self.sent[-1] - self.verified[-1]
 
-    def allowance(self) -> Allowance:
+    def allowance(self) -> UnverifiedAllowance:
         best = max(self.best)
-        return Allowance(
+        return UnverifiedAllowance(
             max(self.floor, FACTOR * best),
             max(DAY_FLOORS * self.floor, FACTOR * max(best, sum(self.verified))),
         )
@@ -142,7 +142,7 @@ class Tally:
 
     def free_at_ms(self, now_ms: int) -> int:
         """Returns when the next one may be sent at the latest, if none is verified until then."""
-        later = Tally(
+        later = OtpTally(
             self.account_id,
             self.country_code,
             self.floor,

@@ -19,7 +19,7 @@ from heliograph.database.hot import HotTx
 from heliograph.otp.code import SANDBOX_CODE, Codes, equal
 from heliograph.otp.issue import places_of
 from heliograph.otp.issue_sql import RangeKey
-from heliograph.otp.limits import TRIES_MAX, Incorrect, Judged, Otp, judge_try
+from heliograph.otp.limits import TRIES_MAX, Incorrect, JudgedTry, Otp, judge_try
 from heliograph.otp.range_guard import digits_of
 from heliograph.otp.tallies import store_tallies, tallies_at
 from heliograph.otp.verify_sql import (
@@ -44,7 +44,7 @@ ID_PREFIX: Final = "otp"
 
 
 @dataclass(slots=True)
-class Try:
+class VerificationTry:
     """A code that somebody gives back. `number` is its own id, the same if its transaction
     has to be run again; ids are raw.
     """
@@ -81,7 +81,7 @@ class Verifier:
         self._db = db
         self._cache = cache
         self._codes = codes
-        self._batcher: Batcher[Try, Verified] = Batcher(
+        self._batcher: Batcher[VerificationTry, Verified] = Batcher(
             self._run,
             most=BATCH_MAX,
             waiting_max=WAITING_MAX,
@@ -90,13 +90,15 @@ class Verifier:
             at_once=BATCHES_AT_ONCE if db.postgresql else 1,
         )
 
-    async def verify(self, given: Try) -> Verified:
+    async def verify(self, given: VerificationTry) -> Verified:
         """Returns after the commit. Raises what docs/api.md, "One-time passwords", names: a wrong
         try is stored before it is answered, too.
         """
         return await self._batcher.submit(given)
 
-    async def _run(self, tries: Sequence[Try], again: bool) -> Sequence[Verified | ServiceError]:
+    async def _run(
+        self, tries: Sequence[VerificationTry], again: bool
+    ) -> Sequence[Verified | ServiceError]:
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
             account_ids = {given.account_id for given in tries} | {
@@ -114,7 +116,7 @@ class Verifier:
                 tx,
                 sorted({PhoneKey(given.account_id, given.sandbox, given.phone) for given in tries}),
             )
-            batch = Batch(self._codes, locked, keys, latest)
+            batch = VerificationBatch(self._codes, locked, keys, latest)
             outcomes = [batch.decide(given, again=again) for given in tries]
             await STORE.rows(
                 tx,
@@ -137,7 +139,7 @@ class Verifier:
         return outcomes
 
 
-async def _count(tx: HotTx, batch: "Batch") -> None:
+async def _count(tx: HotTx, batch: "VerificationBatch") -> None:
     """Counts what was verified against what was not, in its country and in all of its account,
     and of its partner.
     """
@@ -152,7 +154,7 @@ async def _count(tx: HotTx, batch: "Batch") -> None:
     await store_tallies(tx, tallies.values(), batch.now_ms)
 
 
-class Batch:
+class VerificationBatch:
     """One transaction's tries: each is judged by what those before it have changed."""
 
     def __init__(
@@ -181,7 +183,7 @@ class Batch:
         self.verified: list[Otp] = []  # live ones that were verified now
         self.answered: list[StoredKey] = []
 
-    def decide(self, given: Try, *, again: bool) -> Verified | ServiceError:
+    def decide(self, given: VerificationTry, *, again: bool) -> Verified | ServiceError:
         """Decides a try. `again` says that this transaction may have been committed before, and
         only the reply to that was lost.
         """
@@ -237,7 +239,7 @@ class Batch:
             if count.changed
         ]
 
-    def _key_refusal(self, given: Try) -> ServiceError | None:
+    def _key_refusal(self, given: VerificationTry) -> ServiceError | None:
         """Judged before the code, so that no try is spent. The answer is as long as any."""
         if given.idempotency_key is None:
             return None
@@ -246,10 +248,10 @@ class Batch:
             octets, self._quotas[given.key_account_id], self.now_ms, sandbox=given.sandbox
         )
 
-    def _judge(self, given: Try, latest: Otp | None, *, again: bool) -> Judged:
+    def _judge(self, given: VerificationTry, latest: Otp | None, *, again: bool) -> JudgedTry:
         tried_by = ids.raw_of_number(given.number)
         if again and latest is not None and latest.verified_by == tried_by:
-            return Judged(latest, None)
+            return JudgedTry(latest, None)
         judged = judge_try(
             latest, latest is not None and self._is_right(given, latest), tried_by, self.now_ms
         )
@@ -259,19 +261,19 @@ class Batch:
             self.verified.append(judged.otp)
         return judged
 
-    def _judge_in_sandbox(self, given: Try, latest: Otp | None) -> Judged:
+    def _judge_in_sandbox(self, given: VerificationTry, latest: Otp | None) -> JudgedTry:
         """One code is right for every phone, whenever and however often it is given, and nothing is
         counted (docs/api.md, "Sandbox").
         """
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
-            return Judged(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))
+            return JudgedTry(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))
         if latest is not None and latest.verified_at_ms is None:
             latest = replace(
                 latest, verified_at_ms=self.now_ms, verified_by=ids.raw_of_number(given.number)
             )
-        return Judged(latest, None)
+        return JudgedTry(latest, None)
 
-    def _is_right(self, given: Try, latest: Otp) -> bool:
+    def _is_right(self, given: VerificationTry, latest: Otp) -> bool:
         return self._codes.is_right(
             latest.code_hmac,
             latest.id,
@@ -282,11 +284,11 @@ class Batch:
         )
 
 
-def _key_octets(given: Try, raw: bytes) -> int:
+def _key_octets(given: VerificationTry, raw: bytes) -> int:
     return key_octets(VERIFY_PATH, given.idempotency_key) + len(raw)
 
 
-def _answer(given: Try, otp_id: str, verified_at_ms: int) -> bytes:
+def _answer(given: VerificationTry, otp_id: str, verified_at_ms: int) -> bytes:
     body: dict[str, Any] = {
         "success": True,
         "verified": True,

@@ -4,7 +4,7 @@ Ids are raw, times are in milliseconds.
 
 from typing import Final
 
-from heliograph.accounts import NO_BOUND, Stored
+from heliograph.accounts import NO_BOUND, StoredKind
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
@@ -51,7 +51,7 @@ _LOCKED: Final = f"""
         keys_octets AS live, sandbox_keys_octets AS sandbox,
            (SELECT coalesce(q.octets, {NO_BOUND}) FROM storage_quotas q
             WHERE q.account_id = wallets.account_id
-                AND q.kind = '{Stored.KEYS.value}') AS keys_quota,
+                AND q.kind = '{StoredKind.KEYS.value}') AS keys_quota,
            (SELECT a.parent_id FROM accounts a WHERE a.id = wallets.account_id) AS partner_id
     FROM wallets WHERE account_id """
 # With a customer's partner, whose tallies count what is verified; on SQLite, where nothing has to

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, Stored, charge, octets_of
+from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.messages.read import one_time_passwords
@@ -88,7 +88,7 @@ def store_logs(
         charge(
             tx,
             owner.account_id,
-            Stored.LOGS,
+            StoredKind.LOGS,
             sum(map(_octets, fresh)),
             sandbox=owner.sandbox,
             now_ms=now_ms,
@@ -103,7 +103,7 @@ def _octets(row: Mapping[str, Any]) -> int:
         for name, value in row.items()
         if isinstance(value, str) and name not in ("id", "site_id")
     ]
-    return MEASURES[Stored.LOGS].row_octets + octets_of(*texts)
+    return MEASURES[StoredKind.LOGS].row_octets + octets_of(*texts)
 
 
 def _is_otp(entry: Said, one_time: set[str]) -> bool:
@@ -149,8 +149,8 @@ def store_event(
     """
     raw = ids.raw_of_number(ids.new_number(now_ms))
     payload, meta = ("{}", None) if _names_otp(event) else (payload, meta)
-    octets = MEASURES[Stored.EVENTS].row_octets + octets_of(event, payload, meta or "")
-    charge(tx, site.account_id, Stored.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms)
+    octets = MEASURES[StoredKind.EVENTS].row_octets + octets_of(event, payload, meta or "")
+    charge(tx, site.account_id, StoredKind.EVENTS, octets, sandbox=site.sandbox, now_ms=now_ms)
     tx.execute(
         site_events.insert().values(
             id=raw, site_id=site.id, event=event, payload=payload, meta=meta, created_at_ms=now_ms

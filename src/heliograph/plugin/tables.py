@@ -5,7 +5,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 
 sites = sa.Table(
     "sites",
@@ -63,4 +63,4 @@ site_events = sa.Table(
 
 # a quarter: what an operator is asked about a shop is rarely older
 KEPT_MS: Final = 90 * 86_400_000
-KEPT: Final = (Kept("site_logs", "id", KEPT_MS), Kept("site_events", "id", KEPT_MS))
+KEPT: Final = (PruningRule("site_logs", "id", KEPT_MS), PruningRule("site_events", "id", KEPT_MS))

@@ -22,7 +22,12 @@ from heliograph.carriers import (
     connection_settings,
     record_state,
 )
-from heliograph.carriers.simulator import RECEIPTS_OWED_MAX, Owed, SimulatorLink, SimulatorSettings
+from heliograph.carriers.simulator import (
+    RECEIPTS_OWED_MAX,
+    OwedReceipt,
+    SimulatorLink,
+    SimulatorSettings,
+)
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
@@ -281,7 +286,7 @@ class Dispatch:
         link = SimulatorLink(SimulatorSettings(), turn)
         link.resume(
             [
-                Owed(segment.ref, segment.sender, str(segment.recipient))
+                OwedReceipt(segment.ref, segment.sender, str(segment.recipient))
                 for segment in await unreceipted(self._db, carrier.id, RECEIPTS_OWED_MAX)
             ]
         )

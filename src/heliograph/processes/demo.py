@@ -24,7 +24,7 @@ SENDER: Final = "DEMO"
 CREDITS: Final = 1_000
 RECIPIENT: Final = "233201234567"
 CUSTOMERS_CREDITS: Final = 100
-CUSTOMER: Final = connect.Wish("Demo Corner", RECIPIENT, "GH", external_ref="demo")
+CUSTOMER: Final = connect.CustomerRequest("Demo Corner", RECIPIENT, "GH", external_ref="demo")
 SITE_URL: Final = "https://demo-shop.example"
 SITE: Final = plugin.About(ACCOUNT, "woocommerce", None, "1.7.2", None)
 TEXT: Final = "Hello from Heliograph!"
@@ -37,7 +37,7 @@ CAMPAIGN: Final = {
 }
 CONTACT_NAMES: Final = ("Ama", "Kofi", None, "Esi", "Yaw", "Efua")
 CONTACTS: Final = [
-    contacts.Change(
+    contacts.ContactPatch(
         Phone(str(233_244_000_100 + k), "GH"),
         {
             "name": CONTACT_NAMES[k % len(CONTACT_NAMES)],

@@ -21,7 +21,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.http.address_guard import openings
 from heliograph.webhooks.record_attempts import Tried
 
@@ -75,7 +75,7 @@ async def _listen(
     # whoever may run commands here may also reach what runs here
     allow = replace(openings(settings), loopback=True)
 
-    def add() -> tuple[Endpoint, str]:
+    def add() -> tuple[WebhookEndpoint, str]:
         with db.write() as tx:
             return endpoints.add(
                 tx,

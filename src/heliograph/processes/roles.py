@@ -5,7 +5,7 @@ as their leases show it.
 from collections.abc import Mapping
 from typing import Final
 
-from heliograph.database.leases import Lease, Peer
+from heliograph.database.leases import Lease, PeerProcess
 
 SERVE: Final = "serve"  # everything in one process, which has the database's queue to itself
 # all carriers that have no process of their own, and what is everybody's while no scheduler lives
@@ -27,7 +27,7 @@ def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
     )
 
 
-def senders(peers: Mapping[int, Peer], carrier_id: int) -> list[int]:
+def senders(peers: Mapping[int, PeerProcess], carrier_id: int) -> list[int]:
     """Returns the epochs of those who share a carrier's rate, in one order for all of them.
     Whoever waives it has no part; if all do, each has.
     """

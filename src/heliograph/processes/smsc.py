@@ -21,7 +21,7 @@ class NotRun(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SmscRun:
     """This is what a run of the SMSC was told. `chaos` was made with `seed`."""
 
     host: str
@@ -33,7 +33,7 @@ class Run:
     stats_s: float | None  # how often the counts are said while it runs
 
 
-def run(told: Run, say: Say) -> None:
+def run(told: SmscRun, say: Say) -> None:
     """Serves until SIGTERM or SIGINT. `say` gets the address first, then counts. Raises NotRun."""
     open_files.raise_limit()
     try:
@@ -50,7 +50,7 @@ def run(told: Run, say: Say) -> None:
             raise NotRun(f"{told.log} cannot be written any more: {journal.failure.strerror}.")
 
 
-async def _serve(told: Run, journal: Journal, say: Say) -> None:
+async def _serve(told: SmscRun, journal: Journal, say: Say) -> None:
     stop = asyncio.Event()
     journal.on_failure = stop.set
     smsc = Smsc(told.settings, told.chaos, journal)

@@ -31,7 +31,7 @@ from heliograph.database.leases import Lease
 from heliograph.database.postgresql.partitions import make_months
 from heliograph.messages.carrier import AUTO, learn_id_format, rematch
 from heliograph.messages.doubt import match_doubts
-from heliograph.messages.queue import FairQueue, Waiting, count_in_doubt, count_waiting
+from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
@@ -154,7 +154,7 @@ class Sweeps:
         for carrier in carriers:
             metrics.measured(
                 carrier.name,
-                *waiting.get(carrier.id, Waiting()),
+                *waiting.get(carrier.id, WaitingMessages()),
                 in_doubt.get(carrier.id, 0),
             )
         self._show_only(frozenset(carrier.name for carrier in carriers))

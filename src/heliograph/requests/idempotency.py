@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, StorageQuotaReached, Stored, charge, octets_of
+from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, charge, octets_of
 from heliograph.base import clock
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
@@ -73,13 +73,13 @@ def replay_or_run(
         return Answer({}, replayed=True, raw=used.answer.encode())
     answer = effect(tx)
     answer.raw = encode({"success": True, **answer.body})
-    octets = MEASURES[Stored.ANSWERS].row_octets + octets_of(path, place.key) + len(answer.raw)
+    octets = MEASURES[StoredKind.ANSWERS].row_octets + octets_of(path, place.key) + len(answer.raw)
     try:
         with tx.begin_nested():  # so that what was counted and is refused is not counted
             charge(
                 tx,
                 place.account_id,
-                Stored.ANSWERS,
+                StoredKind.ANSWERS,
                 octets,
                 sandbox=place.sandbox,
                 now_ms=now_ms,

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import Conflict
 from heliograph.database.hot import HotTx
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 from heliograph.database.statements import (
     BigInt,
     Bool,
@@ -27,7 +27,7 @@ from heliograph.database.statements import (
 from heliograph.requests.tables import idempotency_keys
 
 KEPT_MS: Final = 72 * 3_600_000
-KEPT: Final = (Kept(idempotency_keys.name, "created_at_ms", KEPT_MS),)
+KEPT: Final = (PruningRule(idempotency_keys.name, "created_at_ms", KEPT_MS),)
 
 AnswerT = TypeVar("AnswerT")
 

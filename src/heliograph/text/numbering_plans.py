@@ -23,7 +23,7 @@ NUMBER_DIGITS_MAX: Final = 15  # ITU-T E.164, 6.2.1
 _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without a trunk prefix, say
 
 
-class Plan:
+class NumberingPlan:
     """A plan says how numbers are dialled in one region: it holds the rules by which a national
     number is read.
     """
@@ -115,7 +115,7 @@ class CallingCode:
         regions = _regions()[digits]
         # A shared calling code is judged by its main region (US for +1), which lists the lengths of
         # all of them.
-        self.plan = plans[regions[0]] or Plan(_metadata(regions[0], int(digits)))
+        self.plan = plans[regions[0]] or NumberingPlan(_metadata(regions[0], int(digits)))
         self.digits = digits
         self.national_at = len(self.digits)
         totals = (self.national_at + length for length in self.plan.lengths)
@@ -142,16 +142,16 @@ class CallingCode:
         return found.lastgroup if found else None
 
 
-class _Plans(dict[str, Plan | None]):
+class _Plans(dict[str, NumberingPlan | None]):
     """This holds the plans by country, and None for a country without one. It is filled as they
     are asked for.
     """
 
-    def __missing__(self, country: str) -> Plan | None:
+    def __missing__(self, country: str) -> NumberingPlan | None:
         code = calling_code_of(country)
         if code is None:
             return None  # not kept, so that the table cannot outgrow the countries
-        self[country] = Plan(_metadata(country, code))
+        self[country] = NumberingPlan(_metadata(country, code))
         return self[country]
 
 

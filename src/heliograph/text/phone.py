@@ -19,7 +19,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from heliograph.text.countries import country, country_codes
-from heliograph.text.numbering_plans import CallingCode, Plan, calling_code_of, calling_codes, plans
+from heliograph.text.numbering_plans import (
+    CallingCode,
+    NumberingPlan,
+    calling_code_of,
+    calling_codes,
+    plans,
+)
 
 __all__ = [
     "RAW_LENGTH_MAX",
@@ -91,7 +97,7 @@ def _international(digits: str) -> Phone | None:
     return _full(digits, code)
 
 
-def _national(digits: str, home: Plan) -> Phone | None:
+def _national(digits: str, home: NumberingPlan) -> Phone | None:
     """A number as it is dialled in a country, or as it is dialled from abroad without the `+`."""
     abroad = home.abroad.match(digits) if home.abroad is not None else None
     # no calling code begins with 0
@@ -109,7 +115,7 @@ def _national(digits: str, home: Plan) -> Phone | None:
     return _dialled(digits, home)
 
 
-def _dialled(digits: str, home: Plan) -> Phone | None:
+def _dialled(digits: str, home: NumberingPlan) -> Phone | None:
     """A number as it is dialled in a country, by the library's rules."""
     if digits.startswith(home.calling_code):
         rest = home.without_trunk(digits[len(home.calling_code) :])
@@ -119,7 +125,7 @@ def _dialled(digits: str, home: Plan) -> Phone | None:
     return _full(digits, calling_codes[digits[:3]])
 
 
-def _is_assigned(phone: Phone | None, home: Plan) -> bool:
+def _is_assigned(phone: Phone | None, home: NumberingPlan) -> bool:
     """Returns whether a number under the calling code of `home` lies in a range that somebody
     has, and is not only of a possible length.
     """

@@ -20,13 +20,13 @@ from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, Holder, Outcome, Target
+from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, DeliveryRow, Holder, Target
 from heliograph.webhooks.endpoint_worker import Receiver
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
 from heliograph.webhooks.http.address_guard import Openings
-from heliograph.webhooks.post_rate import Allowance
-from heliograph.webhooks.post_slots import Places
+from heliograph.webhooks.post_rate import PostRate
+from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
 from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, Recorder, Tried
 from heliograph.webhooks.states import MISSED
@@ -71,8 +71,8 @@ class Deliveries:
         self._only = only
         self._on_attempt = on_attempt
         self._reads = Reads(db)
-        self._allowance = Allowance(moved)
-        self._places = Places(open_files.limit())
+        self._allowance = PostRate(moved)
+        self._places = PostSlots(open_files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
         self._receivers: dict[str, Receiver] = {}
         # made when an endpoint is there: an HTTP client takes a quarter of a second to load
@@ -225,7 +225,7 @@ class Deliveries:
             await OUTCOMES.rows(
                 tx,
                 [
-                    Outcome(
+                    DeliveryRow(
                         endpoint_id,
                         event.event_id,
                         MISSED,

@@ -112,7 +112,7 @@ LET_GO: Final = BatchStatement(
 )
 
 
-class Wanted(Row, frozen=True):
+class QueueRead(Row, frozen=True):
     """This says how much of an endpoint's queue is read, from what is due first."""
 
     endpoint_id: Id
@@ -128,7 +128,7 @@ class QueueKey(Row, frozen=True):
     event_id: Id
 
 
-class Waiting(Row, frozen=True):
+class WaitingEvents(Row, frozen=True):
     """This is a row of the queue: an event that waits for an endpoint. `tries` is how many have
     failed.
     """
@@ -148,7 +148,7 @@ class WaitingEvent(Row, frozen=True):
     pruned meanwhile.
     """
 
-    waiting: Waiting
+    waiting: WaitingEvents
     kind: Text | None
     body: Text | None
 
@@ -156,7 +156,7 @@ class WaitingEvent(Row, frozen=True):
 # From each queue so much: the keys in order, then the event of each. OFFSET 0 keeps PostgreSQL from
 # joining the tables in another way, which it would choose by what it believes a queue to hold.
 NEXT: Final = BatchStatement(
-    Wanted,
+    QueueRead,
     WaitingEvent,
     postgresql="""
         SELECT r.endpoint_id, n.due_at_ms, n.event_id, n.tries, v.kind, v.body
@@ -195,10 +195,10 @@ DONE: Final = BatchStatement(
             AND event_id = :event_id
         RETURNING endpoint_id, event_id""",
 )
-AGAIN: Final = Insert("webhook_queue", Waiting, "ON CONFLICT DO NOTHING")
+AGAIN: Final = Insert("webhook_queue", WaitingEvents, "ON CONFLICT DO NOTHING")
 
 
-class Outcome(Row, frozen=True):
+class DeliveryRow(Row, frozen=True):
     """This says what came of an event in the end: it is a row of the deliveries. `status`,
     `took_ms` and `answer` are those of the last try, if there was one.
     """
@@ -219,7 +219,7 @@ _REPLACED: Final = """
         SET outcome = excluded.outcome, tries = webhook_deliveries.tries + excluded.tries,
         status = excluded.status, took_ms = excluded.took_ms, answer = excluded.answer,
             at_ms = excluded.at_ms"""
-OUTCOMES: Final = Insert("webhook_deliveries", Outcome, _REPLACED)
+OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, _REPLACED)
 
 
 class Attempt(Row, frozen=True):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, told
 from heliograph.base.secrets import Keys, decrypt
-from heliograph.webhooks.deliver_sql import Target, Waiting
+from heliograph.webhooks.deliver_sql import Target, WaitingEvents
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
 from heliograph.webhooks.endpoints import PURPOSE
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed
-from heliograph.webhooks.post_rate import Allowance
-from heliograph.webhooks.post_slots import OWN, Places
+from heliograph.webhooks.post_rate import PostRate
+from heliograph.webhooks.post_slots import OWN, PostSlots
 from heliograph.webhooks.read_due import Due, Reads
 from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.sign import headers
@@ -52,8 +52,8 @@ class Receiver:
         recorder: Recorder,
         may_post: Callable[[], bool],
         reads: Reads,
-        allowance: Allowance,
-        places: Places,
+        allowance: PostRate,
+        places: PostSlots,
         on_attempt: Callable[[str, str, Tried], None] | None = None,
     ) -> None:
         self._on_attempt = on_attempt
@@ -67,9 +67,9 @@ class Receiver:
         self._recorder = recorder
         self._window = WINDOW_FIRST
         self._ahead: deque[Due] = deque()
-        self._known: set[Waiting] = set()  # read, and not yet recorded
+        self._known: set[WaitingEvents] = set()  # read, and not yet recorded
         # while the queue is being read, which may still show them
-        self._recorded: list[Waiting] = []
+        self._recorded: list[WaitingEvents] = []
         self._open: set[asyncio.Task[None]] = set()
         self._reading = False
         self._may_be_more = True
@@ -142,7 +142,7 @@ class Receiver:
             self.idle_since_s = clock.monotonic_s()
             self.pump()
 
-    def recorded(self, waiting: Waiting) -> None:
+    def recorded(self, waiting: WaitingEvents) -> None:
         if self._reading:
             self._recorded.append(waiting)
         else:
@@ -223,7 +223,7 @@ class Receiver:
         )
 
 
-def tried_of(waiting: Waiting, outcome: Answered | Failed, at_ms: int) -> Tried:
+def tried_of(waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int) -> Tried:
     """An attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):

@@ -45,7 +45,7 @@ SEALED: Final = tuple(
 )
 
 
-class Endpoint(NamedTuple):
+class WebhookEndpoint(NamedTuple):
     """An endpoint without its secrets. Ids are raw."""
 
     id: str
@@ -61,13 +61,13 @@ class Endpoint(NamedTuple):
     created_at_ms: int
 
 
-_COLUMNS: Final = [webhook_endpoints.c[name] for name in Endpoint._fields]
+_COLUMNS: Final = [webhook_endpoints.c[name] for name in WebhookEndpoint._fields]
 # neither of `heliograph listen` nor removed
 _ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)
 
 
-def _of_row(row: Sequence[Any]) -> Endpoint:
-    endpoint = Endpoint(*row)
+def _of_row(row: Sequence[Any]) -> WebhookEndpoint:
+    endpoint = WebhookEndpoint(*row)
     stored: Any = endpoint.kinds  # a text, until here
     return endpoint._replace(kinds=tuple(stored.split(",")))
 
@@ -97,7 +97,7 @@ def add(
     allow: Openings,
     listens_until_ms: int | None = None,
     now_ms: int,
-) -> tuple[Endpoint, str]:
+) -> tuple[WebhookEndpoint, str]:
     """Makes a new endpoint, and returns it with its secret, which is shown now, and stored
     encrypted. Raises NotFound and AccountClosed for the account, InvalidRequest.
     """
@@ -117,7 +117,7 @@ def add(
             " in each mode; remove one first",
         )
     secret = new_secret()
-    endpoint = Endpoint(
+    endpoint = WebhookEndpoint(
         ids.raw_of_number(ids.new_number(now_ms)),
         account.id,
         sandbox,
@@ -151,7 +151,9 @@ def _count(tx: Connection, account_id: str, *, sandbox: bool) -> int:
     return int(tx.execute(query).scalar_one())
 
 
-def all_endpoints(tx: Connection, account_id: str | None = None, *, limit: int) -> list[Endpoint]:
+def all_endpoints(
+    tx: Connection, account_id: str | None = None, *, limit: int
+) -> list[WebhookEndpoint]:
     """Returns an account's endpoints, or everybody's, the oldest first."""
     query = sa.select(*_COLUMNS).where(_ORDINARY).order_by(webhook_endpoints.c.id).limit(limit)
     return [
@@ -177,7 +179,7 @@ def enabled(tx: Connection) -> int:
 
 def troubled(
     tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int
-) -> list[Endpoint]:
+) -> list[WebhookEndpoint]:
     """Those that have met nothing but failures since then or longer, and those that their
     own failures have disabled since then.
     """
@@ -197,7 +199,7 @@ def troubled(
     ]
 
 
-def endpoint_of(tx: Connection, endpoint_id: str) -> Endpoint:
+def endpoint_of(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     """Returns the endpoint with this id in text form. Raises NotFound."""
     row = tx.execute(
         sa.select(*_COLUMNS).where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
@@ -247,7 +249,7 @@ def _secrets(
 
 def rotate(
     tx: Connection, endpoint_id: str, secret_key: Keys, *, now_ms: int
-) -> tuple[Endpoint, str]:
+) -> tuple[WebhookEndpoint, str]:
     """Makes a new secret; the present one signs beside it for 24 h, or until `finish_rotation`.
     Raises NotFound, and InvalidRequest while a rotation goes on: a third secret would take from
     the receiver the one that it has.
@@ -268,7 +270,7 @@ def rotate(
     return endpoint_of(tx, endpoint_id), secret
 
 
-def finish_rotation(tx: Connection, endpoint_id: str) -> Endpoint:
+def finish_rotation(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     """Ends a rotation: the former secret signs no more. Raises NotFound."""
     endpoint = _locked(tx, endpoint_id)
     tx.execute(
@@ -279,7 +281,7 @@ def finish_rotation(tx: Connection, endpoint_id: str) -> Endpoint:
     return endpoint_of(tx, endpoint_id)
 
 
-def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> Endpoint:
+def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> WebhookEndpoint:
     """Nothing more goes there; its events are kept, and can be replayed. Raises NotFound."""
     endpoint = _locked(tx, endpoint_id)
     _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
@@ -291,7 +293,7 @@ def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
     _disable(tx, webhook_endpoints.c.account_id == account_id, now_ms)
 
 
-def enable(tx: Connection, endpoint_id: str) -> Endpoint:
+def enable(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     """Lets events go there again from now on; what it missed can be replayed. Raises NotFound,
     AccountClosed.
     """
@@ -352,7 +354,7 @@ def _disable(tx: Connection, which: sa.ColumnElement[bool], now_ms: int) -> None
     )
 
 
-def _locked(tx: Connection, endpoint_id: str) -> Endpoint:
+def _locked(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
     row = tx.execute(
         sa.select(*_COLUMNS)
         .where(webhook_endpoints.c.id == raw_id(endpoint_id), _ORDINARY)
@@ -367,7 +369,7 @@ def _unknown(endpoint_id: str) -> NotFound:
     return NotFound(f"There is no webhook endpoint {shown(endpoint_id)}.")
 
 
-def as_record(endpoint: Endpoint, account_id: str) -> dict[str, Any]:
+def as_record(endpoint: WebhookEndpoint, account_id: str) -> dict[str, Any]:
     """Returns an endpoint as commands show it. `account_id` is in text form."""
     return {
         "id": text_id(endpoint.id),

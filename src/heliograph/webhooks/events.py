@@ -74,7 +74,7 @@ class Listeners:
         return self._shown[account_id]
 
 
-class Rows(NamedTuple):
+class EventRows(NamedTuple):
     """This is what is stored of some events, sorted as it is locked."""
 
     events: list[StoredEvent]
@@ -122,7 +122,7 @@ async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
     await emit_rows(tx, rows_of(heard_by, events))
 
 
-async def emit_rows(tx: HotTx, rows: Rows) -> None:
+async def emit_rows(tx: HotTx, rows: EventRows) -> None:
     """Stores what `rows_of` has made. This is the second half of `emit`."""
     await events_sql.store(tx, rows.events, rows.waiting, rows.missed)
     if rows.waiting:
@@ -140,9 +140,9 @@ def tell_listeners(
         run_in(tx, lambda hot: emit(hot, heard_by, events(heard_by)))
 
 
-def rows_of(heard_by: Listeners, events: Sequence[Event]) -> Rows:
+def rows_of(heard_by: Listeners, events: Sequence[Event]) -> EventRows:
     """Returns what is to be stored, with the bodies encoded. This is the first half of `emit`."""
-    rows = Rows([], [], [])
+    rows = EventRows([], [], [])
     # a run for each moment: one by one, ids cost as much as all the rest of a row
     next_of: dict[int, int] = {}
     for event in events:

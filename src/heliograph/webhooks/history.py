@@ -11,7 +11,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.states import DELIVERED, WAITING
 from heliograph.webhooks.tables import (
@@ -24,7 +24,7 @@ from heliograph.webhooks.tables import (
 
 def events(
     tx: Connection,
-    endpoint: Endpoint,
+    endpoint: WebhookEndpoint,
     *,
     limit: int,
     before: str | None = None,
@@ -84,7 +84,7 @@ def _event(row: Any, told: Any) -> dict[str, Any]:
 
 
 def attempts(
-    tx: Connection, endpoint: Endpoint, *, limit: int, event_id: str | None = None
+    tx: Connection, endpoint: WebhookEndpoint, *, limit: int, event_id: str | None = None
 ) -> list[dict[str, Any]]:
     """Returns attempts to deliver the newest events, of each the last one first: failures, and
     beside them successes. It returns those of one event, or of all. Raises NotFound for the

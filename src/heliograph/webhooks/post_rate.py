@@ -31,7 +31,7 @@ class Posting(Protocol):
         ...
 
 
-class Allowance:
+class PostRate:
     """This gives turns, of one POST each, to those who ask until they have no more. `moved`
     returns how much this process's carriers have moved since it began.
     """

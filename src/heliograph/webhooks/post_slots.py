@@ -23,7 +23,7 @@ TELL_S: Final = 60.0
 log = Log(__name__)
 
 
-class Places:
+class PostSlots:
     """These are the slots of one process. `free` holds shared slots that nobody has."""
 
     def __init__(self, limit: int) -> None:

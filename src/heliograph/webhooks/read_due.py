@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from heliograph.base import clock
 from heliograph.base.log import Log, survive_faults
 from heliograph.database.database import Database
-from heliograph.webhooks.deliver_sql import DONE, NEXT, Waiting, Wanted
+from heliograph.webhooks.deliver_sql import DONE, NEXT, QueueRead, WaitingEvents
 from heliograph.webhooks.fair_turns import Turns
 
 QUEUES_AT_ONCE: Final = 100  # endpoints in one transaction
@@ -24,7 +24,7 @@ log = Log(__name__)
 class Due(NamedTuple):
     """An event that is to be posted."""
 
-    waiting: Waiting
+    waiting: WaitingEvents
     kind: str
     body: str
 
@@ -92,7 +92,7 @@ class Reads:
         now_ms = clock.now_ms()
         async with self._db.hot() as tx:
             events = await NEXT.rows(
-                tx, [Wanted(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch]
+                tx, [QueueRead(reading.endpoint_id, now_ms, wanted) for reading, wanted in batch]
             )
             await DONE.rows(tx, sorted(event.waiting.key for event in events if event.body is None))
         found: dict[str, list[Due]] = {}

@@ -21,9 +21,9 @@ from heliograph.webhooks.deliver_sql import (
     FAILING,
     OUTCOMES,
     Attempt,
+    DeliveryRow,
     FailingSince,
-    Outcome,
-    Waiting,
+    WaitingEvents,
 )
 from heliograph.webhooks.states import DELIVERED, EXHAUSTED, GONE
 from heliograph.webhooks.states import FAILING as FAILS
@@ -48,7 +48,7 @@ log = Log(__name__)
 class Tried(NamedTuple):
     """This is one attempt, as it ended at `at_ms`. `reason` None means a success."""
 
-    waiting: Waiting
+    waiting: WaitingEvents
     at_ms: int
     took_ms: int
     status: int | None
@@ -128,7 +128,7 @@ class Recorder:
             tx,
             sorted(
                 (
-                    Waiting(
+                    WaitingEvents(
                         t.waiting.endpoint_id,
                         t.at_ms + RETRY_DELAYS_MS[t.waiting.tries],
                         t.waiting.event_id,
@@ -178,13 +178,13 @@ class Recorder:
         }
 
 
-def _by_endpoint(row: Waiting | Outcome) -> tuple[str, str]:
+def _by_endpoint(row: WaitingEvents | DeliveryRow) -> tuple[str, str]:
     """The order in which rows are locked."""
     return row.endpoint_id, row.event_id
 
 
-def _outcome_of(tried: Tried) -> Outcome:
-    return Outcome(
+def _outcome_of(tried: Tried) -> DeliveryRow:
+    return DeliveryRow(
         tried.waiting.endpoint_id,
         tried.waiting.event_id,
         DELIVERED if tried.reason is None else EXHAUSTED,

@@ -13,7 +13,7 @@ from heliograph.base.forms import shown
 from heliograph.base.ids import LATER_MS
 from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import refused
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.states import DELIVERED, DELIVERY, WAITING
 from heliograph.webhooks.tables import (
@@ -27,7 +27,7 @@ from heliograph.webhooks.tables import (
 REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
 
 
-def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int) -> None:
+def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_ms: int) -> None:
     """Delivers one event again, whatever became of it. An event that waits for its next try has
     it now. Raises NotFound, and InvalidRequest for a disabled endpoint.
     """
@@ -80,7 +80,7 @@ def replay_one(tx: Connection, endpoint: Endpoint, event_id: str, *, now_ms: int
     )
 
 
-def _keep_attempt(tx: Connection, endpoint: Endpoint, event_id: str, was: Any) -> None:
+def _keep_attempt(tx: Connection, endpoint: WebhookEndpoint, event_id: str, was: Any) -> None:
     """Stores the successful attempt, of which only the outcome, a row of its columns, told."""
     tx.execute(
         webhook_attempts.insert().values(
@@ -96,7 +96,7 @@ def _keep_attempt(tx: Connection, endpoint: Endpoint, event_id: str, was: Any) -
     )
 
 
-def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: int) -> int:
+def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int) -> int:
     """Events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most; how many.
     Raises InvalidRequest.
     """
@@ -141,7 +141,7 @@ def replay_since(tx: Connection, endpoint: Endpoint, since_ms: int, *, now_ms: i
     return len(missing)
 
 
-def _must_be_enabled(endpoint: Endpoint) -> None:
+def _must_be_enabled(endpoint: WebhookEndpoint) -> None:
     if endpoint.disabled_at_ms is not None:
         raise refused("endpoint", "is disabled; enable it first")
 

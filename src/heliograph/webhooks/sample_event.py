@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX, Event, body_of
 from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.http.attempt import Failed
@@ -23,7 +23,7 @@ _TEXT: Final = "A sample of heliograph webhook test."
 
 
 async def send_sample(
-    endpoint: Endpoint,
+    endpoint: WebhookEndpoint,
     account_id: str,
     secrets: tuple[str, str | None],
     allow: Openings,
@@ -56,7 +56,7 @@ async def send_sample(
     }
 
 
-def _sample(endpoint: Endpoint, account_id: str, now_ms: int) -> Event:
+def _sample(endpoint: WebhookEndpoint, account_id: str, now_ms: int) -> Event:
     """Returns a sample event of a kind that the endpoint hears. Its record has the shape of that
     kind's events (docs/webhooks.md, "The events").
     """

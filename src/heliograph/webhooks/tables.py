@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from heliograph.base.clock import DAY_MS
 from heliograph.base.ids import LATER_MS
 from heliograph.database.database import RawId, metadata
-from heliograph.database.pruning import Kept
+from heliograph.database.pruning import PruningRule
 from heliograph.webhooks.states import DELIVERED, EXHAUSTED, MISSED, REASONS
 
 MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
@@ -134,9 +134,9 @@ KEPT_MS: Final = 30 * DAY_MS  # replayable for so long (docs/webhooks.md, "What 
 # an event's id has the time of what it tells of, which may be so much older
 EVENTS_KEPT_MS: Final = KEPT_MS + LATER_MS
 KEPT: Final = (
-    Kept("webhook_deliveries", "at_ms", KEPT_MS),
-    Kept("webhook_attempts", "id", KEPT_MS),
-    Kept("webhook_events", "id", EVENTS_KEPT_MS),
+    PruningRule("webhook_deliveries", "at_ms", KEPT_MS),
+    PruningRule("webhook_attempts", "id", KEPT_MS),
+    PruningRule("webhook_events", "id", EVENTS_KEPT_MS),
 )
 
 # The endpoints `e` that hear of the account `a`, as one text, which `events.listeners_of` reads:

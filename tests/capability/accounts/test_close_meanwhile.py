@@ -17,7 +17,7 @@ from heliograph.campaigns.lifecycle import AccountSuspended
 from heliograph.carriers import rates
 from heliograph.database.database import Database
 from heliograph.jobs import close_account
-from heliograph.messages.accept import Chunker, Recipient, Wanted
+from heliograph.messages.accept import Chunker, ChunkRecipient, ChunkRequest
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigns import add_contacts, write_down
 from tests.support.capability.commands import BILAL, Run, text
@@ -95,11 +95,11 @@ async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_acc
     await asyncio.to_thread(closed_now, house.db, house.amina)
     chunker = Chunker(house.cache, house.queue)
     await house.cache.refresh()
-    wanted = Wanted(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
+    wanted = ChunkRequest(campaign.group_id, campaign.id, house.amina, True, "SANDBOX", 3_600)
     with house.queue.places() as places:
         async with house.db.hot() as tx:
             chunk = await chunker.store(
-                tx, places, wanted, [Recipient(233201234567, "GH", "hello", "GSM-7", 1)]
+                tx, places, wanted, [ChunkRecipient(233201234567, "GH", "hello", "GSM-7", 1)]
             )
     assert (chunk.messages, chunk.stopped) == (0, "account_suspended")
     assert house.count(queue) == 0

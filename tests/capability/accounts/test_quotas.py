@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, campaigns, wallet
-from heliograph.accounts import StorageQuotaReached, Stored
+from heliograph.accounts import StorageQuotaReached, StoredKind
 from heliograph.accounts.tables import storage_used
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
@@ -42,11 +42,11 @@ def amina(db: Database) -> str:
 def allow(db: Database, account_id: str, **quotas: int | None) -> None:
     with db.write() as tx:
         accounts.set_quotas(
-            tx, account_id, {Stored(kind): octets for kind, octets in quotas.items()}
+            tx, account_id, {StoredKind(kind): octets for kind, octets in quotas.items()}
         )
 
 
-def used(db: Database, account_id: str, kind: Stored, *, sandbox: bool = False) -> int:
+def used(db: Database, account_id: str, kind: StoredKind, *, sandbox: bool = False) -> int:
     with db.read() as tx:
         return accounts.used_today(tx, account_id, clock.now_ms()).get((kind, sandbox), 0)
 
@@ -65,7 +65,7 @@ def test_many_at_once_store_no_more_than_one_after_the_other(db: Database, amina
 
     def charge(tx: Connection, octets: int) -> None:
         now_ms = clock.now_ms()
-        accounts.charge(tx, amina, Stored.EVENTS, octets, sandbox=False, now_ms=now_ms)
+        accounts.charge(tx, amina, StoredKind.EVENTS, octets, sandbox=False, now_ms=now_ms)
 
     def store(number: int) -> int:
         together.wait()
@@ -80,7 +80,7 @@ def test_many_at_once_store_no_more_than_one_after_the_other(db: Database, amina
 
     with ThreadPoolExecutor(THREADS) as pool:
         stored = sum(pool.map(store, range(THREADS)))
-    assert stored == used(db, amina, Stored.EVENTS)
+    assert stored == used(db, amina, StoredKind.EVENTS)
     assert 1_000 - 7 < stored <= 1_000
 
 
@@ -158,10 +158,10 @@ def test_a_file_of_contacts_stops_where_the_quota_is_and_goes_on_when_it_is_rais
     assert run("quota", "set", "amina", "contacts=5MB").status == 0
     assert run("contact", "import", str(file), "--account", "amina").status == 0
     assert count(db, contacts) == 2_501
-    size = used(db, amina, Stored.CONTACTS)
+    size = used(db, amina, StoredKind.CONTACTS)
     assert size < 2_500 * 400, "a million such contacts fit into what every account has"
     assert run("contact", "import", str(file), "--account", "amina").status == 0
-    assert used(db, amina, Stored.CONTACTS) == size, "what changes nothing takes nothing"
+    assert used(db, amina, StoredKind.CONTACTS) == size, "what changes nothing takes nothing"
 
 
 @pytest.mark.parametrize("message", ["hello", "hello {name}"])
@@ -186,7 +186,7 @@ def test_an_audience_that_is_too_much_to_write_down_leaves_a_draft_or_fails_at_i
     )
     allow(db, amina, recipients=20_000)
     assert campaigns.launch(db, draft.id).campaign.status == "sending"
-    assert used(db, amina, Stored.RECIPIENTS) >= 20 * 100
+    assert used(db, amina, StoredKind.RECIPIENTS) >= 20 * 100
 
 
 def test_a_file_of_numbers_that_is_too_much_makes_no_campaign(
@@ -216,16 +216,16 @@ def test_a_file_of_numbers_that_is_too_much_makes_no_campaign(
     assert (count(db, campaign_recipients), count(db, campaigns_table)) == (0, 0)
     allow(db, amina, recipients=10_000)
     assert run(*command).status == 0
-    assert used(db, amina, Stored.RECIPIENTS) == 50 * (100 + len("In Accra"))
+    assert used(db, amina, StoredKind.RECIPIENTS) == 50 * (100 + len("In Accra"))
 
 
 def test_the_operator_sees_and_sets_quotas_and_old_counts_go(
     db: Database, amina: str, run: Run
 ) -> None:
     with db.write() as tx:
-        accounts.charge(tx, amina, Stored.LOGS, 500, sandbox=True, now_ms=clock.now_ms())
+        accounts.charge(tx, amina, StoredKind.LOGS, 500, sandbox=True, now_ms=clock.now_ms())
     listed = {record["kind"]: record for record in run("quota", "show", "amina", "--json").json}
-    assert list(listed) == [kind.value for kind in Stored]
+    assert list(listed) == [kind.value for kind in StoredKind]
     assert listed["logs"] == {
         "account_id": ids.text_of_raw("acc", amina),
         "kind": "logs",
@@ -281,7 +281,9 @@ def test_a_customers_quotas_are_shown_and_set_as_its_partners(
     assert (changed["keys"]["account_id"][:4], changed["keys"]["octets_a_day"]) == ("cus_", 3)
     with db.read() as tx:
         assert [
-            usage.is_default for usage in accounts.quotas_of(tx, amina) if usage.kind is Stored.KEYS
+            usage.is_default
+            for usage in accounts.quotas_of(tx, amina)
+            if usage.kind is StoredKind.KEYS
         ] == [True]
 
 
@@ -290,11 +292,11 @@ def test_a_clock_that_is_behind_counts_in_the_day_that_there_is(db: Database, am
     now_ms = clock.now_ms()
     for at_ms, octets in ((now_ms, 60), (now_ms - DAY_MS, 40)):
         with db.write() as tx:
-            accounts.charge(tx, amina, Stored.LOGS, octets, sandbox=False, now_ms=at_ms)
+            accounts.charge(tx, amina, StoredKind.LOGS, octets, sandbox=False, now_ms=at_ms)
     with pytest.raises(StorageQuotaReached), db.write() as tx:
-        accounts.charge(tx, amina, Stored.LOGS, 1, sandbox=False, now_ms=now_ms)
+        accounts.charge(tx, amina, StoredKind.LOGS, 1, sandbox=False, now_ms=now_ms)
     with db.write() as tx:
-        accounts.charge(tx, amina, Stored.LOGS, 100, sandbox=False, now_ms=now_ms + DAY_MS)
+        accounts.charge(tx, amina, StoredKind.LOGS, 100, sandbox=False, now_ms=now_ms + DAY_MS)
 
 
 def test_new_accounts_have_a_cautious_cap_and_customers_their_partners(

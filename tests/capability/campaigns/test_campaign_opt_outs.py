@@ -12,10 +12,10 @@ from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.jobs import Jobs
 from heliograph.carriers import Outcome
-from heliograph.contacts import Change, World
+from heliograph.contacts import ContactPatch, World
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages.accept import Chunker
-from heliograph.messages.groups import Tally
+from heliograph.messages.groups import GroupTally
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import queue
 from heliograph.text import Phone
@@ -31,7 +31,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
             tx,
             World(house.amina, False),
             [
-                Change(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
+                ContactPatch(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
                 for place in places
             ],
             now_ms=clock.now_ms(),
@@ -48,7 +48,7 @@ def changes_phone(house: House, place: int) -> None:
             tx,
             world,
             contacts.text_id(contact),
-            Change(Phone("233209999999", "GH")),
+            ContactPatch(Phone("233209999999", "GH")),
             now_ms=clock.now_ms(),
         )
 
@@ -82,7 +82,7 @@ async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(
     is_removed(house, 12)
     changes_phone(house, 24)
     await running.look()
-    assert running.tally() == Tally(queued=6, failed=4, segments=10, credits=6)
+    assert running.tally() == GroupTally(queued=6, failed=4, segments=10, credits=6)
     if held:
         assert house.count(queue, queue.c.rank_us < 10**17) == 0
         with house.db.write() as tx:
@@ -96,7 +96,7 @@ async def test_wherever_the_text_is_it_is_taken_back_and_paid_back(
     assert (row.status, row.opted_out, running.tally()) == (
         "completed",
         3,
-        Tally(delivered=18, failed=4, segments=22, credits=18),
+        GroupTally(delivered=18, failed=4, segments=22, credits=18),
     )
     assert house.credits() == 1_000 - 18
     assert {row.error_code for row in house.messages() if row.status == "failed"} == {"blocked"}
@@ -122,7 +122,10 @@ async def test_a_paused_one_completes_when_the_last_whose_text_is_held_has_opted
     opts(house, 2)
     await running.look()
     await running.look()
-    assert (running.state(), running.tally()) == (("completed", None), Tally(failed=3, segments=3))
+    assert (running.state(), running.tally()) == (
+        ("completed", None),
+        GroupTally(failed=3, segments=3),
+    )
     assert house.credits() == 1_000
 
 

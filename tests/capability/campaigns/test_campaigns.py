@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.campaigns import Campaign
 from heliograph.campaigns import audience_lock as hold
-from heliograph.campaigns.audience_lock import Hold, Taken
+from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken
 from heliograph.campaigns.due_steps import Glance, glance
 from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
 from heliograph.campaigns.tables import campaign_recipients
@@ -365,12 +365,12 @@ def test_who_is_at_work_on_a_campaign_is_left_alone_until_it_is_silent(
 ) -> None:
     campaign = write_down(db, amina)
     _change(db, lambda tx: campaigns.schedule(tx, campaign.id, clock.now_ms()))
-    first = Hold(db, campaign.id)
+    first = AudienceLock(db, campaign.id)
     first.take(lambda tx: None)
     assert campaigns.start_due(db) == []
     clock.move(by_ms=hold.SILENT_MS + 1)
     assert campaigns.start_due(db) == [campaign.id]
-    with pytest.raises(Taken):
+    with pytest.raises(AudienceTaken):
         first.step(lambda tx: None)
 
 
@@ -386,7 +386,7 @@ def test_of_two_launches_one_gives_way_and_nothing_of_it_is_left(db: Database, a
 
     try:
         campaigns.launch(db, campaign.id, tell=launch_again)
-    except Taken as error:
+    except AudienceTaken as error:
         refused.append(error)
     assert [error.status for error in refused] == [409]
     assert (now(db, campaign).status, now(db, campaign).opted_out, len(written(db, campaign))) == (

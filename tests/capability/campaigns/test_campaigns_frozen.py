@@ -14,7 +14,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
-from heliograph.contacts import Change, World, upsert
+from heliograph.contacts import ContactPatch, World, upsert
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.messages.accept import Chunker
@@ -162,7 +162,8 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
     campaigns.launch(house.db, campaign.id)
     for opted_out in (False, True):
         changes = [
-            Change(Phone(str(person), "GH"), {"opted_out": opted_out}) for person in people[::4]
+            ContactPatch(Phone(str(person), "GH"), {"opted_out": opted_out})
+            for person in people[::4]
         ]
         with house.db.write() as tx:
             upsert(tx, World(house.amina, False), changes, now_ms=clock.now_ms())

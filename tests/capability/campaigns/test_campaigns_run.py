@@ -16,7 +16,7 @@ from heliograph.campaigns.record import as_record
 from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
 from heliograph.contacts.tables import contacts
 from heliograph.database import config
-from heliograph.messages.groups import Tally
+from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import Filters, report
 from heliograph.messages.read import as_record as message_record
 from heliograph.messages.tables import messages, queue
@@ -45,7 +45,7 @@ async def test_it_reaches_everybody_by_chunks_of_one_entry_each_and_its_end_is_t
         + "}",
     )
     await running.look()
-    assert running.tally() == Tally(queued=25, segments=25, credits=25)
+    assert running.tally() == GroupTally(queued=25, segments=25, credits=25)
     assert house.woken
     assert house.entries("sms_charge") == [-10, -10, -5]
     with house.db.read() as tx:
@@ -240,7 +240,7 @@ async def test_what_is_queued_of_a_canceled_one_is_paid_back_and_what_a_carrier_
     with house.db.write() as tx:
         campaigns.cancel(tx, running.campaign.id, now_ms=clock.now_ms())
     await running.look()
-    assert running.tally() == Tally(queued=5, failed=15, segments=40, credits=10)
+    assert running.tally() == GroupTally(queued=5, failed=15, segments=40, credits=10)
     assert now(house.db, running.campaign).ended_at_ms is None
     await running.send()
     await running.look()
@@ -248,7 +248,7 @@ async def test_what_is_queued_of_a_canceled_one_is_paid_back_and_what_a_carrier_
     assert (row.status, row.ended_at_ms is None, running.tally()) == (
         "canceled",
         False,
-        Tally(delivered=5, failed=15, segments=40, credits=10),
+        GroupTally(delivered=5, failed=15, segments=40, credits=10),
     )
     assert {row.error_code for row in house.messages()} == {None, "canceled"}
     assert house.credits() == 1_000 - 10

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 
-from heliograph.cli.checked_values import Judged, MaybeEmpty
+from heliograph.cli.checked_values import CheckedType, MaybeEmpty
 from heliograph.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
 from heliograph.database.database import Database
 from tests.support.capability.commands import Run, runner
@@ -150,12 +150,12 @@ def test_a_route_of_all_numbers_and_no_system_type_are_the_values_that_may_be_em
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
-    "typed", [each for each in COMMANDS if valued(each, Judged)], ids=lambda typed: typed.name
+    "typed", [each for each in COMMANDS if valued(each, CheckedType)], ids=lambda typed: typed.name
 )
 def test_a_text_that_cannot_be_is_exit_status_2_though_nothing_is_there(
     typed: Typed, shell: Shell, tmp_path: Path
 ) -> None:
-    for param in valued(typed, Judged):
+    for param in valued(typed, CheckedType):
         for value in ("x" * 300, "a\nb"):
             said = shell(*with_value(typed, param, value, tmp_path))
             assert (said.status, said.out) == (2, ""), (param.name, said)

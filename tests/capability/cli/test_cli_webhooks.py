@@ -14,7 +14,7 @@ from heliograph import accounts
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.deliver_sql import Waiting
+from heliograph.webhooks.deliver_sql import WaitingEvents
 from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.record_attempts import Recorder, Tried
 from heliograph.webhooks.replay import replay_since
@@ -155,7 +155,7 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
     recorder, recording = Recorder(house.db), list[list[Tried]]()
     with house.db.read() as tx:
         rows = [
-            Waiting(*row)
+            WaitingEvents(*row)
             for row in tx.execute(webhook_queue.select().order_by(webhook_queue.c.event_id))
         ]
     answers = (
@@ -237,7 +237,7 @@ async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one
     recorder = Recorder(house.db)
     with house.db.read() as tx:
         rows = [
-            Waiting(*row)
+            WaitingEvents(*row)
             for row in tx.execute(webhook_queue.select().order_by(webhook_queue.c.event_id))
         ]
     for late_ms, (row, status) in enumerate(zip(reversed(rows), (500, 200, 500, 200), strict=True)):

@@ -11,7 +11,7 @@ from alembic import command
 
 from heliograph.database import migrate
 from heliograph.database.database import Database
-from heliograph.otp.unverified_allowance import DAYS, HOURS, Tally, read
+from heliograph.otp.unverified_allowance import DAYS, HOURS, OtpTally, read
 from heliograph.senders.look_alikes import skeleton
 
 SENDERS = {"PAYPA1": "1" * 32, "M-TN": "2" * 32, "2335550": "3" * 32, "Modern & Co": "4" * 32}
@@ -165,7 +165,7 @@ def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_pas
     migrate.upgrade(bare_url)
     with database.read() as tx:
         found = {
-            (row[0].replace("-", ""), row[1]): Tally(
+            (row[0].replace("-", ""), row[1]): OtpTally(
                 "", "", 1, row[2], read(row[3]), read(row[4]), read(row[5])
             )
             for row in tx.execute(

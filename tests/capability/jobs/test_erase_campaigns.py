@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
-from heliograph.campaigns.audience_lock import SILENT_MS, Hold, Taken
+from heliograph.campaigns.audience_lock import SILENT_MS, AudienceLock, AudienceTaken
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.tables import campaign_recipients
@@ -154,7 +154,7 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
     if is_scheduled:
         with house.db.write() as tx:
             campaigns.schedule(tx, campaign.id, clock.now_ms() + DAY_MS)
-    hold = Hold(house.db, campaign.id)
+    hold = AudienceLock(house.db, campaign.id)
     hold.take(lambda tx: None)
     exit_status, said = erase(run)
     assert (exit_status, f"{campaigns.text_id(campaign)} is just being launched" in said) == (
@@ -169,7 +169,7 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
         hold.finish(lambda tx: None)
     assert erased(run) == {"contacts": 1}
     if is_killed:
-        with pytest.raises(Taken):
+        with pytest.raises(AudienceTaken):
             hold.step(lambda tx: None)
 
 
@@ -179,7 +179,7 @@ def test_a_launch_that_begins_while_the_number_is_erased_is_told(
     add_contacts(house.db, house.amina, [PHONE, OTHER])
     campaign, batches = write_down(house.db, house.amina), erase_number.batches
 
-    def late(found: Sequence[erase_number.Change]) -> Iterator[Callable[[Connection], None]]:
+    def late(found: Sequence[erase_number.RowChange]) -> Iterator[Callable[[Connection], None]]:
         campaigns.launch(house.db, campaign.id)
         return batches(found)
 

@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Conflict, InsufficientCredits, RateLimited
 from heliograph.messages.accept.acceptor import LARGE_SEND
 from heliograph.messages.accept.answer import send_answer
-from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.tables import messages, queue, sends
 from heliograph.requests.stored_keys import KEPT_MS
 from heliograph.requests.tables import idempotency_keys

@@ -13,7 +13,7 @@ from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.database import batching
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.tables import messages, queue
 from heliograph.senders.sender import usable
 from tests.support.capability.accepting import answer, at_once, reasons

@@ -14,8 +14,8 @@ from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import (
     SEGMENTS_MAX,
-    Decided,
     Decision,
+    DecisionResult,
     batches,
     decide,
     signed,
@@ -301,7 +301,7 @@ async def test_many_are_decided_about_in_batches_each_of_which_is_stored_before_
         told[0],
     )
     house.assert_sound()
-    done: list[Decided] = []
+    done: list[DecisionResult] = []
     await decide(house.db, doubts, facts, Decision.CANCELED, signed("kofi", "lost"), done.extend)
     assert (sum(each.refused is None for each in done), house.credits(), len(recorded(house))) == (
         200 - told[0],
@@ -330,7 +330,7 @@ def test_a_batch_has_whole_messages_and_no_more_than_the_limit(seed: int) -> Non
 async def test_doubts_with_another_carrier_are_left_alone(house: House) -> None:
     await in_doubt(house)
     other = open_carrier(house.db, "second", prefix=None)
-    done: list[Decided] = []
+    done: list[DecisionResult] = []
     await decide(
         house.db,
         {other: [(house.messages()[0].id, 1)]},

@@ -19,7 +19,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt import match_doubts
-from heliograph.messages.doubt.decide import Decided, Decision, decide, signed
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, signed
 from heliograph.messages.doubt.match_receipt import match_to
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts
 from tests.support.capability.sending import SUCCESSOR, House, LossyDatabase
@@ -143,7 +143,7 @@ async def decide_by_hand(house: House) -> None:
         house.db, facts, "carrier/d1", one.message_id, "kofi", clock.now_ms(), as_one=False
     )
     for submission, decision in zip(others, (Decision.RESENT, Decision.CANCELED), strict=True):
-        done: list[Decided] = []
+        done: list[DecisionResult] = []
         await decide(
             house.db,
             {house.carrier_id: [(submission.message_id, 1)]},

@@ -17,7 +17,7 @@ from heliograph.processes.checks.doctor import (
     Finding,
     examine,
 )
-from heliograph.webhooks.endpoints import Endpoint, text_id
+from heliograph.webhooks.endpoints import WebhookEndpoint, text_id
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.webhooks import NOWHERE, endpoint
 from tests.support.factories import SECRET_KEY, open_account
@@ -31,7 +31,7 @@ def said(database_url: str, directory: Path) -> dict[str, Finding]:
     }
 
 
-def became(db: Database, of: Endpoint, **columns: object) -> None:
+def became(db: Database, of: WebhookEndpoint, **columns: object) -> None:
     with db.write() as tx:
         tx.execute(
             webhook_endpoints.update().where(webhook_endpoints.c.id == of.id).values(columns)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from heliograph.base import clock, open_files
 from heliograph.webhooks.events import Event, emit, listeners
-from heliograph.webhooks.post_slots import OWN, Places
+from heliograph.webhooks.post_slots import OWN, PostSlots
 from tests.support.capability.sending import House
 from tests.support.capability.webhook_delivery import delivering, happened, until
 from tests.support.capability.webhooks import endpoint, failures, outcomes, waiting
@@ -81,7 +81,7 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
             await until(lambda: len(good.bodies) == RUSH)
             took_s = time.monotonic() - began_s
     assert took_s < 1
-    assert SLOW * OWN < most <= Places(FILES).posts < FILES / 2
+    assert SLOW * OWN < most <= PostSlots(FILES).posts < FILES / 2
     assert failures(house.db) == []
 
 
@@ -112,7 +112,7 @@ async def test_without_files_an_event_stays_due_and_counts_no_attempt(house: Hou
 
 
 def test_whoever_wants_many_places_comes_to_have_as_many_as_others_and_some_are_left() -> None:
-    places, posts = Places(8_000), dict.fromkeys(range(100), 0)
+    places, posts = PostSlots(8_000), dict.fromkeys(range(100), 0)
     for _ in range(100):
         for one, count in posts.items():
             posts[one] += places.take(count)
@@ -134,7 +134,7 @@ async def test_more_endpoints_than_there_are_places_all_have_their_turn(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_files, "FILES_MAX", FILES)
-    count = 2 * Places(FILES).receivers
+    count = 2 * PostSlots(FILES).receivers
     async with receiving(says(OK)) as good:
         for _ in range(count):
             endpoint(house.db, house.amina, good.url(), ["message.sent"])

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import deliver_sql, endpoints, replay
-from heliograph.webhooks.deliver_sql import OUTCOMES, Outcome, Waiting
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.deliver_sql import OUTCOMES, DeliveryRow, WaitingEvents
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.record_attempts import TRIES_MAX, Recorder, Tried
 from heliograph.webhooks.states import (
     DELIVERED,
@@ -53,12 +53,12 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
             await OUTCOMES.rows(
                 hot,
                 [
-                    Outcome(here.id, each.event_id, MISSED, each.tries, None, None, None, 8)
+                    DeliveryRow(here.id, each.event_id, MISSED, each.tries, None, None, None, 8)
                     for each in missed
                 ],
             )
     else:
-        waiting = Waiting(here.id, DUE_MS, event_id, TRIES_MAX - 1)
+        waiting = WaitingEvents(here.id, DUE_MS, event_id, TRIES_MAX - 1)
         reason = None if to == DELIVERED else "timeout"
         recorder = Recorder(db)
         recorder.failing_since[here.id] = None
@@ -68,7 +68,7 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
     assert _state_of(db) == (to if DELIVERY.allows(was, to) else was)
 
 
-def _stored(db: Database, here: Endpoint, state: str) -> str:
+def _stored(db: Database, here: WebhookEndpoint, state: str) -> str:
     """An event that is in this state for the endpoint; its raw id."""
     now_ms = clock.now_ms()
     event_id = ids.raw_of_number(ids.new_number(now_ms))

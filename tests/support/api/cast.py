@@ -89,7 +89,11 @@ def _customer(
     tx: Connection, name: str, partner: accounts.Account, *, credits: int, money: str
 ) -> accounts.Account:
     made = connect.provision(
-        tx, partner.id, connect.Wish(name, PHONE, "GH"), sandbox=False, now_ms=clock.now_ms()
+        tx,
+        partner.id,
+        connect.CustomerRequest(name, PHONE, "GH"),
+        sandbox=False,
+        now_ms=clock.now_ms(),
     )
     _pay_in(tx, made.customer.account_id, credits, money)
     return accounts.by_id(tx, made.customer.account_id)

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from heliograph import accounts
-from heliograph.accounts import Stored
+from heliograph.accounts import StoredKind
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from tests.support.api.cast import Actor
@@ -13,7 +13,7 @@ from tests.support.api.service import Reply, Service
 def allow(api: Service, who: Actor, **quotas: int | None) -> None:
     with api.db.write() as tx:
         accounts.set_quotas(
-            tx, who.account_id, {Stored(kind): octets for kind, octets in quotas.items()}
+            tx, who.account_id, {StoredKind(kind): octets for kind, octets in quotas.items()}
         )
     api.refresh()
 
@@ -23,7 +23,7 @@ def rows(api: Service, table: sa.Table) -> int:
         return int(tx.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
 
 
-def used(api: Service, who: Actor, kind: Stored, *, sandbox: bool = False) -> int:
+def used(api: Service, who: Actor, kind: StoredKind, *, sandbox: bool = False) -> int:
     with api.db.read() as tx:
         return accounts.used_today(tx, who.account_id, clock.now_ms()).get((kind, sandbox), 0)
 

@@ -5,7 +5,7 @@ import json
 
 from heliograph.base.errors import ServiceError
 from heliograph.messages.accept.answer import send_answer
-from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.accept.request import SendRequest
 from tests.support.capability.sending import House
 

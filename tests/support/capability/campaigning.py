@@ -8,7 +8,7 @@ from heliograph.campaigns import Campaign
 from heliograph.campaigns.jobs import Jobs
 from heliograph.database import config
 from heliograph.messages.accept import Chunker
-from heliograph.messages.groups import Tally, tally_of
+from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.queue import HELD_FROM_US
 from heliograph.messages.tables import queue
 from tests.support.capability.campaigns import add_contacts, now, write_down
@@ -95,7 +95,7 @@ class Running:
         row = now(self.house.db, self.campaign)
         return row.status, row.status_reason
 
-    def tally(self) -> Tally:
+    def tally(self) -> GroupTally:
         with self.house.db.read() as tx:
             return tally_of(tx, self.campaign.group_id)
 

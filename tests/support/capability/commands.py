@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from heliograph import accounts
 from heliograph.cli import main
-from heliograph.connect import Wish
+from heliograph.connect import CustomerRequest
 from heliograph.database.database import Database
 
 SECRET_KEY = "s" * 32
-BILAL = Wish("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
+BILAL = CustomerRequest("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
 
 
 class Said(NamedTuple):

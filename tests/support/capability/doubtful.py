@@ -9,7 +9,7 @@ import uvloop
 from heliograph.base import ids
 from heliograph.carriers import Outcome
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt.decide import Decided, Decision, decide, signed
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, signed
 from heliograph.messages.tables import operator_decisions
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, phones
@@ -46,7 +46,7 @@ async def unanswered(link: ScriptedLink) -> None:
 
 async def decided(
     house: House, decision: Decision, *places: int, receipts: str = "all"
-) -> list[Decided]:
+) -> list[DecisionResult]:
     """About these messages, in the order of acceptance; about all, if none is named."""
     rows = house.messages()
     doubts = {
@@ -54,7 +54,7 @@ async def decided(
             (rows[place].id, rows[place].credits) for place in places or range(len(rows))
         ]
     }
-    done: list[Decided] = []
+    done: list[DecisionResult] = []
     facts = {house.carrier_id: CarrierFacts(house.carrier_id, "carrier", receipts)}
     await decide(house.db, doubts, facts, decision, signed("kofi", "ticket 4711"), done.extend)
     return done

@@ -9,7 +9,7 @@ from heliograph.messages.accept import Acceptor, text_sealer
 from heliograph.otp import Issuing
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
-from heliograph.otp.verify import Try, Verified, Verifier
+from heliograph.otp.verify import VerificationTry, Verified, Verifier
 from heliograph.text import parse_phone
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SECRET_KEY, SENDER
@@ -92,9 +92,9 @@ class OtpHouse(House):
 
     def given(
         self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
-    ) -> Try:
+    ) -> VerificationTry:
         whose = account_id or self.amina
-        return Try(ids.new_number(), whose, whose, sandbox, int(phone), code, [])
+        return VerificationTry(ids.new_number(), whose, whose, sandbox, int(phone), code, [])
 
     async def give(
         self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
@@ -106,7 +106,7 @@ class OtpHouse(House):
             )
         )[0]
 
-    async def given_together(self, *tries: Try) -> list[str | Refusal]:
+    async def given_together(self, *tries: VerificationTry) -> list[str | Refusal]:
         outcomes = await asyncio.gather(
             *(self.verifier.verify(one) for one in tries), return_exceptions=True
         )

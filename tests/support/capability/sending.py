@@ -16,13 +16,13 @@ from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
 from heliograph.carriers import (
-    Answer,
     LinkState,
     Outcome,
     Outgoing,
     Receipt,
     ReceiptState,
     Submission,
+    SubmitAnswer,
 )
 from heliograph.database import config
 from heliograph.database.cache import ConfigCache
@@ -30,7 +30,7 @@ from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.leases import Lease, workers
 from heliograph.messages.accept import Acceptor, text_sealer
-from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts, Turn
 from heliograph.messages.queue.rank import FairQueue
 from heliograph.messages.sweeps import take_over
@@ -166,7 +166,7 @@ class ScriptedLink:
                 self.open.pop((submission.message_id, submission.part), None)
             self.turn.answered(
                 [
-                    Answer(
+                    SubmitAnswer(
                         submission.message_id,
                         submission.part,
                         submission.parts,

@@ -10,7 +10,7 @@ from standardwebhooks.webhooks import Webhook
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import Event, emit, listeners
 from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.tables import (
@@ -36,7 +36,7 @@ def endpoint(
     sandbox: bool = False,
     include_customers: bool = False,
     age_ms: int = 0,
-) -> tuple[Endpoint, str]:
+) -> tuple[WebhookEndpoint, str]:
     """A new one, and its secret. `age_ms`: made so long ago."""
     with db.write() as tx:
         return endpoints.add(

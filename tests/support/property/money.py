@@ -21,7 +21,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
-from heliograph.messages.accept.batch import Outcome as Accepted
+from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt import match_doubts

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from heliograph import contacts
 from heliograph.base import clock
-from heliograph.contacts import Change, World, by_phone
+from heliograph.contacts import ContactPatch, World, by_phone
 from heliograph.contacts.tables import contacts as table
 from heliograph.messages.tables import inflight, messages
 from tests.support.capability.sending import House
@@ -42,7 +42,7 @@ class OptingOut:
                     tx,
                     world,
                     text_id,
-                    Change(None, {"opted_out": opted_out}),
+                    ContactPatch(None, {"opted_out": opted_out}),
                     now_ms=clock.now_ms(),
                 )
         if then == "removed":

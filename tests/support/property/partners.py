@@ -9,7 +9,7 @@ from hypothesis.stateful import (
 from heliograph import connect, keys, wallet
 from heliograph.base import clock
 from heliograph.base.errors import Forbidden, InsufficientCredits, NotFound
-from heliograph.connect import Wish
+from heliograph.connect import CustomerRequest
 from heliograph.connect.credits import Moved, move_credits
 from heliograph.connect.customer import Customer
 from heliograph.connect.provision import CurrencyMismatch, Provisioned
@@ -48,8 +48,8 @@ class Partners(RuleBasedStateMachine):
 
     def wish(
         self, partner: Held, ref: str | None, credits: int, minor: int, currency: str | None
-    ) -> Wish:
-        return Wish(
+    ) -> CustomerRequest:
+        return CustomerRequest(
             "Dede Stores",
             "233201234567",
             "GH",
@@ -59,7 +59,9 @@ class Partners(RuleBasedStateMachine):
             initial_balance=wallet.to_number(minor, partner.currency),
         )
 
-    def provisioned(self, partner: Held, wish: Wish, sandbox: bool) -> Provisioned | Exception:
+    def provisioned(
+        self, partner: Held, wish: CustomerRequest, sandbox: bool
+    ) -> Provisioned | Exception:
         try:
             return self.db.transact(
                 lambda tx: connect.provision(

@@ -9,14 +9,21 @@ over all kinds.
 import asyncio
 from collections import Counter
 
-from heliograph.carriers.link import Answer, Link, LinkState, Outcome, ReceiptState, Submission
+from heliograph.carriers.link import (
+    Link,
+    LinkState,
+    Outcome,
+    ReceiptState,
+    Submission,
+    SubmitAnswer,
+)
 from heliograph.text import segments
 from tests.support.wire.recorder import Recorder, outgoing, prepared, submit_all
 
 Identity = tuple[str, int, int, int]
 
 
-def identity(of: Answer | Submission) -> Identity:
+def identity(of: SubmitAnswer | Submission) -> Identity:
     return of.message_id, of.part, of.parts, of.attempt
 
 

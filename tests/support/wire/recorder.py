@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from heliograph.carriers.link import Answer, Link, LinkState, Outcome, Outgoing, Receipt, Submission
+from heliograph.carriers.link import (
+    Link,
+    LinkState,
+    Outcome,
+    Outgoing,
+    Receipt,
+    Submission,
+    SubmitAnswer,
+)
 from heliograph.carriers.smpp import SmppLink, SmppSettings
 
 WAIT_S = 10.0  # longer than anything here takes; a test that reaches it has failed
@@ -23,13 +31,13 @@ class Recorder:
 
     def __init__(self, acknowledges: bool = True) -> None:
         self.acknowledges = acknowledges
-        self.answers: list[Answer] = []
+        self.answers: list[SubmitAnswer] = []
         self.receipts: list[Receipt] = []
         self.states: list[tuple[LinkState, str]] = []
         self.link: Link | None = None
         self._news = asyncio.Event()
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
         self.answers.extend(answers)
         self._news.set()
 
@@ -61,7 +69,7 @@ class Recorder:
                 except TimeoutError:
                     return
 
-    async def until_answered(self, count: int) -> list[Answer]:
+    async def until_answered(self, count: int) -> list[SubmitAnswer]:
         await self.until(lambda: len(self.answers) >= count)
         return self.answers
 

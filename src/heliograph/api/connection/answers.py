@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 
 from heliograph.api.bodies import REFUSAL, Headers
 from heliograph.api.connection import timeouts
-from heliograph.api.connection.connections import Connected, Peer
+from heliograph.api.connection.connections import ClientAddress, Connected
 from heliograph.api.connection.flow_control import Flow
 from heliograph.api.connection.heads import invalid_http
 from heliograph.api.connection.malformed import answer_not_read
@@ -39,7 +39,7 @@ class Answering(HttpToolsProtocol, ABC):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.peer: Peer | None = None
+        self.peer: ClientAddress | None = None
         self.until_s = self.unread_until_s = math.inf
         self._connected = connected
         self._reading = NOTHING

@@ -35,10 +35,10 @@ PROCESS_LIMIT: Final = "process_limit"
 log = Log(__name__)
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """This is counted here. `peer` is set while it is."""
 
-    peer: "Peer | None"
+    peer: "ClientAddress | None"
     until_s: float
     unread_until_s: float
 
@@ -49,7 +49,7 @@ class Connection(Protocol):
         """Closes the connection at once."""
 
 
-class Peer:
+class ClientAddress:
     """This is one address with its connections. `waiting` holds those whose client is to send a
     request, the longest first.
     """
@@ -60,7 +60,7 @@ class Peer:
         self.key = key
         self.is_proxy = is_proxy
         self.count = 0
-        self.waiting: dict[Connection, None] = {}
+        self.waiting: dict[ClientConnection, None] = {}
 
 
 class Connected:
@@ -73,19 +73,19 @@ class Connected:
         self.most = min(MOST, open_files.limit() // SHARE)
         self.most_of_one = max(1, self.most // ADDRESS_SHARE)
         self._is_proxy = is_proxy
-        self._peers: dict[str, Peer] = {}
-        self._all: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}
-        self._holding: dict[Connection, int] = {}
+        self._peers: dict[str, ClientAddress] = {}
+        self._all: set[ClientConnection] = set()
+        self._waiting: dict[ClientConnection, None] = {}
+        self._holding: dict[ClientConnection, int] = {}
         self._held_octets = 0
         self._told_s = -math.inf
         self._host = ""
         self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
 
-    def admit(self, connection: Connection, host: str) -> bool:
+    def admit(self, connection: ClientConnection, host: str) -> bool:
         """Counts a new connection, which waits. False: there is no room, and none can be made."""
         key = network_of(host)
-        peer = self._peers.get(key) or Peer(key, self._is_proxy(host))
+        peer = self._peers.get(key) or ClientAddress(key, self._is_proxy(host))
         if (
             peer.count >= self.most_of_one
             and not peer.is_proxy
@@ -101,17 +101,17 @@ class Connected:
         self.waits(connection, peer)
         return True
 
-    def waits(self, connection: Connection, peer: Peer) -> None:
+    def waits(self, connection: ClientConnection, peer: ClientAddress) -> None:
         """Its client is to send a request: it may be closed for somebody else's."""
         if not peer.is_proxy:
             self._waiting[connection] = peer.waiting[connection] = None
 
-    def works(self, connection: Connection, peer: Peer) -> None:
+    def works(self, connection: ClientConnection, peer: ClientAddress) -> None:
         """Its client has sent one."""
         self._waiting.pop(connection, None)
         peer.waiting.pop(connection, None)
 
-    def holds(self, connection: Connection, octets: int) -> None:
+    def holds(self, connection: ClientConnection, octets: int) -> None:
         """Notes that so much of what its client has sent is in memory. If that is too much in
         all, those are closed that have held some for the longest.
         """
@@ -126,7 +126,7 @@ class Connected:
             longest = next(iter(self._holding))
             self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
 
-    def gone(self, connection: Connection) -> None:
+    def gone(self, connection: ClientConnection) -> None:
         """Counts it no more."""
         peer, connection.peer = connection.peer, None
         if peer is None:
@@ -150,12 +150,12 @@ class Connected:
             connection.overdue()
         self._tell()
 
-    def _make_room(self, why: str, waiting: dict[Connection, None], host: str) -> bool:
+    def _make_room(self, why: str, waiting: dict[ClientConnection, None], host: str) -> bool:
         longest = next(iter(waiting), None)
         self._close_for(why, longest, host)
         return longest is not None
 
-    def _close_for(self, why: str, connection: Connection | None, host: str) -> None:
+    def _close_for(self, why: str, connection: ClientConnection | None, host: str) -> None:
         """Nobody, if there is none."""
         if connection is not None:
             self.gone(connection)

@@ -11,8 +11,8 @@ from heliograph.api.openapi.parts import (
     EXAMPLE_AT,
     EXAMPLE_PHONE,
     Json,
-    Link,
     Operation,
+    ResponseLink,
     a_list,
     also,
     example_id,
@@ -228,11 +228,15 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             "daily_cap_reached",
         ),
         links=(
-            Link("customer", ("GET", "/connect/customers/{id}"), "id", "/data/id"),
-            Link("moveCredits", ("POST", "/connect/customers/{id}/credits"), "id", "/data/id"),
-            Link("itsBalance", ("GET", "/balance"), "customer_id", "/data/id"),
-            Link("itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"),
-            Link("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"),
+            ResponseLink("customer", ("GET", "/connect/customers/{id}"), "id", "/data/id"),
+            ResponseLink(
+                "moveCredits", ("POST", "/connect/customers/{id}/credits"), "id", "/data/id"
+            ),
+            ResponseLink("itsBalance", ("GET", "/balance"), "customer_id", "/data/id"),
+            ResponseLink(
+                "itsTransactions", ("GET", "/wallet/transactions"), "customer_id", "/data/id"
+            ),
+            ResponseLink("itsSenderIds", ("GET", "/sender-ids"), "customer_id", "/data/id"),
         ),
     ),
     ("GET", "/connect/customers/{id}"): Operation(

@@ -9,8 +9,8 @@ from heliograph.api.openapi.parts import (
     EXAMPLE_AT,
     EXAMPLE_PHONE,
     Json,
-    Link,
     Operation,
+    ResponseLink,
     a_list,
     also,
     always,
@@ -200,8 +200,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         },
         reasons=("no_such_record",),
         links=(
-            Link("change", ("PUT", "/contacts/{id}"), "id", "/data/id"),
-            Link("delete", ("DELETE", "/contacts/{id}"), "id", "/data/id"),
+            ResponseLink("change", ("PUT", "/contacts/{id}"), "id", "/data/id"),
+            ResponseLink("delete", ("DELETE", "/contacts/{id}"), "id", "/data/id"),
         ),
     ),
     ("PUT", "/contacts/{id}"): Operation(

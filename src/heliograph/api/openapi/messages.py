@@ -13,8 +13,8 @@ from heliograph.api.openapi.parts import (
     SINCE,
     UNTIL,
     Json,
-    Link,
     Operation,
+    ResponseLink,
     a_list,
     also,
     array,
@@ -307,8 +307,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             "daily_cap_reached",
         ),
         links=(
-            Link("firstMessage", ("GET", "/messages/{id}"), "id", "/data/message_ids/0"),
-            Link("itsMessages", ("GET", "/reports"), "send_id", "/data/send_id"),
+            ResponseLink("firstMessage", ("GET", "/messages/{id}"), "id", "/data/message_ids/0"),
+            ResponseLink("itsMessages", ("GET", "/reports"), "send_id", "/data/send_id"),
         ),
     ),
     ("GET", "/messages/{id}"): Operation(

@@ -10,8 +10,8 @@ from heliograph.api.openapi.parts import (
     EXAMPLE_PHONE,
     WARNINGS,
     Json,
-    Link,
     Operation,
+    ResponseLink,
     also,
     always,
     example_id,
@@ -168,7 +168,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
             "insufficient_credits",
             "daily_cap_reached",
         ),
-        links=(Link("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),),
+        links=(ResponseLink("itsMessage", ("GET", "/messages/{id}"), "id", "/data/message_id"),),
     ),
     ("POST", "/otp/verify"): Operation(
         TAG,

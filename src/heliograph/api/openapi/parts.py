@@ -29,7 +29,7 @@ EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 
 @dataclass(frozen=True)
-class Link:
+class ResponseLink:
     """An answer leads to this: a parameter of another operation, by its place in this one's body
     (OpenAPI 3.1, section 4.8.20).
     """
@@ -55,7 +55,7 @@ class Operation:
     body: Json | None = None  # schema
     body_example: Json | None = None
     reasons: tuple[str, ...] = ()  # why it can fail, beside what all endpoints share
-    links: tuple[Link, ...] = ()
+    links: tuple[ResponseLink, ...] = ()
 
 
 # schemas

@@ -10,8 +10,8 @@ from typing import Final
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS
-from heliograph.carriers.smpp.session import BindRefused, Session, SessionOwner
-from heliograph.carriers.smpp.session_counters import Tally
+from heliograph.carriers.smpp.session import BindRefused, SessionOwner, SmppSession
+from heliograph.carriers.smpp.session_counters import SessionCounters
 from heliograph.carriers.smpp.settings import SmppSettings
 
 PERMITTED_POLL_S: Final = 0.25  # how often a bind that has no permission asks for it
@@ -28,7 +28,7 @@ class Bind:
         settings: SmppSettings,
         command: int,
         owner: SessionOwner,
-        tally: Tally,
+        tally: SessionCounters,
         changed: Callable[[], None],
         may_bind: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -38,7 +38,7 @@ class Bind:
         self._tally = tally
         self._changed = changed
         self._may_bind = may_bind
-        self.session: Session | None = None
+        self.session: SmppSession | None = None
         self.state = LinkState.CONNECTING
         self.detail = ""
 
@@ -83,10 +83,10 @@ class Bind:
             self._show(LinkState.CONNECTING, "waits until this process has a lease again")
             await asyncio.sleep(PERMITTED_POLL_S)
 
-    async def _connect(self) -> Session:
+    async def _connect(self) -> SmppSession:
         """Returns a bound session. Raises BindRefused, OSError, TimeoutError or UnicodeError."""
         settings = self._settings
-        session = Session(settings, self._command, self._owner, self._tally)
+        session = SmppSession(settings, self._command, self._owner, self._tally)
         try:
             async with asyncio.timeout(settings.connect_timeout_s):
                 await asyncio.get_running_loop().create_connection(
@@ -104,7 +104,7 @@ class Bind:
             raise
         return session
 
-    async def _hold(self, session: Session) -> tuple[int, str]:
+    async def _hold(self, session: SmppSession) -> tuple[int, str]:
         """Waits for the session's end; the session fault that ended it (0: none) and the reason in
         words.
         """

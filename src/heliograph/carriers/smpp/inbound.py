@@ -8,7 +8,7 @@ from typing import Final
 from heliograph.base import metrics
 from heliograph.base.limited_log import FewLines
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.session_counters import Tally
+from heliograph.carriers.smpp.session_counters import SessionCounters
 
 # of the log for one session: whoever sends texts to our numbers has them written
 LINES_A_SECOND_MAX: Final = 5
@@ -24,7 +24,7 @@ class InboundTexts:
     first digits of a phone number.
     """
 
-    def __init__(self, carrier: str, tally: Tally) -> None:
+    def __init__(self, carrier: str, tally: SessionCounters) -> None:
         self._carrier = carrier
         self._tally = tally
         self._counter = metrics.INBOUND.labels(carrier)

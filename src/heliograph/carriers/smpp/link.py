@@ -8,20 +8,20 @@ from typing import Final
 
 from heliograph.base import cancelling
 from heliograph.carriers.link import (
-    Answer,
     Inbox,
     LinkState,
     Outcome,
     Outgoing,
     Receipt,
     Submission,
+    SubmitAnswer,
 )
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.carriers.smpp.send_rate import Pace
-from heliograph.carriers.smpp.session import Session, Token
-from heliograph.carriers.smpp.session_counters import Tally
+from heliograph.carriers.smpp.session import SmppSession, Token
+from heliograph.carriers.smpp.session_counters import SessionCounters
 from heliograph.carriers.smpp.settings import SmppSettings
 
 _COMMANDS: Final = {
@@ -43,7 +43,7 @@ class SmppLink:
         self._encoder = Encoder(settings)
         self._loop = asyncio.get_running_loop()
         self._pace = Pace(settings.tps or None, self._loop.time())
-        self.tally = Tally()
+        self.tally = SessionCounters()
         commands = _COMMANDS[settings.bind] * settings.binds
         self._binds = [
             Bind(settings, command, self, self.tally, self._on_change, may_bind)
@@ -93,7 +93,7 @@ class SmppLink:
         sessions = (
             []
             if self._is_closing
-            else sorted(self._sessions(sending=True), key=Session.window_free)
+            else sorted(self._sessions(sending=True), key=SmppSession.window_free)
         )
         at = 0
         for number, session in enumerate(sessions):
@@ -106,13 +106,13 @@ class SmppLink:
             self._pace.sent(at, self._loop.time())
         if at < len(submissions):
             unspent = [
-                Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
+                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
                 for s in submissions[at:]
             ]
             self._loop.call_soon(self._inbox.answered, unspent)
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
-        sequences: defaultdict[Session, list[int]] = defaultdict(list)
+        sequences: defaultdict[SmppSession, list[int]] = defaultdict(list)
         for receipt in receipts:
             if isinstance(receipt.token, Token):
                 sequences[receipt.token.session].append(receipt.token.sequence)
@@ -142,7 +142,7 @@ class SmppLink:
 
     # --- what sessions and binds report
 
-    def on_answers(self, answers: list[Answer]) -> None:
+    def on_answers(self, answers: list[SubmitAnswer]) -> None:
         accepted = throttled = 0
         for answer in answers:
             if answer.outcome is Outcome.ACCEPTED:
@@ -175,7 +175,7 @@ class SmppLink:
             self._shown = (state, detail)
             self._inbox.changed(state, detail)
 
-    def _sessions(self, sending: bool = False) -> list[Session]:
+    def _sessions(self, sending: bool = False) -> list[SmppSession]:
         return [
             bind.session
             for bind in self._binds

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
 
-from heliograph.carriers.link import Answer, Receipt, Submission
+from heliograph.carriers.link import Receipt, Submission, SubmitAnswer
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Framer
 from heliograph.carriers.smpp.inbound import InboundTexts
 from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcome_of
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
-from heliograph.carriers.smpp.session_counters import Tally
+from heliograph.carriers.smpp.session_counters import SessionCounters
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.window import Window
 
@@ -32,14 +32,14 @@ log = logging.getLogger(__name__)
 class Token(NamedTuple):
     """This names the deliver_sm or data_sm that a receipt came in."""
 
-    session: "Session"
+    session: "SmppSession"
     sequence: int
 
 
 class SessionOwner(Protocol):
     """A session reports to its owner."""
 
-    def on_answers(self, answers: list[Answer]) -> None: ...
+    def on_answers(self, answers: list[SubmitAnswer]) -> None: ...
     def on_receipts(self, receipts: list[Receipt]) -> None: ...
 
 
@@ -55,17 +55,17 @@ class BindRefused(Exception):
 class _Found:
     """This holds what one chunk of octets contained, to be reported at once."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[SubmitAnswer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
 
 
-class Session(asyncio.Protocol):
+class SmppSession(asyncio.Protocol):
     """A session lasts from connection to disconnection. Connect it, await `bound`, and submit;
     `closed` is set at the end, after the last report.
     """
 
     def __init__(
-        self, settings: SmppSettings, bind_command: int, owner: SessionOwner, tally: Tally
+        self, settings: SmppSettings, bind_command: int, owner: SessionOwner, tally: SessionCounters
     ) -> None:
         self._settings = settings
         self._bind_command = bind_command

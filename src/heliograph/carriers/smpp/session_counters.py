@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Tally:
+class SessionCounters:
     """This counts what a carrier's sessions have seen since the start, for metrics."""
 
     # messages from handsets: acknowledged, counted and logged, and reported to no account

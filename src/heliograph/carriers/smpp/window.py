@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from heliograph.carriers.link import Answer, Outcome, Submission
+from heliograph.carriers.link import Outcome, Submission, SubmitAnswer
 
 # submissions past their time-out whose answer would still be recognised
 LATE_KEPT_MAX: Final = 10_000
@@ -24,7 +24,7 @@ class Window:
 
     def answer(
         self, sequence: int, outcome: Outcome, ref: str | None, command_status: int
-    ) -> Answer | None:
+    ) -> SubmitAnswer | None:
         """Returns what the answer to this sequence_number says of its submission, or None when
         nothing was asked under it. It is hot.
         """
@@ -34,7 +34,7 @@ class Window:
         late = self._late.pop(sequence, None)
         return None if late is None else _answer(late, outcome, ref, command_status, late=True)
 
-    def expire(self, now_s: float) -> list[Answer]:
+    def expire(self, now_s: float) -> list[SubmitAnswer]:
         """Takes out what has waited past its deadline, unanswered; room for others, though
         its answer may still come.
         """
@@ -50,7 +50,7 @@ class Window:
             del self._late[sequence]
         return answers
 
-    def give_up(self) -> list[Answer]:
+    def give_up(self) -> list[SubmitAnswer]:
         """Takes out everything, unanswered: the connection is gone.
 
         All were written. Which of them the socket had not yet taken cannot be known any more, so
@@ -70,8 +70,8 @@ def _answer(
     ref: str | None = None,
     command_status: int = 0,
     late: bool = False,
-) -> Answer:
-    return Answer(
+) -> SubmitAnswer:
+    return SubmitAnswer(
         submission.message_id,
         submission.part,
         submission.parts,

@@ -27,7 +27,7 @@ DIALECTS: Final = (
 )
 
 
-class Place(Enum):
+class ActPlace(Enum):
     """This says what a kind of chaos happens to."""
 
     BIND = "binds"
@@ -42,7 +42,7 @@ class Act(NamedTuple):
 
 
 class Kind(NamedTuple):
-    place: Place
+    place: ActPlace
     help: str
     read: Callable[[str], Any] | None = None  # None: it takes no argument
     default: Any = None
@@ -61,7 +61,7 @@ class Rule:
     `first` to `last`, or to every `every`-th.
     """
 
-    place: Place
+    place: ActPlace
     act: Act
     first: int = 1
     last: int = 0
@@ -113,59 +113,65 @@ def _read_form(text: str) -> str:
 
 
 KINDS: Final = {
-    "wrong-password": Kind(Place.BIND, "the bind is answered ESME_RINVPASWD (0x0e)"),
-    "already-bound": Kind(Place.BIND, "the bind is answered ESME_RALYBND (0x05)"),
-    "throttle": Kind(Place.SUBMIT, "answered ESME_RTHROTTLED (0x58)"),
-    "queue-full": Kind(Place.SUBMIT, "answered ESME_RMSGQFUL (0x14)"),
+    "wrong-password": Kind(ActPlace.BIND, "the bind is answered ESME_RINVPASWD (0x0e)"),
+    "already-bound": Kind(ActPlace.BIND, "the bind is answered ESME_RALYBND (0x05)"),
+    "throttle": Kind(ActPlace.SUBMIT, "answered ESME_RTHROTTLED (0x58)"),
+    "queue-full": Kind(ActPlace.SUBMIT, "answered ESME_RMSGQFUL (0x14)"),
     "refuse": Kind(
-        Place.SUBMIT,
+        ActPlace.SUBMIT,
         "answered with this command_status, 0x45 unless another is named",
         _read_status,
         0x45,
     ),
-    "delay": Kind(Place.SUBMIT, "answered later by this time, 1s unless named", read_duration, 1.0),
+    "delay": Kind(
+        ActPlace.SUBMIT, "answered later by this time, 1s unless named", read_duration, 1.0
+    ),
     "drop": Kind(
-        Place.SUBMIT, "taken, but the connection breaks before this and other outstanding answers"
+        ActPlace.SUBMIT,
+        "taken, but the connection breaks before this and other outstanding answers",
     ),
     "half-open": Kind(
-        Place.SUBMIT, "taken, but the session answers nothing any more, not even enquire_link"
+        ActPlace.SUBMIT, "taken, but the session answers nothing any more, not even enquire_link"
     ),
     "malformed": Kind(
-        Place.SUBMIT,
+        ActPlace.SUBMIT,
         f"followed by a malformed PDU: {', '.join(MALFORMED)}",
         _read_form,
         MALFORMED[0],
     ),
-    "early": Kind(Place.SUBMIT, "its receipt comes before the answer"),
+    "early": Kind(ActPlace.SUBMIT, "its receipt comes before the answer"),
     "late": Kind(
-        Place.SUBMIT, "its receipt comes later by this time, 60s unless named", read_duration, 60.0
+        ActPlace.SUBMIT,
+        "its receipt comes later by this time, 60s unless named",
+        read_duration,
+        60.0,
     ),
     "duplicate": Kind(
-        Place.SUBMIT, "its receipt comes this many times, 2 unless named", _read_times, 2
+        ActPlace.SUBMIT, "its receipt comes this many times, 2 unless named", _read_times, 2
     ),
     "fail": Kind(
-        Place.SUBMIT,
+        ActPlace.SUBMIT,
         "its receipt says UNDELIV, or the state that is named",
         _read_state,
         ReceiptState.UNDELIV,
     ),
     "contradict": Kind(
-        Place.SUBMIT,
+        ActPlace.SUBMIT,
         "after its receipt comes another one, ACCEPTD unless named",
         _read_state,
         ReceiptState.ACCEPTD,
     ),
-    "ids-hex": Kind(Place.SUBMIT, "its receipt prints the id in upper-case hexadecimal"),
-    "ids-decimal": Kind(Place.SUBMIT, "its receipt prints the id in decimal"),
+    "ids-hex": Kind(ActPlace.SUBMIT, "its receipt prints the id in upper-case hexadecimal"),
+    "ids-decimal": Kind(ActPlace.SUBMIT, "its receipt prints the id in decimal"),
     "ids-padded": Kind(
-        Place.SUBMIT, "its receipt prints the id with zeros in front, 20 characters in all"
+        ActPlace.SUBMIT, "its receipt prints the id with zeros in front, 20 characters in all"
     ),
-    "dates-12": Kind(Place.SUBMIT, "its receipt prints times with seconds, in 12 digits"),
-    "err-letters": Kind(Place.SUBMIT, "its receipt has a letter in err:"),
+    "dates-12": Kind(ActPlace.SUBMIT, "its receipt prints times with seconds, in 12 digits"),
+    "err-letters": Kind(ActPlace.SUBMIT, "its receipt has a letter in err:"),
     "tlvs-only": Kind(
-        Place.SUBMIT, "its receipt says id and state in TLVs only, without id: and stat:"
+        ActPlace.SUBMIT, "its receipt says id and state in TLVs only, without id: and stat:"
     ),
-    "text-only": Kind(Place.SUBMIT, "its receipt has no TLVs"),
+    "text-only": Kind(ActPlace.SUBMIT, "its receipt has no TLVs"),
 }
 
 
@@ -221,12 +227,12 @@ class Chaos:
         self._random = Random(seed)  # noqa: S311  # repeatable on purpose
         self._chances = {
             place: [chance for chance in chances if KINDS[chance.act.kind].place is place]
-            for place in Place
+            for place in ActPlace
         }
-        self._rules = {place: [rule for rule in rules if rule.place is place] for place in Place}
-        self._seen = dict.fromkeys(Place, 0)
+        self._rules = {place: [rule for rule in rules if rule.place is place] for place in ActPlace}
+        self._seen = dict.fromkeys(ActPlace, 0)
 
-    def acts(self, place: Place) -> tuple[Act, ...]:
+    def acts(self, place: ActPlace) -> tuple[Act, ...]:
         """Returns what happens to the next one. The acts of the script come first; of two that
         exclude each other, the first counts. It is hot.
         """

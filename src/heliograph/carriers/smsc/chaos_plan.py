@@ -28,7 +28,7 @@ _NAMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SubmissionPlan:
     """This says what becomes of a submission (of a bind, only its status). Without chaos, there
     is an answer and then a receipt.
     """
@@ -46,7 +46,7 @@ class Plan:
 
 
 @lru_cache(PLANS_KEPT_MAX)
-def plan_of(acts: tuple[Act, ...]) -> Plan:
+def plan_of(acts: tuple[Act, ...]) -> SubmissionPlan:
     """Returns the plan of these acts. Of two acts that exclude each other, the first counts."""
     given: dict[str, Any] = {}
     for kind, argument in acts:
@@ -58,4 +58,4 @@ def plan_of(acts: tuple[Act, ...]) -> Plan:
             given["is_early"] = True
         elif kind in _NAMES:
             given.setdefault(_NAMES[kind], argument)
-    return Plan(dialect=frozenset(kind for kind, _ in acts if kind in DIALECTS), **given)
+    return SubmissionPlan(dialect=frozenset(kind for kind, _ in acts if kind in DIALECTS), **given)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from heliograph.carriers.delay_queue import Delayed
-from heliograph.carriers.smsc.receipt import Owed
+from heliograph.carriers.smsc.receipt import ReceiptToWrite
 
 RECEIPTS_OWED_MAX: Final = 200_000  # 100 MB; past it submissions are answered ESME_RMSGQFUL
 DUE_AT_ONCE: Final = 500  # then submissions are looked at in between
@@ -20,7 +20,7 @@ class Receiver(Protocol):
     system_id: str
 
     def receipt_room(self) -> int: ...
-    def send_receipt(self, owed: Owed) -> None: ...
+    def send_receipt(self, owed: ReceiptToWrite) -> None: ...
     def flush(self) -> None: ...
 
 
@@ -29,7 +29,7 @@ class Parcel(NamedTuple):
     possible, the session that did.
     """
 
-    owed: Owed
+    owed: ReceiptToWrite
     system_id: str
     near: Receiver
 
@@ -43,7 +43,9 @@ class Outbox:
         self._loop = loop
         self._delayed: dict[float, Delayed[Parcel]] = {}  # by how long
         self._receivers: dict[str, list[Receiver]] = {}  # by system_id
-        self._waiting: dict[str, deque[Owed]] = {}  # due, and there is nobody with room for them
+        self._waiting: dict[
+            str, deque[ReceiptToWrite]
+        ] = {}  # due, and there is nobody with room for them
         self.owed = 0  # those on the wire without an acknowledgement too
 
     def has_room(self) -> bool:
@@ -86,7 +88,7 @@ class Outbox:
         self._receivers.setdefault(receiver.system_id, []).append(receiver)
         self.look_again(receiver.system_id)
 
-    def left(self, receiver: Receiver, unacknowledged: Iterable[Owed]) -> None:
+    def left(self, receiver: Receiver, unacknowledged: Iterable[ReceiptToWrite]) -> None:
         """The session is gone: what it had not acknowledged goes to another, now or when
         there is one.
         """

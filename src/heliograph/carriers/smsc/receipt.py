@@ -22,7 +22,7 @@ _MESSAGE_STATES: Final = {  # message_state, SMPP 3.4 table 5-6
 }
 
 
-class Owed(NamedTuple):
+class ReceiptToWrite(NamedTuple):
     """A receipt that is still to be sent."""
 
     number: int  # of the message
@@ -36,7 +36,7 @@ class Owed(NamedTuple):
     reference: bytes | None = None  # user_message_reference of the submit_sm, which comes back
 
 
-def receipt_body(owed: Owed, now_s: int) -> bytes:
+def receipt_body(owed: ReceiptToWrite, now_s: int) -> bytes:
     """Returns the body of a deliver_sm. Its text follows SMPP 3.4 appendix B and its TLVs
     5.3.2.12, unless the dialect says otherwise. It is hot.
     """
@@ -63,7 +63,7 @@ def receipt_body(owed: Owed, now_s: int) -> bytes:
     )
 
 
-def _text(owed: Owed, message_id: str, now_s: int) -> bytes:
+def _text(owed: ReceiptToWrite, message_id: str, now_s: int) -> bytes:
     state, error, seconds = owed.state, owed.error, "dates-12" in owed.dialect
     return b"id:%b sub:001 dlvrd:%b submit date:%b done date:%b stat:%b err:%b text:" % (
         message_id.encode("ascii"),
@@ -77,7 +77,7 @@ def _text(owed: Owed, message_id: str, now_s: int) -> bytes:
     )
 
 
-def _printed(owed: Owed) -> str:
+def _printed(owed: ReceiptToWrite) -> str:
     if "ids-decimal" in owed.dialect:
         return str(owed.number)
     if "ids-hex" in owed.dialect:

@@ -15,13 +15,13 @@ stand on one line with commas between them.
 import re
 from typing import Final
 
-from heliograph.carriers.smsc.chaos import KINDS, Place, Rule, read_act
+from heliograph.carriers.smsc.chaos import KINDS, ActPlace, Rule, read_act
 
 LINES_MAX: Final = 1_000  # every submission is held against all of them
 
 _LINE: Final = re.compile(r"(after|every)\s+(\d{1,12})\s+(submit|bind)s?\s*:\s*(.+)", re.ASCII)
 _FOR: Final = re.compile(r"(.+?)\s+for\s+(\d{1,12})", re.ASCII)
-_PLACES: Final = {"submit": Place.SUBMIT, "bind": Place.BIND}
+_PLACES: Final = {"submit": ActPlace.SUBMIT, "bind": ActPlace.BIND}
 
 
 def read_script(text: str) -> list[Rule]:
@@ -53,7 +53,7 @@ def _read_line(line: str) -> list[Rule]:
     return [_read_rule(how, count, place, part) for part in found[4].split(",")]
 
 
-def _read_rule(how: str, count: int, place: Place, text: str) -> Rule:
+def _read_rule(how: str, count: int, place: ActPlace, text: str) -> Rule:
     repeated = _FOR.fullmatch(text.strip())
     act = read_act(repeated[1] if repeated else text)
     if KINDS[act.kind].place is not place:

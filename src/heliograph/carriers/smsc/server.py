@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.carriers.smsc.chaos import Chaos
 from heliograph.carriers.smsc.journal import Journal
-from heliograph.carriers.smsc.session import Session
+from heliograph.carriers.smsc.session import EsmeSession
 from heliograph.carriers.smsc.settings import SmscSettings
 from heliograph.carriers.smsc.shared import Center
 
@@ -69,4 +69,4 @@ class Smsc:
         self.journal.flush()
 
     def _connected(self) -> asyncio.Protocol:
-        return Session(self._center, next(self._numbers))
+        return EsmeSession(self._center, next(self._numbers))

@@ -9,9 +9,9 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
-from heliograph.carriers.smsc.receipt import Owed, receipt_body
+from heliograph.carriers.smsc.receipt import ReceiptToWrite, receipt_body
 from heliograph.carriers.smsc.shared import Center
-from heliograph.carriers.smsc.submissions import Taken
+from heliograph.carriers.smsc.submissions import SubmissionDesk
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
 # to a client that reads nothing; with reading stopped no client of good will comes near
@@ -30,7 +30,7 @@ _BOUND: Final = b"heliograph\0" + pdu.encode_tlv(
 _RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 
 
-class Session(asyncio.Protocol):
+class EsmeSession(asyncio.Protocol):
     """A session lasts from connection to disconnection. `closed` is set at the end."""
 
     def __init__(self, center: Center, number: int) -> None:
@@ -46,8 +46,8 @@ class Session(asyncio.Protocol):
         # PDUs that the journal knows of, and that never left: the last ones before the connection
         # broke
         self._unwritten = 0
-        self._taken = Taken(center, self)
-        self._unacknowledged: dict[int, Owed] = {}
+        self._taken = SubmissionDesk(center, self)
+        self._unacknowledged: dict[int, ReceiptToWrite] = {}
         self._sequence = 0
         self._is_deaf = False  # half-open: nothing is answered any more
         self._is_write_paused = False
@@ -72,7 +72,7 @@ class Session(asyncio.Protocol):
             return 0
         return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged)
 
-    def send_receipt(self, owed: Owed) -> None:
+    def send_receipt(self, owed: ReceiptToWrite) -> None:
         """Leaves with the next `flush`. Hot."""
         self._sequence = sequence = self._sequence % pdu.SEQUENCE_MAX + 1
         self._unacknowledged[sequence] = owed
@@ -91,7 +91,7 @@ class Session(asyncio.Protocol):
                 dialect=sorted(owed.dialect),
             )
 
-    # --- what `Taken` asks for
+    # --- what `SubmissionDesk` asks for
 
     def write(self, octets: bytes) -> None:
         """Leaves with the next `flush`."""

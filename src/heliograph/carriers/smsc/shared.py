@@ -9,12 +9,12 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import ESME_RINVPASWD, ESME_RINVSYSID
-from heliograph.carriers.smsc.chaos import Chaos, Place
+from heliograph.carriers.smsc.chaos import ActPlace, Chaos
 from heliograph.carriers.smsc.chaos_plan import plan_of
 from heliograph.carriers.smsc.connections import Guests
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.outbox import Outbox, Parcel, Receiver
-from heliograph.carriers.smsc.receipt import Owed
+from heliograph.carriers.smsc.receipt import ReceiptToWrite
 from heliograph.carriers.smsc.settings import SmscSettings
 
 RECEIPT_RETRY_S: Final = 1.0  # after an answer that asks for another try
@@ -46,7 +46,7 @@ class Center:
 
     def bind_status(self, asked: pdu.BindRequest) -> int:
         """Returns the command_status that answers a bind."""
-        plan = plan_of(self.chaos.acts(Place.BIND))
+        plan = plan_of(self.chaos.acts(ActPlace.BIND))
         if plan.status:
             return plan.status
         settings = self.settings
@@ -58,7 +58,7 @@ class Center:
             else pdu.ESME_ROK
         )
 
-    def acknowledged(self, receiver: Receiver, owed: Owed, *, again: bool) -> None:
+    def acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, again: bool) -> None:
         """A receipt was answered; with `again` it is to come once more."""
         self.outbox.settled()
         if again:

@@ -7,11 +7,11 @@ from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.simulated_outcomes import ending_of
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import journal_entry
-from heliograph.carriers.smsc.chaos import Place
-from heliograph.carriers.smsc.chaos_plan import Plan, plan_of
+from heliograph.carriers.smsc.chaos import ActPlace
+from heliograph.carriers.smsc.chaos_plan import SubmissionPlan, plan_of
 from heliograph.carriers.smsc.malformed_pdus import malformed_pdu
 from heliograph.carriers.smsc.outbox import Parcel, Receiver
-from heliograph.carriers.smsc.receipt import Owed
+from heliograph.carriers.smsc.receipt import ReceiptToWrite
 from heliograph.carriers.smsc.refusals import mistake_in
 from heliograph.carriers.smsc.shared import Center
 
@@ -37,7 +37,7 @@ class _Answer(NamedTuple):
     message_id: str | None
 
 
-class Taken:
+class SubmissionDesk:
     """Every submit_sm is answered once, in the order of its delay, unless its plan says
     that it never is.
     """
@@ -72,7 +72,7 @@ class Taken:
             self._journal.count("malformed")
             self.answer(sequence, malformed.status)
             return
-        acts = self._center.chaos.acts(Place.SUBMIT)
+        acts = self._center.chaos.acts(ActPlace.SUBMIT)
         plan = plan_of(acts)
         status = self._status_of(message, plan)
         number, message_id = self._center.next_id() if status == pdu.ESME_ROK else (0, None)
@@ -101,7 +101,7 @@ class Taken:
         body = b"" if message_id is None else message_id.encode("ascii") + b"\0"
         self._client.write(pdu.encode_pdu(pdu.SUBMIT_SM_RESP, status, sequence, body))
 
-    def _status_of(self, message: pdu.ShortMessage, plan: Plan) -> int:
+    def _status_of(self, message: pdu.ShortMessage, plan: SubmissionPlan) -> int:
         if plan.status:
             return plan.status
         mistake = mistake_in(message)
@@ -113,7 +113,7 @@ class Taken:
             return _RMSGQFUL
         return ending_of(message.destination_addr).command_status
 
-    def _say(self, answer: _Answer, plan: Plan) -> None:
+    def _say(self, answer: _Answer, plan: SubmissionPlan) -> None:
         """Tells the client what it gets to hear of it, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
@@ -147,7 +147,9 @@ class Taken:
         self._client.flush()
         self._client.look_again()
 
-    def _owe(self, message: pdu.ShortMessage, plan: Plan, number: int, message_id: str) -> None:
+    def _owe(
+        self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str
+    ) -> None:
         """Its receipts, if it asks for any (SMPP 3.4, 5.2.17)."""
         _, state, error, is_late = ending_of(message.destination_addr)
         state = plan.state or state
@@ -159,7 +161,7 @@ class Taken:
             (message.dest_ton, message.dest_npi, message.destination_addr),
             (message.source_ton, message.source_npi),
         )
-        owed = Owed(
+        owed = ReceiptToWrite(
             number,
             message_id,
             addresses,

@@ -9,7 +9,7 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.accounts.account_output import full_record, listed_record
 from heliograph.cli.accounts.account_status import close, pay_out, resume, suspend
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import (
@@ -107,7 +107,7 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
 )
 @_same_name_option
 def create(
-    session: Session,
+    session: CommandRun,
     name: str,
     country: str,
     currency: str,
@@ -151,7 +151,7 @@ def create(
 )
 @click.option("--customers-of", metavar="ACC", help="Only this partner's Connect customers.")
 @page_options
-def list_(session: Session, customers_of: str | None, limit: int, before: str | None) -> None:
+def list_(session: CommandRun, customers_of: str | None, limit: int, before: str | None) -> None:
     """List accounts, Connect customers among them, newest first."""
     from heliograph import accounts, wallet
 
@@ -181,7 +181,7 @@ def list_(session: Session, customers_of: str | None, limit: int, before: str | 
 
 @command.command("show", epilog=examples("account show 'Amina Foods'"))
 @click.argument("acc")
-def show_(session: Session, acc: str) -> None:
+def show_(session: CommandRun, acc: str) -> None:
     """Show one account with its wallet."""
     from heliograph import accounts
 
@@ -194,7 +194,7 @@ def show_(session: Session, acc: str) -> None:
 @click.argument("acc")
 @click.argument("name", type=checked_values.ACCOUNT_NAME)
 @_same_name_option
-def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
+def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
     """Give an account another name. Its id, keys, senders and messages stay as they are."""
     from heliograph import accounts
 
@@ -253,7 +253,7 @@ def rename(session: Session, acc: str, name: str, same_name: bool) -> None:
     metavar="ZONE",
     help="The time zone of its pages and schedules, such as Africa/Accra.",
 )
-def set_(session: Session, acc: str, **options: Any) -> None:
+def set_(session: CommandRun, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
     from heliograph import accounts, keys, wallet
 
@@ -301,7 +301,7 @@ def set_(session: Session, acc: str, **options: Any) -> None:
     show_default=True,
     help="The most to show, newest first.",
 )
-def notices(session: Session, acc: str, limit: int) -> None:
+def notices(session: CommandRun, acc: str, limit: int) -> None:
     """Show what an account's users are told of, newest first: such as a webhook endpoint that was
     disabled.
     """

@@ -6,12 +6,12 @@ import click
 
 from heliograph.cli import checked_values
 from heliograph.cli.accounts.account_output import full_record
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import by_option, entry_reason_option
 
 
-def _change_status(session: Session, acc: str, status: str, reason: str | None, by: str) -> None:
+def _change_status(session: CommandRun, acc: str, status: str, reason: str | None, by: str) -> None:
     from heliograph import accounts
     from heliograph.base import clock
 
@@ -43,7 +43,7 @@ def _why_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.argument("acc")
 @_why_options
-def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
+def suspend(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Suspend an account and its customers. They can still read, but change and send nothing. What
     is queued still goes out.
 
@@ -57,7 +57,7 @@ def suspend(session: Session, acc: str, reason: str | None, by: str) -> None:
 )
 @click.argument("acc")
 @_why_options
-def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
+def resume(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Lift the suspension of an account."""
     _change_status(session, acc, "active", reason, by)
 
@@ -69,7 +69,7 @@ def resume(session: Session, acc: str, reason: str | None, by: str) -> None:
 )
 @click.argument("acc")
 @entry_reason_option
-def pay_out(session: Session, acc: str, reason: str) -> None:
+def pay_out(session: CommandRun, acc: str, reason: str) -> None:
     """Take all credits and money out of an account's wallet, by ledger entries. A Connect
     customer's go to its partner's wallet.
 
@@ -104,7 +104,7 @@ def pay_out(session: Session, acc: str, reason: str) -> None:
 )
 @click.argument("acc")
 @_why_options
-def close(session: Session, acc: str, reason: str | None, by: str) -> None:
+def close(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it
     is not opened again; its records stay.
 

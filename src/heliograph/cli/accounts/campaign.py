@@ -13,7 +13,7 @@ from heliograph.cli.accounts.campaign_output import (
     tell_unfilled,
     unfilled_of,
 )
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.progress import progress
 from heliograph.cli.values import (
@@ -61,7 +61,7 @@ as_far_option = click.option(
 @click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.")
 @page_options
 def list_(
-    session: Session, acc: str | None, status: str | None, limit: int, before: str | None
+    session: CommandRun, acc: str | None, status: str | None, limit: int, before: str | None
 ) -> None:
     """List campaigns, newest first."""
     from heliograph import accounts, campaigns
@@ -83,7 +83,7 @@ def list_(
 
 @command.command("show", epilog=examples("campaign show cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def show_(session: Session, campaign_id: str) -> None:
+def show_(session: CommandRun, campaign_id: str) -> None:
     """Show one campaign: how far it is, what became of its messages, and who was left out."""
     from heliograph import campaigns
 
@@ -94,7 +94,7 @@ def show_(session: Session, campaign_id: str) -> None:
 
 @command.command("estimate", epilog=examples("campaign estimate cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def estimate(session: Session, campaign_id: str) -> None:
+def estimate(session: CommandRun, campaign_id: str) -> None:
     """Tell what a campaign would cost now, and whom it would not reach. Nothing is stored."""
     from heliograph import campaigns
 
@@ -121,7 +121,7 @@ def estimate(session: Session, campaign_id: str) -> None:
         " account's country."
     ),
 )
-def test(session: Session, campaign_id: str, to: str, country: str | None) -> None:
+def test(session: CommandRun, campaign_id: str, to: str, country: str | None) -> None:
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the
     first of its audience would.
 
@@ -208,7 +208,7 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
     help="Such as 2027-01-31T09:30 in the account's time zone; or with an offset, such as +01:00.",
 )
 @as_far_option
-def schedule(session: Session, campaign_id: str, at: str, as_far: bool | None) -> None:
+def schedule(session: CommandRun, campaign_id: str, at: str, as_far: bool | None) -> None:
     """Let a campaign start by itself at a time; its audience is chosen then. Schedule it again to
     move it.
     """
@@ -235,7 +235,7 @@ def schedule(session: Session, campaign_id: str, at: str, as_far: bool | None) -
 )
 @click.argument("campaign_id", metavar="ID")
 @as_far_option
-def launch(session: Session, campaign_id: str, as_far: bool | None) -> None:
+def launch(session: CommandRun, campaign_id: str, as_far: bool | None) -> None:
     """Freeze a campaign's audience, price it, and let it be sent. Refused when the credits do not
     reach for all.
     """
@@ -251,7 +251,7 @@ def launch(session: Session, campaign_id: str, as_far: bool | None) -> None:
     show_campaign(session, launched.campaign, quote=quoted(launched.quote))
 
 
-def _size(session: Session, campaign: Any) -> int:
+def _size(session: CommandRun, campaign: Any) -> int:
     from heliograph import campaigns
 
     with session.read() as tx:
@@ -260,7 +260,7 @@ def _size(session: Session, campaign: Any) -> int:
 
 @command.command("pause", epilog=examples("campaign pause cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def pause(session: Session, campaign_id: str) -> None:
+def pause(session: CommandRun, campaign_id: str) -> None:
     """Let what is queued of a campaign wait, until it is resumed."""
     from heliograph import campaigns
 
@@ -271,7 +271,7 @@ def pause(session: Session, campaign_id: str) -> None:
 
 @command.command("resume", epilog=examples("campaign resume cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def resume(session: Session, campaign_id: str) -> None:
+def resume(session: CommandRun, campaign_id: str) -> None:
     """Let a paused campaign go on. One that is short of credits goes on by itself after a
     top-up.
     """
@@ -284,7 +284,7 @@ def resume(session: Session, campaign_id: str) -> None:
 
 @command.command("cancel", epilog=examples("campaign cancel cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def cancel(session: Session, campaign_id: str) -> None:
+def cancel(session: CommandRun, campaign_id: str) -> None:
     """End a campaign for good. What is queued of it fails, and is refunded; what has left is not
     called back.
     """

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from heliograph.cli.accounts.campaign_output import show_campaign, tell_bad_rows, tell_unfilled
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.progress import progress
 from heliograph.cli.values import Span, Whole, account_option, country_code, mode_option
 
@@ -75,7 +75,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
     help="Messages a second at most. Default: as fast as carriers take them.",
 )
 def create(
-    session: Session,
+    session: CommandRun,
     name: str,
     account: str,
     sandbox: bool,

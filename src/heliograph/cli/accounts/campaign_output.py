@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.command import Session
+from heliograph.cli.command import CommandRun
 from heliograph.cli.output import printable, show
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
 
 
-def show_campaign(session: Session, campaign: "Campaign", **more: Any) -> None:
+def show_campaign(session: CommandRun, campaign: "Campaign", **more: Any) -> None:
     """One campaign as it stands. For people its times are those of the account's time zone."""
     from heliograph import accounts
 

@@ -14,7 +14,7 @@ from heliograph.cli.accounts.contact_csv import (
     whose,
     world_of,
 )
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import country_code, page_options
 
@@ -73,14 +73,14 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
 @country_option
 @_fields
 def add(
-    session: Session, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
+    session: CommandRun, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
 ) -> None:
     """Add a contact, or change what is given of the one that has this phone."""
     from heliograph import contacts
 
     given = _given(fields)
 
-    def change(home: str | None) -> contacts.Change:
+    def change(home: str | None) -> contacts.ContactPatch:
         return contacts.read_change(
             {"phone": phone, "country_code": country, **given}, phone_required=True, home=home
         ).change
@@ -111,7 +111,7 @@ def add(
 )
 @page_options
 def list_(
-    session: Session,
+    session: CommandRun,
     account: str,
     sandbox: bool,
     search: str | None,
@@ -139,7 +139,9 @@ def list_(
 
 @command.command("show", epilog=examples("contact show 233201234567 --account 'Amina Foods'"))
 @_named
-def show_(session: Session, contact: str, account: str, sandbox: bool, country: str | None) -> None:
+def show_(
+    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
+) -> None:
     """Show one contact."""
     from heliograph import contacts
 
@@ -161,7 +163,7 @@ def show_(session: Session, contact: str, account: str, sandbox: bool, country: 
 @click.option("--phone", help="Another one.")
 @_fields
 def set_(
-    session: Session,
+    session: CommandRun,
     contact: str,
     account: str,
     sandbox: bool,
@@ -181,7 +183,7 @@ def set_(
         )
     code = country_code(country)
 
-    def change(home: str | None) -> contacts.Change:
+    def change(home: str | None) -> contacts.ContactPatch:
         body = {**({"phone": phone, "country_code": code} if phone else {}), **given}
         return contacts.read_change(body, phone_required=False, home=home).change
 
@@ -210,7 +212,7 @@ def set_(
 )
 @_named
 def opt_out(
-    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
     """Let no campaign reach this contact any more. A phone that is not a contact yet
     becomes one.
@@ -223,7 +225,7 @@ def opt_out(
     with session.write() as tx:
         world = world_of(tx, account, sandbox)
         phone = parse_phone(contact, code, home_of(tx, world))
-        change = contacts.Change(phone, {"opted_out": True})
+        change = contacts.ContactPatch(phone, {"opted_out": True})
         if phone is None:
             stored, is_new = (
                 contacts.update(
@@ -249,7 +251,7 @@ def opt_out(
 @command.command("opt-in", epilog=examples("contact opt-in 233201234567 --account 'Amina Foods'"))
 @_named
 def opt_in(
-    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
     """Let campaigns reach this contact again."""
     from heliograph import contacts
@@ -263,7 +265,7 @@ def opt_in(
             tx,
             world,
             contacts.text_id(_find(tx, world, contact, code)),
-            contacts.Change(None, {"opted_out": False}),
+            contacts.ContactPatch(None, {"opted_out": False}),
             now_ms=now_ms,
         ),
     )
@@ -272,7 +274,7 @@ def opt_in(
 @command.command("remove", epilog=examples("contact remove 233201234567 --account 'Amina Foods'"))
 @_named
 def remove(
-    session: Session, contact: str, account: str, sandbox: bool, country: str | None
+    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
     """Delete a contact for good. Whether it had opted out is forgotten too."""
     from heliograph import contacts
@@ -302,7 +304,7 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _store(
-    session: Session,
+    session: CommandRun,
     account: str,
     sandbox: bool,
     effect: "Callable[[Connection, World, int], Contact | None]",

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Final, TextIO
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 from heliograph.cli.output_files import is_standard_output, open_to_write, refuse_same, whole_file
@@ -79,7 +79,7 @@ def home_of(tx: "Connection", world: "World") -> str:
 )
 @click.option("--force", is_flag=True, help="Overwrite the file of --bad-rows if it exists.")
 def import_(
-    session: Session,
+    session: CommandRun,
     file: str,
     account: str,
     sandbox: bool,
@@ -188,7 +188,7 @@ def _columns(layout: "Layout") -> dict[str, list[str]]:
     }
 
 
-def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
+def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
     """Prints the figures on standard output; what is wrong, and what stood twice, goes to
     standard error. The exit status is 1 when rows were left out.
     """
@@ -234,7 +234,7 @@ def _report(session: Session, done: "Import", layout: "Layout", bad_rows: str | 
 )
 @whose
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-def export(session: Session, file: str, account: str, sandbox: bool, force: bool) -> None:
+def export(session: CommandRun, file: str, account: str, sandbox: bool, force: bool) -> None:
     """Write all contacts as CSV, to FILE or to standard output. What it writes, import reads back.
 
     A cell that a spreadsheet would run as a formula gets an apostrophe before it, which import

@@ -2,7 +2,7 @@
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.ledger_entry import post_entry
 from heliograph.cli.values import Whole, account_option, reference_option, reference_options
 
@@ -19,7 +19,9 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
 @account_option
 @click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
 @reference_options
-def grant(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
+def grant(
+    session: CommandRun, account: str, amount: int, reason: str, reference: str | None
+) -> None:
     """Give an account SMS credits."""
     from heliograph import wallet
 
@@ -42,7 +44,9 @@ def grant(session: Session, account: str, amount: int, reason: str, reference: s
     help="How many to add. A negative number takes away, never more than there are.",
 )
 @reference_options
-def adjust(session: Session, account: str, amount: int, reason: str, reference: str | None) -> None:
+def adjust(
+    session: CommandRun, account: str, amount: int, reason: str, reference: str | None
+) -> None:
     """Correct an account's SMS credits, up or down."""
     from heliograph import wallet
 
@@ -56,7 +60,7 @@ def adjust(session: Session, account: str, amount: int, reason: str, reference: 
 @account_option
 @click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
 @reference_option
-def buy(session: Session, account: str, amount: int, reference: str | None) -> None:
+def buy(session: CommandRun, account: str, amount: int, reference: str | None) -> None:
     """Buy credits with the money of the account's wallet, at the price of its currency
     (`price list`).
     """

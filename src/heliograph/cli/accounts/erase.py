@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 from heliograph.cli.values import by_option, country_code
 
 if TYPE_CHECKING:
-    from heliograph.jobs.erase_number import Change
+    from heliograph.jobs.erase_number import RowChange
     from heliograph.text.phones_in_text import Quoted
 
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
 def command(
-    session: Session, phone: str, acc: str, country: str | None, yes: bool, by: str
+    session: CommandRun, phone: str, acc: str, country: str | None, yes: bool, by: str
 ) -> None:
     """Erase a phone number from all that an account has, live and sandbox: because whoever it
     belongs to has asked for it.
@@ -110,8 +110,8 @@ def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
 
 
 def _found(
-    session: Session, account_id: str, quoted: "Quoted", *, erased: int = 0
-) -> "list[Change]":
+    session: CommandRun, account_id: str, quoted: "Quoted", *, erased: int = 0
+) -> "list[RowChange]":
     from heliograph.jobs.erase_blockers import refuse_while_under_way
     from heliograph.jobs.erase_number import changes
     from heliograph.wallet import hold_still

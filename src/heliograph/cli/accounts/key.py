@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import Moment, account_option, page_options
 
@@ -77,7 +77,7 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
     "--expires", type=Moment(), metavar="T", help="A time, or 90d, 12h from now on. Default: never."
 )
 def create(
-    session: Session,
+    session: CommandRun,
     account: str,
     name: str | None,
     mode: str,
@@ -112,7 +112,7 @@ def create(
 @command.command("list", epilog=examples("key list", "key list --account 'Amina Foods' --json"))
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
-def list_(session: Session, account: str | None, limit: int, before: str | None) -> None:
+def list_(session: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List keys, newest first; revoked and expired ones too."""
     from heliograph import accounts, keys
 
@@ -133,7 +133,7 @@ def list_(session: Session, account: str | None, limit: int, before: str | None)
 
 @command.command("revoke", epilog=examples("key revoke key_01k5…"))
 @click.argument("key_id", metavar="ID")
-def revoke(session: Session, key_id: str) -> None:
+def revoke(session: CommandRun, key_id: str) -> None:
     """Revoke a key. Within a second it is refused everywhere."""
     from heliograph import keys
     from heliograph.base import clock

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Whole
 
@@ -30,7 +30,7 @@ ALL: Final = "all"  # in place of a country: the account's, wherever they go
     show_default=True,
     help="The most to show; those blocked last come first.",
 )
-def blocked(session: Session, acc: str | None, limit: int) -> None:
+def blocked(session: CommandRun, acc: str | None, limit: int) -> None:
     """List where one-time passwords are refused now.
 
     A range of numbers is blocked for 24 hours, or until one of its codes is verified. A country, or
@@ -102,7 +102,7 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
 @click.option(
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
-def unblock(session: Session, where: str, acc: str) -> None:
+def unblock(session: CommandRun, where: str, acc: str) -> None:
     """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as
     a whole. Counting begins anew.
     """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show_list
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ KINDS: Final = ("logs", "events", "contacts", "recipients", "answers", "keys", "
 DEFAULT: Final = "default"
 
 
-class Wish(click.ParamType[tuple[str, int | str | None]]):
+class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
     """This reads a kind and its quota, such as logs=200MB: octets a day; None for no bound,
     DEFAULT for what every account has.
     """
@@ -54,7 +54,7 @@ class Wish(click.ParamType[tuple[str, int | str | None]]):
     "show", epilog=examples("quota show 'Amina Foods'", "quota show 'Amina Foods' --json")
 )
 @click.argument("acc")
-def show_(session: Session, acc: str) -> None:
+def show_(session: CommandRun, acc: str) -> None:
     """Show what an account may have stored a day, and what it has had today.
 
     Logs and events are what its shops' plugins report. Contacts count when they are made, and when
@@ -81,8 +81,8 @@ def show_(session: Session, acc: str) -> None:
     ),
 )
 @click.argument("acc")
-@click.argument("quotas", metavar="KIND=SIZE...", type=Wish(), nargs=-1, required=True)
-def set_(session: Session, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
+@click.argument("quotas", metavar="KIND=SIZE...", type=QuotaOption(), nargs=-1, required=True)
+def set_(session: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
     """Set what an account may have stored a day: KIND is logs, events, contacts, recipients,
     answers, keys or sends; SIZE is octets, also in kB, MB, GB or TB, none for no bound, or default.
     The quota holds at once. It holds for live and for sandbox separately, and for a partner and its
@@ -93,13 +93,15 @@ def set_(session: Session, acc: str, quotas: tuple[tuple[str, int | str | None],
     with session.write() as tx:
         account = accounts.find(tx, acc)
         own = {
-            accounts.Stored(kind): octets for kind, octets in quotas if not isinstance(octets, str)
+            accounts.StoredKind(kind): octets
+            for kind, octets in quotas
+            if not isinstance(octets, str)
         }
         accounts.set_quotas(tx, account.id, own)
         accounts.reset_quotas(
             tx,
             account.id,
-            [accounts.Stored(kind) for kind, octets in quotas if isinstance(octets, str)],
+            [accounts.StoredKind(kind) for kind, octets in quotas if isinstance(octets, str)],
         )
         records = _records(tx, account)
     show_list(
@@ -116,11 +118,13 @@ def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:
     used = accounts.used_today(tx, counted.id, now_ms)
     keys = wallet.keys_counted(tx, account.id)
     used |= {
-        (accounts.Stored.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
+        (accounts.StoredKind.KEYS, sandbox): keys.used(now_ms, sandbox=sandbox)
         for sandbox in (False, True)
     }
     own = next(
-        usage for usage in accounts.quotas_of(tx, account.id) if usage.kind is accounts.Stored.KEYS
+        usage
+        for usage in accounts.quotas_of(tx, account.id)
+        if usage.kind is accounts.StoredKind.KEYS
     )
     return [
         {

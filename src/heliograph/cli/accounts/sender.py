@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import account_option, by_option, mode_option, page_options
 
@@ -45,7 +45,7 @@ def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]
     }
 
 
-def _reserved(session: Session, tx: "Connection", sender: "Sender") -> str | None:
+def _reserved(session: CommandRun, tx: "Connection", sender: "Sender") -> str | None:
     """Returns why accounts may not register it now; in sandbox they may register all."""
     from heliograph import senders
 
@@ -56,7 +56,7 @@ def _reserved(session: Session, tx: "Connection", sender: "Sender") -> str | Non
     )
 
 
-def _warn(session: Session, tx: "Connection", sender: "Sender") -> None:
+def _warn(session: CommandRun, tx: "Connection", sender: "Sender") -> None:
     if why := _reserved(session, tx, sender):
         click.echo(f"Warning: {sender.sender} is reserved: {why}.", err=True)
     for other in _looks_like(tx, [sender])[sender.id]:
@@ -68,7 +68,7 @@ def _warn(session: Session, tx: "Connection", sender: "Sender") -> None:
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
 def list_(
-    session: Session, status: str | None, account: str | None, limit: int, before: str | None
+    session: CommandRun, status: str | None, account: str | None, limit: int, before: str | None
 ) -> None:
     """List sender IDs, newest first."""
     from heliograph import accounts, senders
@@ -100,7 +100,7 @@ def list_(
 
 @command.command("show", epilog=examples("sender show sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
-def show_(session: Session, sender_id: str) -> None:
+def show_(session: CommandRun, sender_id: str) -> None:
     """Show a sender ID: whether its name is reserved, which approved ones of others it
     looks like, and its history, newest first.
     """
@@ -123,7 +123,7 @@ def show_(session: Session, sender_id: str) -> None:
 @command.command("approve", epilog=examples("sender approve sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 @by_option
-def approve(session: Session, sender_id: str, by: str) -> None:
+def approve(session: CommandRun, sender_id: str, by: str) -> None:
     """Approve a sender ID. Within a second the account can send from it. Warns when it is
     reserved or looks like another account's.
     """
@@ -150,7 +150,7 @@ def approve(session: Session, sender_id: str, by: str) -> None:
     help="The account sees it.",
 )
 @by_option
-def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
+def reject(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Reject a submitted sender ID."""
     from heliograph import senders
     from heliograph.base import clock
@@ -177,7 +177,7 @@ def reject(session: Session, sender_id: str, reason: str, by: str) -> None:
     help="The account sees it.",
 )
 @by_option
-def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
+def suspend(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Withdraw the approval of a sender ID."""
     from heliograph import senders
     from heliograph.base import clock
@@ -216,7 +216,7 @@ def suspend(session: Session, sender_id: str, reason: str, by: str) -> None:
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
 @by_option
 def register(
-    session: Session,
+    session: CommandRun,
     sender: str,
     account: str,
     sandbox: bool,
@@ -261,7 +261,7 @@ def register(
     metavar="TEXT",
     help="A note for operators. Accounts do not see it.",
 )
-def reserve(session: Session, sender: str, reason: str) -> None:
+def reserve(session: CommandRun, sender: str, reason: str) -> None:
     """Keep a name, and all that look like it, from being registered by accounts. An account that
     has it keeps it, and you can register it for any account.
     """
@@ -275,7 +275,7 @@ def reserve(session: Session, sender: str, reason: str) -> None:
 
 @command.command("release", epilog=examples("sender release MTN"))
 @click.argument("sender")
-def release(session: Session, sender: str) -> None:
+def release(session: CommandRun, sender: str) -> None:
     """Let accounts register a reserved name again."""
     from heliograph import senders
 
@@ -285,7 +285,7 @@ def release(session: Session, sender: str) -> None:
 
 
 @command.command("reserved", epilog=examples("sender reserved"))
-def reserved(session: Session) -> None:
+def reserved(session: CommandRun) -> None:
     """List the names that you have reserved. SANDBOX, HELIOGRAPH_OTP_SENDER and emergency numbers
     always are.
     """

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import printable, show_list
 from heliograph.cli.values import page_options
 
@@ -50,7 +50,7 @@ def _record(tx: "Connection", site: "Site") -> dict[str, Any]:
 @command.command("list", epilog=examples("site list", "site list --account 'Amina Foods'"))
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
-def list_(session: Session, account: str | None, limit: int, before: str | None) -> None:
+def list_(session: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List linked sites, newest first."""
     from heliograph import accounts, plugin
 
@@ -83,7 +83,7 @@ def list_(session: Session, account: str | None, limit: int, before: str | None)
 @command.command("logs", epilog=examples("site logs", "site logs --site site_01k5…"))
 @click.option("--site", metavar="ID", help="Only this site's.")
 @page_options
-def logs(session: Session, site: str | None, limit: int, before: str | None) -> None:
+def logs(session: CommandRun, site: str | None, limit: int, before: str | None) -> None:
     """List what sites told of the texts that they sent, newest first. The texts themselves are not
     shown.
 

@@ -2,7 +2,7 @@
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import Whole
 
@@ -12,7 +12,7 @@ command = Noun("tier", help="Rate tiers: how many requests a minute a key may ma
 @command.command("set", epilog=examples("tier set bulk 5000"))
 @click.argument("name")
 @click.argument("per_minute", type=Whole(1))
-def set_(session: Session, name: str, per_minute: int) -> None:
+def set_(session: CommandRun, name: str, per_minute: int) -> None:
     """Add a tier, or change what it allows."""
     from heliograph.keys import set_tier
 
@@ -22,7 +22,7 @@ def set_(session: Session, name: str, per_minute: int) -> None:
 
 
 @command.command("list", epilog=examples("tier list"))
-def list_(session: Session) -> None:
+def list_(session: CommandRun) -> None:
     """List all tiers, the slowest first."""
     from heliograph.keys import all_tiers
 

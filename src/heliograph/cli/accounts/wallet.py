@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.ledger_entry import post_entry
 from heliograph.cli.output import show_list
 from heliograph.cli.values import (
@@ -58,7 +58,7 @@ _COLUMNS: Final = (
 )
 @reference_options
 def topup(
-    session: Session, account: str, amount: Decimal, reason: str, reference: str | None
+    session: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Add money to an account's wallet."""
     from heliograph import wallet
@@ -80,7 +80,7 @@ def topup(
 )
 @reference_options
 def adjust(
-    session: Session, account: str, amount: Decimal, reason: str, reference: str | None
+    session: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Correct the money in an account's wallet, up or down."""
     from heliograph import wallet
@@ -101,7 +101,7 @@ def adjust(
 @span_options
 @page_options
 def transactions(
-    session: Session,
+    session: CommandRun,
     account: str,
     entry_type: str | None,
     since: int | None,

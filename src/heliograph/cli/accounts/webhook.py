@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.webhooks.endpoints import Endpoint
+    from heliograph.webhooks.endpoints import WebhookEndpoint
 
 command = Noun(
     "webhook",
@@ -23,7 +23,7 @@ command = Noun(
 )
 
 
-def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
+def _record(tx: "Connection", endpoint: "WebhookEndpoint") -> dict[str, Any]:
     from heliograph import accounts
     from heliograph.webhooks import endpoints
 
@@ -52,7 +52,7 @@ def _record(tx: "Connection", endpoint: "Endpoint") -> dict[str, Any]:
     "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
 )
 def add(
-    session: Session, url: str, account: str, events: str, sandbox: bool, include_customers: bool
+    session: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
 ) -> None:
     """Send an account's events to a URL, and show the secret that they are signed with, this once.
 
@@ -96,7 +96,7 @@ def add(
     show_default=True,
     help="The most to show, oldest first.",
 )
-def list_(session: Session, account: str | None, limit: int) -> None:
+def list_(session: CommandRun, account: str | None, limit: int) -> None:
     """List endpoints: where they lead, what they hear, whether and why they are disabled."""
     from heliograph import accounts
     from heliograph.webhooks import endpoints
@@ -121,7 +121,7 @@ def list_(session: Session, account: str | None, limit: int) -> None:
 @click.option(
     "--finish", is_flag=True, help="The receiver has the new secret: the former one signs no more."
 )
-def rotate(session: Session, endpoint: str, finish: bool) -> None:
+def rotate(session: CommandRun, endpoint: str, finish: bool) -> None:
     """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs
     as well.
 
@@ -147,7 +147,7 @@ def rotate(session: Session, endpoint: str, finish: bool) -> None:
 
 @command.command("disable", epilog=examples("webhook disable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def disable(session: Session, endpoint: str) -> None:
+def disable(session: CommandRun, endpoint: str) -> None:
     """Send nothing more to an endpoint. Its events are kept for 30 days, and can be replayed."""
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
@@ -159,7 +159,7 @@ def disable(session: Session, endpoint: str) -> None:
 
 @command.command("enable", epilog=examples("webhook enable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def enable(session: Session, endpoint: str) -> None:
+def enable(session: CommandRun, endpoint: str) -> None:
     """Send events to an endpoint again, from now on; `webhook replay` sends what it missed."""
     from heliograph.webhooks import endpoints
 
@@ -170,7 +170,7 @@ def enable(session: Session, endpoint: str) -> None:
 
 @command.command("remove", epilog=examples("webhook remove whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def remove(session: Session, endpoint: str) -> None:
+def remove(session: CommandRun, endpoint: str) -> None:
     """Remove an endpoint for good, with the events that wait for it and the record of what became
     of its events. `disable` keeps them.
     """
@@ -184,7 +184,7 @@ def remove(session: Session, endpoint: str) -> None:
 
 @command.command("test", epilog=examples("webhook test whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def test(session: Session, endpoint: str) -> None:
+def test(session: CommandRun, endpoint: str) -> None:
     """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
     from heliograph.webhooks import endpoints
     from heliograph.webhooks.http.address_guard import openings
@@ -223,7 +223,9 @@ def _now_ms() -> int:
     ),
 )
 @page_options
-def events(session: Session, endpoint: str, failed: bool, limit: int, before: str | None) -> None:
+def events(
+    session: CommandRun, endpoint: str, failed: bool, limit: int, before: str | None
+) -> None:
     """List an endpoint's events, newest first, and what became of each."""
     from heliograph.webhooks import endpoints, history
 
@@ -252,7 +254,7 @@ def events(session: Session, endpoint: str, failed: bool, limit: int, before: st
     show_default=True,
     help="The most to show, newest first.",
 )
-def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> None:
+def attempts(session: CommandRun, endpoint: str, event: str | None, limit: int) -> None:
     """List attempts to deliver the newest events: what was answered, how long it took, the answer's
     first KiB. Kept for 30 days.
     """
@@ -279,7 +281,7 @@ def attempts(session: Session, endpoint: str, event: str | None, limit: int) -> 
     metavar="T",
     help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
 )
-def replay(session: Session, endpoint: str, event: str | None, since: int | None) -> None:
+def replay(session: CommandRun, endpoint: str, event: str | None, since: int | None) -> None:
     """Send events again, with the ids that they had: one, or all that were not delivered
     since a time.
     """

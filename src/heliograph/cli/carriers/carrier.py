@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from heliograph.cli.checked_values import MaybeEmpty
-from heliograph.cli.command import Command, Noun, Session, examples
+from heliograph.cli.command import Command, CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.programs.worker import metrics_options, work
@@ -238,7 +238,9 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
     "--host", required=True, metavar="H", help="Where the carrier listens: a name or an address."
 )
 @_settings
-def add(session: Session, name: str, kind: str, password_file: str | None, **options: Any) -> None:
+def add(
+    session: CommandRun, name: str, kind: str, password_file: str | None, **options: Any
+) -> None:
     """Add an SMPP carrier. A running server connects to it within a second."""
     from heliograph.base import clock
     from heliograph.carriers import add_carrier
@@ -276,7 +278,7 @@ def add(session: Session, name: str, kind: str, password_file: str | None, **opt
 @click.argument("name")
 @click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
 @_settings
-def set_(session: Session, name: str, password_file: str | None, **options: Any) -> None:
+def set_(session: CommandRun, name: str, password_file: str | None, **options: Any) -> None:
     """Change settings of a carrier; a running server connects anew."""
     from heliograph.carriers import set_carrier
 
@@ -292,7 +294,7 @@ def set_(session: Session, name: str, password_file: str | None, **options: Any)
 
 
 @command.command("list", epilog=examples("carrier list"))
-def list_(session: Session) -> None:
+def list_(session: CommandRun) -> None:
     """List carriers, with the state of their connections."""
     from heliograph.carriers import all_carriers
 
@@ -303,7 +305,7 @@ def list_(session: Session) -> None:
 
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
 @click.argument("name")
-def show_(session: Session, name: str) -> None:
+def show_(session: CommandRun, name: str) -> None:
     """Show all settings of a carrier, the state of its connections and why, and what was learnt of
     it: the base that its receipts print ids in.
     """
@@ -317,7 +319,7 @@ def show_(session: Session, name: str) -> None:
 @command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))
 @click.argument("name")
 @click.option("--stop", is_flag=True, help="Give it new messages again.")
-def drain(session: Session, name: str, stop: bool) -> None:
+def drain(session: CommandRun, name: str, stop: bool) -> None:
     """Give a carrier no new messages. What it already has is sent."""
     from heliograph.carriers import drain_carrier
     from heliograph.messages.queue import waiting_for_carrier
@@ -330,7 +332,7 @@ def drain(session: Session, name: str, stop: bool) -> None:
 
 @command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
-def remove(session: Session, name: str) -> None:
+def remove(session: CommandRun, name: str) -> None:
     """Remove a carrier. No route may lead to it, and no message wait for it."""
     from heliograph.carriers import carrier_named, remove_carrier
     from heliograph.messages.queue import waiting_for_carrier
@@ -344,7 +346,7 @@ def remove(session: Session, name: str) -> None:
 
 @command.command("test", epilog=examples("carrier test gh-main"))
 @click.argument("name")
-def test(session: Session, name: str) -> None:
+def test(session: CommandRun, name: str) -> None:
     """Bind to an SMPP carrier with its settings, and unbind again. The exit status is 1 if it
     refuses us or cannot be reached.
     """
@@ -366,7 +368,7 @@ def test(session: Session, name: str) -> None:
     show(session, {"name": name, "state": state.value, "detail": detail})
 
 
-def _run(session: Session, name: str, metrics_host: str, metrics_port: int | None) -> None:
+def _run(session: CommandRun, name: str, metrics_host: str, metrics_port: int | None) -> None:
     work(session, "carrier", name, metrics_host, metrics_port)
 
 

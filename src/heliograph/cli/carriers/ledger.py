@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
 
@@ -46,7 +46,7 @@ command = Noun(
     type=click.Path(path_type=Path),
     help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.",
 )
-def verify(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
+def verify(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
     """Prove the ledger. Wallets are the sum of their entries, charges and refunds are those of the
     messages, and nothing is below zero. Each campaign's statistics are what its messages add up to.
     Each state that a message has reached is one webhook event, for each endpoint that was made a
@@ -92,7 +92,7 @@ class _Proof(NamedTuple):
     audited: "Audit | None"
 
 
-def _prove(session: Session, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
+def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
     from heliograph.audit import audit, events_size, verify_charges, verify_events, verify_tallies
     from heliograph.base import clock
     from heliograph.wallet import hold_still, size, verify

@@ -9,7 +9,7 @@ import click
 from heliograph.cli.carriers.message_decide import resend, settle, wanted_of
 from heliograph.cli.carriers.message_output import carrier_names, records_of
 from heliograph.cli.checked_values import home_of_phone
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
     FailedBy,
@@ -103,7 +103,7 @@ _DOUBTFUL_COLUMNS: Final = (
 @span_options
 @page_options
 def list_(
-    session: Session,
+    session: CommandRun,
     doubtful: bool,
     carrier: str | None,
     account: str | None,
@@ -159,7 +159,7 @@ def list_(
 
 @command.command("show", epilog=examples("message show msg_01k5…"))
 @click.argument("message_id", metavar="ID")
-def show_(session: Session, message_id: str) -> None:
+def show_(session: CommandRun, message_id: str) -> None:
     """Show a message: what became of it, where each of its segments is, and what was
     decided about it by hand.
     """
@@ -219,7 +219,7 @@ _SHOWN_AS: Final = {
 
 @command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
 @account_option
-def cancel(session: Session, account: str) -> None:
+def cancel(session: CommandRun, account: str) -> None:
     """Cancel all that is queued of an account, live and sandbox: what no carrier has been given
     fails as canceled, and is refunded.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show_list
 from heliograph.cli.values import Span, who_decides
@@ -13,8 +13,8 @@ from heliograph.cli.values import Span, who_decides
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.messages.doubt.decide import Decided
-    from heliograph.messages.doubt.trace import Wanted
+    from heliograph.messages.doubt.decide import DecisionResult
+    from heliograph.messages.doubt.trace import MessageFilter
 
 
 def _which(callback: Callable[..., None]) -> Callable[..., None]:
@@ -57,7 +57,7 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
 )
 @who_decides
 def settle(
-    session: Session,
+    session: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -96,7 +96,7 @@ def settle(
 @_which
 @who_decides
 def resend(
-    session: Session,
+    session: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -123,7 +123,7 @@ def resend(
 
 
 def _decide(
-    session: Session,
+    session: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -149,7 +149,9 @@ def _decide(
         ids = trace.found(tx, message_ids)
         doubts = trace.doubts_by_carrier(
             tx,
-            trace.Wanted(among=list(ids)) if ids else wanted_of(tx, carrier, account, older_than),
+            trace.MessageFilter(among=list(ids))
+            if ids
+            else wanted_of(tx, carrier, account, older_than),
         )
         facts = {each.id: facts_of(each) for each in all_carriers(tx)}
     doubtful = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
@@ -173,7 +175,7 @@ def _decide(
     _tell(session, done, all_or_failure=bool(ids))
 
 
-def _tell(session: Session, done: "list[Decided]", *, all_or_failure: bool) -> None:
+def _tell(session: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
     from heliograph.base.ids import text_of_raw
 
     refused = [each.refused for each in done if each.refused is not None]
@@ -205,14 +207,14 @@ def _tell(session: Session, done: "list[Decided]", *, all_or_failure: bool) -> N
 
 def wanted_of(
     tx: "Connection", carrier: str | None, account: str | None, older_than: int | None
-) -> "Wanted":
+) -> "MessageFilter":
     """Returns which messages the options --carrier, --account and --older-than ask for."""
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import carrier_named
-    from heliograph.messages.doubt.trace import Wanted
+    from heliograph.messages.doubt.trace import MessageFilter
 
-    return Wanted(
+    return MessageFilter(
         account_id=accounts.find(tx, account).id if account is not None else None,
         carrier_id=carrier_named(tx, carrier).id if carrier is not None else None,
         doubtful_since_ms=clock.now_ms() - older_than if older_than is not None else None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import Money, Whole
 
@@ -47,7 +47,7 @@ def _record(price: "Price") -> dict[str, Any]:
     metavar="CREDITS",
     help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
 )
-def set_(session: Session, currency: str, amount: Decimal, per: int) -> None:
+def set_(session: CommandRun, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on."""
     from heliograph.wallet import set_price
 
@@ -57,7 +57,7 @@ def set_(session: Session, currency: str, amount: Decimal, per: int) -> None:
 
 
 @command.command("list", epilog=examples("price list"))
-def list_(session: Session) -> None:
+def list_(session: CommandRun) -> None:
     """List prices, by currency."""
     from heliograph.wallet import all_prices
 
@@ -68,7 +68,7 @@ def list_(session: Session) -> None:
 
 @command.command("remove", epilog=examples("price remove KWD"))
 @click.argument("currency", type=checked_values.CURRENCY)
-def remove(session: Session, currency: str) -> None:
+def remove(session: CommandRun, currency: str) -> None:
     """Stop selling credits for a currency."""
     from heliograph.wallet import remove_price
 

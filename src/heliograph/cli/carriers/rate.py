@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import OrWord, Whole, given
 
@@ -54,7 +54,7 @@ def _account_id(tx: "Connection", account: str | None) -> str:
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
 @click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
-def set_(session: Session, destination: str, per_segment: object, account: str | None) -> None:
+def set_(session: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
     """Set what a segment costs there; none: messages there are refused."""
     from heliograph.carriers import set_rate
 
@@ -71,7 +71,7 @@ def set_(session: Session, destination: str, per_segment: object, account: str |
 
 @command.command("list", epilog=examples("rate list", "rate list --account 'Amina Foods'"))
 @click.option("--account", metavar="ACC", help="Only the rates of this account.")
-def list_(session: Session, account: str | None) -> None:
+def list_(session: CommandRun, account: str | None) -> None:
     """List rates, the general ones first."""
     from heliograph.carriers import load_rates
 
@@ -84,7 +84,7 @@ def list_(session: Session, account: str | None) -> None:
 @command.command("remove", epilog=examples("rate remove 23324 --account 'Amina Foods'"))
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
 @click.option("--account", metavar="ACC", help="Remove the rate of this account.")
-def remove(session: Session, destination: str, account: str | None) -> None:
+def remove(session: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.carriers import remove_rate
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Whole, by_option
 
@@ -63,7 +63,7 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
     show_default=True,
     help="The most to show, newest first.",
 )
-def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) -> None:
+def list_(session: CommandRun, unmatched: bool, carrier: str | None, limit: int) -> None:
     """List receipts that found no message, newest first: why, and to which messages in doubt they
     may belong.
     """
@@ -118,7 +118,7 @@ def list_(session: Session, unmatched: bool, carrier: str | None, limit: int) ->
     help="A message that is sent, or in doubt with the receipt's carrier.",
 )
 @by_option
-def match(session: Session, receipt_id: str, message_id: str, by: str) -> None:
+def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
     """Say which message a receipt belongs to: it settles a message that is in doubt, or says what
     became of one that is sent.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heliograph.cli.checked_values import MaybeEmpty
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 @command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[,CARRIER…]")
-def set_(session: Session, prefix: str, carriers: str) -> None:
+def set_(session: CommandRun, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. The next one is used while those before it have been down for a
     minute.
     """
@@ -49,7 +49,7 @@ def set_(session: Session, prefix: str, carriers: str) -> None:
 
 
 @command.command("list", epilog=examples("route list"))
-def list_(session: Session) -> None:
+def list_(session: CommandRun) -> None:
     """List all routes."""
     from heliograph.carriers import all_carriers, all_routes
 
@@ -61,7 +61,7 @@ def list_(session: Session) -> None:
 
 @command.command("remove", epilog=examples("route remove 233"))
 @click.argument("prefix", type=MaybeEmpty())
-def remove(session: Session, prefix: str) -> None:
+def remove(session: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route
 

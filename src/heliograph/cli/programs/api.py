@@ -4,14 +4,14 @@ import sys
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.values import Whole, listen_options
 
 WORKERS_MAX = 64
 
 
-def _api(session: Session, host: str, port: int, workers: int) -> None:
+def _api(session: CommandRun, host: str, port: int, workers: int) -> None:
     from heliograph.api.listening import AddressInUse
     from heliograph.processes import api_processes, logs
 

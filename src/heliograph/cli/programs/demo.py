@@ -2,14 +2,14 @@
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.values import listen_options
 
 DATA_DIR = "heliograph-demo"
 
 
-def _demo(session: Session, host: str, port: int, once: bool) -> None:
+def _demo(session: CommandRun, host: str, port: int, once: bool) -> None:
     from dataclasses import replace
 
     from heliograph.processes import demo, logs, serve

@@ -4,11 +4,11 @@ import json
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.output import coloured
 
 
-def _doctor(session: Session) -> None:
+def _doctor(session: CommandRun) -> None:
     from heliograph.processes.checks.doctor import examine
 
     findings = list(examine(session.settings_as_found))

@@ -5,7 +5,7 @@ import json
 import click
 
 from heliograph.cli import checked_values
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.output import printable
 from heliograph.cli.values import account_option, mode_option
 
@@ -36,7 +36,7 @@ from heliograph.cli.values import account_option, mode_option
     help="Such as message.delivered,message.failed.",
 )
 @mode_option("Which mode's events are sent.")
-def command(session: Session, account: str, url: str, events: str, sandbox: bool) -> None:
+def command(session: CommandRun, account: str, url: str, events: str, sandbox: bool) -> None:
     """Show an account's events as they happen, and forward each to an address of yours: for
     development without a public URL.
 

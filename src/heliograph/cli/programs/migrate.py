@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 
 if TYPE_CHECKING:
     from heliograph.base.settings import Settings
     from heliograph.database.database import Database
 
 
-def _migrate(session: Session) -> None:
+def _migrate(session: CommandRun) -> None:
     import click
 
     from heliograph.cli.output import show

@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.values import Past
 
 if TYPE_CHECKING:
-    from heliograph.messages.sweeps.restored import Kept
+    from heliograph.messages.sweeps.restored import KeptMessages
 
 _COLUMNS = ("account_id", "carrier", "type", "mode", "messages", "segments", "expires_at")
 
 
 def _restore_check(
-    session: Session,
+    session: CommandRun,
     decision: str | None,
     since: int | None,
     leave_later: bool,
@@ -42,7 +42,7 @@ def _restore_check(
     )
 
 
-def _keep(session: Session, since: int, leave_later: bool) -> None:
+def _keep(session: CommandRun, since: int, leave_later: bool) -> None:
     from heliograph.base import clock
     from heliograph.base.short_texts import refused
     from heliograph.database import processes
@@ -57,7 +57,7 @@ def _keep(session: Session, since: int, leave_later: bool) -> None:
     _show(session, done.kept, [campaign._asdict() for campaign in done.campaigns])
 
 
-def _kept(session: Session) -> "list[Kept]":
+def _kept(session: CommandRun) -> "list[KeptMessages]":
     from heliograph.messages.sweeps import restored
 
     with session.read() as tx:
@@ -65,7 +65,7 @@ def _kept(session: Session) -> "list[Kept]":
 
 
 def _show(
-    session: Session, found: "list[Kept]", campaigns: list[dict[str, str]] | None = None
+    session: CommandRun, found: "list[KeptMessages]", campaigns: list[dict[str, str]] | None = None
 ) -> None:
     from heliograph import accounts
     from heliograph.base.clock import rfc3339
@@ -105,7 +105,7 @@ def _show(
     return None
 
 
-def _decide(session: Session, decision: str, account: str | None, carrier: str | None) -> None:
+def _decide(session: CommandRun, decision: str, account: str | None, carrier: str | None) -> None:
     from heliograph import accounts
     from heliograph.carriers import carrier_named
     from heliograph.cli.output import show

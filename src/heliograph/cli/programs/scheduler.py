@@ -1,10 +1,10 @@
 """This file has the command `heliograph scheduler`."""
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.programs.worker import metrics_options, work
 
 
-def _scheduler(session: Session, metrics_host: str, metrics_port: int | None) -> None:
+def _scheduler(session: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
     work(session, "scheduler", None, metrics_host, metrics_port)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from heliograph.cli.command import Noun, Session, examples
+from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show
 
 command = Noun(
@@ -18,7 +18,7 @@ command = Noun(
     is_flag=True,
     help="The key in use is lost. Go on without it, and without what was encrypted with it.",
 )
-def rotate(session: Session, lost: bool) -> None:
+def rotate(session: CommandRun, lost: bool) -> None:
     """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
     HELIOGRAPH_SECRET_KEY_OLD.
 

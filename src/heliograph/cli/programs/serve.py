@@ -1,11 +1,11 @@
 """This file has the command `heliograph serve`."""
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.values import listen_options
 
 
-def _serve(session: Session, host: str, port: int) -> None:
+def _serve(session: CommandRun, host: str, port: int) -> None:
     from heliograph.processes import logs, serve
 
     settings = session.settings

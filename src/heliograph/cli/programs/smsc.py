@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.values import Number, Whole, read_password
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def _smsc(
-    session: Session,
+    session: CommandRun,
     host: str,
     port: int,
     system_id: str | None,
@@ -51,7 +51,7 @@ def _smsc(
     )
     chances = _read(read_chances, ",".join(chaos), "--chaos")
     seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
-    told = smsc.Run(
+    told = smsc.SmscRun(
         host,
         port,
         settings,

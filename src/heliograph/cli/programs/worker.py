@@ -2,13 +2,13 @@
 
 import click
 
-from heliograph.cli.command import Command, Session, examples
+from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.values import Whole
 
 
 def work(
-    session: Session, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+    session: CommandRun, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
 ) -> None:
     """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
     from heliograph.processes import logs, worker
@@ -37,7 +37,7 @@ def metrics_options() -> list[click.Parameter]:
     ]
 
 
-def _worker(session: Session, metrics_host: str, metrics_port: int | None) -> None:
+def _worker(session: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
     work(session, "worker", None, metrics_host, metrics_port)
 
 

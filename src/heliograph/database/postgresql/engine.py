@@ -16,8 +16,8 @@ from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmed
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
     Hosts,
+    HostStanding,
     Seat,
-    Standing,
     standing_of,
     standing_sql,
 )
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class _NotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
-    """To SQLAlchemy it is an error of the driver's."""
+    """This is an error of the driver's to SQLAlchemy."""
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
@@ -235,14 +235,14 @@ def _open(host: Host) -> ImpatientConnection:
     )
 
 
-def _ask(hosts: Hosts, host: Host) -> Standing:
+def _ask(hosts: Hosts, host: Host) -> HostStanding:
     with closing(_open(host)) as connection:
         return _standing(hosts, connection, standing_sql)
 
 
 def _standing(
     hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
-) -> Standing:
+) -> HostStanding:
     """Returns what the host says of itself. It is asked with the statement that `sql` makes with
     or without the system's identifier, as the role may.
     """

@@ -15,8 +15,8 @@ from heliograph.database.commits import WHO_AM_I, Backend
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
     Hosts,
+    HostStanding,
     Seat,
-    Standing,
     standing_of,
 )
 from heliograph.database.outage import is_lost, reachable
@@ -160,7 +160,7 @@ async def _connected(
 
 async def _standing(
     hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]
-) -> Standing:
+) -> HostStanding:
     """Begins the session and returns what the host says of itself; without the system
     where the role may not ask for it.
     """

@@ -4,7 +4,7 @@ transaction.
 
 from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
 from heliograph.messages.accept.answer import send_answer
-from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.chunk import (
     ACCOUNT_SUSPENDED,
     DAILY_CAP_REACHED,
@@ -12,8 +12,8 @@ from heliograph.messages.accept.chunk import (
     SENDER_NOT_APPROVED,
     Chunk,
     Chunker,
-    Recipient,
-    Wanted,
+    ChunkRecipient,
+    ChunkRequest,
 )
 from heliograph.messages.accept.judge import AccountFacts, approved_sender
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
@@ -45,12 +45,12 @@ __all__ = [
     "Acceptor",
     "AccountFacts",
     "Chunk",
+    "ChunkRecipient",
+    "ChunkRequest",
     "Chunker",
-    "Outcome",
-    "Recipient",
     "SendRequest",
+    "SendResult",
     "Tariff",
-    "Wanted",
     "accept_or_tell",
     "approved_sender",
     "load_tariff",

@@ -24,14 +24,14 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept import sql as accept_sql
 from heliograph.messages.accept import store_sql
 from heliograph.messages.accept.answer import Send
-from heliograph.messages.accept.batch import Batch, Outcome, key_of, replayed
-from heliograph.messages.accept.extension import Aboard, Companion
+from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
+from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import AccountFacts
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.accept.unpaid_storage import Place, Room, count_unpaid, is_too_much
-from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
+from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, count_unpaid, is_too_much
+from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
 from heliograph.requests import KeyPlace, UsedKeys, find_keys
 from heliograph.senders import approved_senders
 
@@ -71,7 +71,7 @@ class Acceptor:
         cache: ConfigCache,
         on_queued: Callable[[set[int]], None],
         queue: FairQueue,
-        companions: Mapping[str, Companion] = MappingProxyType({}),
+        companions: Mapping[str, SendExtension] = MappingProxyType({}),
     ) -> None:
         self._db = db
         self._cache = cache
@@ -82,7 +82,7 @@ class Acceptor:
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 
-    def _lane(self, at_once: int) -> Batcher[SendRequest, Outcome]:
+    def _lane(self, at_once: int) -> Batcher[SendRequest, SendResult]:
         return Batcher(
             self._run,
             most=BATCH_MESSAGES_MAX,
@@ -92,7 +92,7 @@ class Acceptor:
             at_once=at_once,
         )
 
-    async def accept(self, request: SendRequest) -> Outcome:
+    async def accept(self, request: SendRequest) -> SendResult:
         """Stores, charges and queues a send; returns after the commit. Raises what docs/api.md,
         "Sending", names, and then nothing is stored.
         """
@@ -128,7 +128,7 @@ class Acceptor:
 
     async def _run(
         self, requests: Sequence[SendRequest], again: bool
-    ) -> Sequence[Outcome | ServiceError]:
+    ) -> Sequence[SendResult | ServiceError]:
         started_s = clock.monotonic_s()
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         with self._queue.places() as places:
@@ -204,8 +204,8 @@ class Acceptor:
         ]
 
     async def _decided_within_quotas(
-        self, tx: HotTx, places: Places, given: _Given
-    ) -> tuple[Batch, list[Outcome | ServiceError]]:
+        self, tx: HotTx, places: Ranks, given: _Given
+    ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         """Decides the requests, and counts what is stored of them without being paid for. If that
         is too much for a quota, it decides them again, within the room that is left.
         """
@@ -222,9 +222,9 @@ class Acceptor:
         return batch, outcomes
 
     async def _decided(
-        self, tx: HotTx, places: Places, given: _Given, rooms: Mapping[Place, Room]
-    ) -> tuple[Batch, list[Outcome | ServiceError]]:
-        batch = Batch(
+        self, tx: HotTx, places: Ranks, given: _Given, rooms: Mapping[StoragePlace, Room]
+    ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
+        batch = SendBatch(
             places,
             given.locked,
             given.used_keys.copy(),
@@ -233,7 +233,7 @@ class Acceptor:
             rooms,
         )
 
-        def decide() -> list[Outcome | ServiceError]:
+        def decide() -> list[SendResult | ServiceError]:
             return [
                 batch.decide(request, given.facts[i], given.tariff, given.quotas[i])
                 for i, request in enumerate(given.requests)
@@ -242,7 +242,9 @@ class Acceptor:
         is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
         return batch, await self._judges.run(decide) if is_heavy else decide()
 
-    async def _aboard(self, tx: HotTx, requests: Sequence[SendRequest]) -> dict[str, Aboard]:
+    async def _aboard(
+        self, tx: HotTx, requests: Sequence[SendRequest]
+    ) -> dict[str, BatchExtension]:
         """Returns the companions of a batch, by the type of the sends that they go with."""
         types = self._companions.keys() & {request.type for request in requests}
         return {
@@ -270,7 +272,7 @@ async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
 
 
 async def _replay_refused(
-    tx: HotTx, requests: Sequence[SendRequest], outcomes: list[Outcome | ServiceError]
+    tx: HotTx, requests: Sequence[SendRequest], outcomes: list[SendResult | ServiceError]
 ) -> None:
     """Replaces refusals of requests whose Idempotency-Key turns out to have been used."""
     refused = [i for i, outcome in enumerate(outcomes) if isinstance(outcome, ServiceError)]

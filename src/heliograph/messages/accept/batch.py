@@ -7,50 +7,50 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from heliograph.accounts import AccountClosed, KeyCount, Stored, key_octets, refusal_of
+from heliograph.accounts import AccountClosed, KeyCount, StoredKind, key_octets, refusal_of
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
-from heliograph.messages.accept.extension import Aboard
+from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.store_sql import (
+    BatchRows,
     MessageColumns,
-    Rows,
     RunRow,
     SendRow,
     WalletRow,
 )
 from heliograph.messages.accept.tariff import Run, Tariff
-from heliograph.messages.accept.unpaid_storage import Place, Room, unpaid_octets
-from heliograph.messages.queue.rank import Places, rank_ahead
+from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, unpaid_octets
+from heliograph.messages.queue.rank import Ranks, rank_ahead
 from heliograph.requests import KeyPlace, StoredKey, UsedKeys
 from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
 from heliograph.webhooks import Event, Listeners, emit, listeners
 
 
-class Outcome(NamedTuple):
+class SendResult(NamedTuple):
     """A send that is stored (or, in a dry run, was only judged)."""
 
     send: Send
     replayed: bool = False
 
 
-class Batch:
+class SendBatch:
     """These are the sends of one transaction: they are decided one after the other, then laid
     out as columns.
     """
 
     def __init__(
         self,
-        places: Places,
+        places: Ranks,
         locked: Sequence[LockedWallet],
         used_keys: UsedKeys[Send],
         stored: dict[str, Send],
-        aboard: Mapping[str, Aboard],
-        rooms: Mapping[Place, Room] = MappingProxyType({}),
+        aboard: Mapping[str, BatchExtension],
+        rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
     ) -> None:
         """Begins a batch. `rooms` holds the room of those places of which it is known; in others
         there is room for all.
@@ -78,7 +78,7 @@ class Batch:
             for wallet in locked
         }
         self._rooms = rooms
-        self.unpaid: dict[Place, int] = {}  # octets that it stores and nobody pays for
+        self.unpaid: dict[StoragePlace, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
         self._entries: list[Entry] = []
 
@@ -88,13 +88,13 @@ class Batch:
         facts: AccountFacts,
         tariff: Tariff,
         keys_quota: int | None = None,
-    ) -> Outcome | ServiceError:
+    ) -> SendResult | ServiceError:
         """Replays a known key, finds what was stored already, or judges. `keys_quota`: of whose
         Idempotency-Key it is, as in AccountFacts.
         """
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:
-            return Outcome(self._stored[send_id])
+            return SendResult(self._stored[send_id])
         key = key_of(request)
         again = self._used_keys.replay(key, request.body_sha256)
         if again is not None:
@@ -117,7 +117,7 @@ class Batch:
             return verdict
         send = send_of(verdict, send_id, self.now_ms)
         if request.dry_run:
-            return Outcome(send)
+            return SendResult(send)
         too_much = self._count_unpaid(request, send, facts)
         if too_much is not None:
             self._wallets[request.account_id] = before
@@ -138,7 +138,7 @@ class Batch:
             self._key_counts[request.key_account_id].add(
                 octets, self.now_ms, sandbox=request.sandbox
             )
-        return Outcome(send)
+        return SendResult(send)
 
     def _count_unpaid(
         self, request: SendRequest, send: Send, facts: AccountFacts
@@ -147,11 +147,11 @@ class Batch:
         octets = unpaid_octets(request, send)
         if not octets:
             return None
-        place = Place(facts.partner_id or request.account_id, request.sandbox)
+        place = StoragePlace(facts.partner_id or request.account_id, request.sandbox)
         taken, room = self.unpaid.get(place, 0), self._rooms.get(place)
         if room is not None:
             full = refusal_of(
-                Stored.SENDS,
+                StoredKind.SENDS,
                 room.used + taken,
                 octets,
                 room.quota,
@@ -239,10 +239,10 @@ class Batch:
         for companion in self.aboard.values():
             companion.stored()
 
-    def rows(self) -> Rows:
+    def rows(self) -> BatchRows:
         """All accepted sends, as they are stored."""
         both = list(zip(self.accepted, self._sends, strict=True))
-        return Rows(
+        return BatchRows(
             sends=[
                 _send_row(place, accepted, send) for place, (accepted, send) in enumerate(both, 1)
             ],
@@ -265,7 +265,7 @@ class Batch:
             ],
         )
 
-    def lay_out(self) -> Rows:
+    def lay_out(self) -> BatchRows:
         """The rows of what was accepted since the last time."""
         rows = self.rows()
         self.accepted, self._sends, self._entries = [], [], []
@@ -344,9 +344,9 @@ def key_of(request: SendRequest) -> KeyPlace | None:
     )
 
 
-def replayed(again: Send | Conflict) -> Outcome | Conflict:
+def replayed(again: Send | Conflict) -> SendResult | Conflict:
     """Returns the answer to a request whose Idempotency-Key was used before, for that send."""
-    return again if isinstance(again, Conflict) else Outcome(again, replayed=True)
+    return again if isinstance(again, Conflict) else SendResult(again, replayed=True)
 
 
 def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:

@@ -16,7 +16,7 @@ from heliograph.messages import groups
 from heliograph.messages.accept import sql as accept_sql
 from heliograph.messages.accept import store_sql
 from heliograph.messages.accept.acceptor import FACTS, TARIFF
-from heliograph.messages.accept.batch import Batch, send_of
+from heliograph.messages.accept.batch import SendBatch, send_of
 from heliograph.messages.accept.judge import (
     Accepted,
     AccountFacts,
@@ -26,10 +26,10 @@ from heliograph.messages.accept.judge import (
 )
 from heliograph.messages.accept.pricing import price
 from heliograph.messages.accept.request import SendRequest
-from heliograph.messages.accept.store_sql import Rows
+from heliograph.messages.accept.store_sql import BatchRows
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.groups import Tally
-from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Places
+from heliograph.messages.groups import GroupTally
+from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone
@@ -44,7 +44,7 @@ ACCOUNT_SUSPENDED = "account_suspended"  # or closed
 PIECE: Final = 500
 
 
-class Wanted(NamedTuple):
+class ChunkRequest(NamedTuple):
     """The messages of a chunk have this in common. Ids are raw."""
 
     group_id: int
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
     validity_s: int
 
 
-class Recipient(NamedTuple):
+class ChunkRecipient(NamedTuple):
     """This is one recipient: E.164 digits as a number, its country, and its text as it is
     counted.
     """
@@ -92,7 +92,7 @@ class Chunker:
         self.queue = queue
 
     async def store(
-        self, tx: HotTx, places: Places, wanted: Wanted, recipients: Sequence[Recipient]
+        self, tx: HotTx, places: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
         """Stores, charges and queues as many as may be sent, within a transaction that has locked
         nothing but whose list it is.
@@ -110,7 +110,7 @@ class Chunker:
         sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
-        batch = Batch(places, locked, UsedKeys(), {}, {})
+        batch = SendBatch(places, locked, UsedKeys(), {}, {})
         filling = _Filling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
@@ -127,7 +127,7 @@ class Chunker:
             filling.wanted,
         )
 
-    async def _facts(self, wanted: Wanted) -> AccountFacts:
+    async def _facts(self, wanted: ChunkRequest) -> AccountFacts:
         facts = await self._cache.get(FACTS, (wanted.account_id, wanted.sandbox))
         assert facts is not None  # accounts are never deleted
         return facts
@@ -143,12 +143,12 @@ class _Filling:
 
     def __init__(
         self,
-        batch: Batch,
-        wanted: Wanted,
+        batch: SendBatch,
+        wanted: ChunkRequest,
         sender: str,
         facts: AccountFacts,
         tariff: Tariff,
-        recipients: Sequence[Recipient],
+        recipients: Sequence[ChunkRecipient],
     ) -> None:
         self._recipients = recipients
         self._most = len(recipients) if recipients[0].text == recipients[-1].text else PIECE
@@ -169,11 +169,11 @@ class _Filling:
         return self.stopped is not None or self._next >= len(self._recipients)
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> GroupTally:
         """What is added to the group's figures: the messages that are queued."""
-        return Tally(self._queued, 0, 0, 0, self._segments, self._credits)
+        return GroupTally(self._queued, 0, 0, 0, self._segments, self._credits)
 
-    def piece(self) -> Rows:
+    def piece(self) -> BatchRows:
         """The next of the recipients, to be stored; with the last of them the charge for all."""
         some = self._recipients[self._next : self._next + self._most]
         self._next += len(some)
@@ -182,7 +182,7 @@ class _Filling:
             self._charge()
         return self._batch.lay_out()
 
-    def _take(self, recipients: Sequence[Recipient]) -> None:
+    def _take(self, recipients: Sequence[ChunkRecipient]) -> None:
         """One send for each run of recipients with one text; its messages' ids follow its own."""
         for (text, encoding, segments), run in groupby(
             recipients, key=lambda recipient: recipient[2:]
@@ -209,7 +209,7 @@ class _Filling:
             if self.stopped is not None:
                 return
 
-    def _fill(self, request: SendRequest, run: Iterator[Recipient]) -> None:
+    def _fill(self, request: SendRequest, run: Iterator[ChunkRecipient]) -> None:
         """Takes recipients as far as the credits reach. Who cannot be sent to is left out."""
         sandbox = self._wanted.sandbox
         phones = [Phone(str(number), country_code) for number, country_code, *_ in run]

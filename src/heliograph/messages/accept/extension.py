@@ -13,7 +13,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept.request import SendRequest
 
 
-class Aboard(Protocol):
+class BatchExtension(Protocol):
     """Its part in one batch, whose requests it has seen."""
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
@@ -33,7 +33,7 @@ class Aboard(Protocol):
         ...
 
 
-class Companion(Protocol):
-    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> Aboard:
+class SendExtension(Protocol):
+    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> BatchExtension:
         """Reads what these are judged by, under the locks of their wallets."""
         ...

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
-from heliograph.messages.accept.extension import Aboard
+from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
 from heliograph.messages.accept.refusals import SenderNotApproved, no_valid_recipient
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
@@ -73,7 +73,7 @@ def judge(
     tariff: Tariff,
     wallet: WalletState,
     now_ms: int,
-    companion: Aboard | None = None,
+    companion: BatchExtension | None = None,
 ) -> Accepted | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
     `companion`: of its type, if that has one.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from heliograph.messages.accept.tariff import Offers, Plan, Run
+from heliograph.messages.accept.tariff import DestinationPlan, Offers, Run
 from heliograph.text import Phone
 
 
@@ -49,7 +49,7 @@ def price(
     refused: list[Refused] = []
     short_of: int | None = None
     known, digits_max, left = offers.known, offers.digits, balance
-    plan_of_run: Plan | None = None
+    plan_of_run: DestinationPlan | None = None
     for place, phone in enumerate(phones):
         digits, country_code = phone
         plan, refusal = known.get((digits[:digits_max], country_code)) or offers.find(phone)
@@ -84,12 +84,12 @@ def price(
     )
 
 
-def _go_together(plan: Plan, other: Plan) -> bool:
+def _go_together(plan: DestinationPlan, other: DestinationPlan) -> bool:
     """Returns whether messages of both plans may be in one run."""
     return plan.carrier_id == other.carrier_id and plan.prefix == other.prefix
 
 
-def _end_run(runs: list[Run], plan: Plan, end: int) -> None:
+def _end_run(runs: list[Run], plan: DestinationPlan, end: int) -> None:
     """Adds the run of the messages from the last run's end up to `end`."""
     first = runs[-1].first + runs[-1].messages if runs else 0
     runs.append(Run(plan.carrier_id, plan.prefix, first, end - first))

@@ -88,7 +88,7 @@ class WalletRow(Row, frozen=True):
     sandbox_keys_octets: BigInt
 
 
-class Rows(NamedTuple):
+class BatchRows(NamedTuple):
     """All that a batch stores."""
 
     sends: list[SendRow]
@@ -187,7 +187,7 @@ _STORE_WALLETS: Final = BatchStatement(
 )
 
 
-async def store(tx: HotTx, rows: Rows) -> None:
+async def store(tx: HotTx, rows: BatchRows) -> None:
     """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets'
     new figures.
 

@@ -11,7 +11,7 @@ from heliograph.text import Phone
 PLANS_MAX: Final = 100_000  # remembered of one epoch
 
 
-class Plan(NamedTuple):
+class DestinationPlan(NamedTuple):
     """This says where messages to a destination go and what a segment costs. `refusal` says why
     they cannot go.
     """
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
 class Offer(NamedTuple):
     """This is the plan for an account's messages to a destination, and why it may send none."""
 
-    plan: Plan
+    plan: DestinationPlan
     refusal: str | None
 
 
@@ -90,27 +90,27 @@ class Tariff:
             self._remembered = 0
         self._remembered += 1
 
-    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
+    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> DestinationPlan:
         """Returns the plan for a phone, whatever countries the account may send to."""
         offers = self.offers(account_id, None, sandbox=sandbox)
         known = offers.known.get((phone.digits[: self.digits], phone.country_code))
         return (known or offers.find(phone)).plan
 
-    def plan_anew(self, account_id: str, phone: Phone, *, sandbox: bool) -> Plan:
+    def plan_anew(self, account_id: str, phone: Phone, *, sandbox: bool) -> DestinationPlan:
         """Makes a plan by the routes and rates; it holds for all phones with the same first
         `digits` and country.
         """
         rate = self.rates.for_(account_id, phone.digits, phone.country_code)
         if rate is None:
-            return Plan(0, "", 0, "no_rate")
+            return DestinationPlan(0, "", 0, "no_rate")
         if sandbox:  # the one place where the carrier is replaced
-            return Plan(SIMULATOR_ID, "", rate)
+            return DestinationPlan(SIMULATOR_ID, "", rate)
         route = self.routes.carriers_for(phone.digits)
         if route is None:
-            return Plan(0, "", 0, "no_route")
+            return DestinationPlan(0, "", 0, "no_route")
         prefix, carriers = route
         up = [carrier for carrier in carriers if carrier not in self.down]
-        return Plan((up or carriers)[0], prefix, rate)
+        return DestinationPlan((up or carriers)[0], prefix, rate)
 
 
 class Run(NamedTuple):

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph import senders
 from heliograph.database.database import Database
 from heliograph.messages.accept.acceptor import Acceptor
-from heliograph.messages.accept.batch import Outcome
+from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.refusals import SenderNotApproved
 from heliograph.messages.accept.request import SendRequest
 from heliograph.requests import Call
@@ -23,7 +23,7 @@ _STATUSES: Final = {
 
 async def accept_or_tell(
     acceptor: Acceptor, db: Database, call: Call, request: SendRequest
-) -> Outcome:
+) -> SendResult:
     """Does what `Acceptor.accept` does, but the refusal of a sender says whether it was
     submitted, and where to look. Raises Unavailable too.
     """

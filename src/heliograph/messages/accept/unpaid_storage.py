@@ -9,14 +9,14 @@ counts under its partner's row, whose wallet is not locked.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from heliograph.accounts import MEASURES, NO_BOUND, Stored, octets_of, quota_told
+from heliograph.accounts import MEASURES, NO_BOUND, StoredKind, octets_of, quota_told
 from heliograph.base.clock import DAY_MS
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.request import SendRequest
 
-_ROW_OCTETS: Final = MEASURES[Stored.SENDS].row_octets
+_ROW_OCTETS: Final = MEASURES[StoredKind.SENDS].row_octets
 
 _COUNTED: Final = f"""ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
         octets = CASE WHEN storage_used.day_ms >= excluded.day_ms THEN storage_used.octets
@@ -47,17 +47,17 @@ _COUNT: Final = BatchStatement(
     _Counted,
     _Used,
     postgresql=f"""
-        {_INSERT} SELECT g.account_id, g.sandbox, '{Stored.SENDS.value}', g.day_ms, g.octets
+        {_INSERT} SELECT g.account_id, g.sandbox, '{StoredKind.SENDS.value}', g.day_ms, g.octets
             FROM :given AS g
         ORDER BY g.account_id, g.sandbox {_COUNTED}""",
     sqlite=(
-        f"{_INSERT} VALUES (:account_id, :sandbox, '{Stored.SENDS.value}', :day_ms, :octets)"
+        f"{_INSERT} VALUES (:account_id, :sandbox, '{StoredKind.SENDS.value}', :day_ms, :octets)"
         f" {_COUNTED}"
     ),
 )
 
 
-class Place(NamedTuple):
+class StoragePlace(NamedTuple):
     """This says where it is counted: an account (raw id) that is nobody's customer, and a mode."""
 
     account_id: str
@@ -84,7 +84,9 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
     )
 
 
-async def count_unpaid(tx: HotTx, octets: Mapping[Place, int], now_ms: int) -> dict[Place, Room]:
+async def count_unpaid(
+    tx: HotTx, octets: Mapping[StoragePlace, int], now_ms: int
+) -> dict[StoragePlace, Room]:
     """Adds octets, which may be below zero, to what each place has had stored today; the rooms that
     there were before.
     """
@@ -93,12 +95,12 @@ async def count_unpaid(tx: HotTx, octets: Mapping[Place, int], now_ms: int) -> d
     for used in await _COUNT.rows(
         tx, [_Counted(*place, day_ms, count) for place, count in sorted(octets.items())]
     ):
-        place = Place(used.account_id, used.sandbox)
-        rooms[place] = Room(quota_told(used.quota, Stored.SENDS), used.octets - octets[place])
+        place = StoragePlace(used.account_id, used.sandbox)
+        rooms[place] = Room(quota_told(used.quota, StoredKind.SENDS), used.octets - octets[place])
     return rooms
 
 
-def is_too_much(octets: Mapping[Place, int], rooms: Mapping[Place, Room]) -> bool:
+def is_too_much(octets: Mapping[StoragePlace, int], rooms: Mapping[StoragePlace, Room]) -> bool:
     """Returns whether one of the places has not so much room."""
     return any(
         room.quota is not None and room.used + octets[place] > room.quota

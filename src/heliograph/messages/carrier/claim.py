@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from heliograph.base import ids
 from heliograph.base.log import Log, told
-from heliograph.carriers import Answer, Link, Outcome, Outgoing, Submission
+from heliograph.carriers import Link, Outcome, Outgoing, Submission, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import CLAIM, END_INFLIGHT, Claimed, Try
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
     kept: list[Submission]
     # of messages that cannot be encoded: the next turn records them as if the carrier had refused
     # them
-    refused: list[Answer]
+    refused: list[SubmitAnswer]
 
 
 NOTHING: Final = Claim([], [], [])
@@ -63,7 +63,7 @@ async def claim(
     fresh, refused = _prepare(
         link, carrier, await messages_sql.outgoing(tx, list(attempts)), attempts, now_ms, unsealed
     )
-    rows: list[Submission | Answer] = [*fresh, *refused]
+    rows: list[Submission | SubmitAnswer] = [*fresh, *refused]
     states = [SUBMITTING if place < room else CLAIMED for place in range(len(fresh))] + [
         CLAIMED
     ] * len(refused)
@@ -100,7 +100,7 @@ async def claim(
 
 
 async def _others_say(
-    tx: HotTx, rows: list[Submission | Answer], attempts: dict[str, QueuedRun], worker: int
+    tx: HotTx, rows: list[Submission | SubmitAnswer], attempts: dict[str, QueuedRun], worker: int
 ) -> set[tuple[str, int]]:
     """Parts whose claim is given up, of messages that came back: parts of one can be with two
     processes at once.
@@ -175,13 +175,13 @@ def _prepare(
     attempts: dict[str, QueuedRun],
     now_ms: int,
     unsealed: Callable[[str], str],
-) -> tuple[list[Submission], list[Answer]]:
+) -> tuple[list[Submission], list[SubmitAnswer]]:
     """Splits the messages into submissions, leaving out the parts that a carrier has
     accepted already; and those that cannot be encoded.
     """
     facts = {message.id: message for message in messages}
     submissions: list[Submission] = []
-    refused: list[Answer] = []
+    refused: list[SubmitAnswer] = []
     for message_id in attempts:  # in the queue's order, which the look-up does not keep
         if message_id not in facts:
             continue
@@ -210,7 +210,7 @@ def _prepare(
             )
             missing = all_parts(found.segments) & ~found.parts_accepted
             refused.append(
-                Answer(
+                SubmitAnswer(
                     message_id,
                     (missing & -missing).bit_length(),
                     missing,

@@ -6,7 +6,7 @@ whichever comes first, and change their messages.
 
 from collections.abc import Mapping, Sequence
 
-from heliograph.carriers import Answer, Outcome, Receipt
+from heliograph.carriers import Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages import message_lock
 from heliograph.messages.carrier import match as parked
@@ -28,7 +28,7 @@ async def record(
     tx: HotTx,
     carrier: CarrierFacts,
     worker: int,
-    answers: Sequence[Answer],
+    answers: Sequence[SubmitAnswer],
     arrived: Sequence[Receipt],
     now_ms: int,
 ) -> int:
@@ -61,7 +61,7 @@ async def record(
 
 
 async def _end_submissions(
-    tx: HotTx, worker: int, settled: Sequence[Answer]
+    tx: HotTx, worker: int, settled: Sequence[SubmitAnswer]
 ) -> dict[tuple[str, int, int], InFlight]:
     """Ends the submissions that were answered. Returns those that were in flight, by message, part
     and attempt.
@@ -76,7 +76,7 @@ async def _end_submissions(
 def _settle(
     changes: Changes,
     carrier: CarrierFacts,
-    settled: Sequence[Answer],
+    settled: Sequence[SubmitAnswer],
     ended: Mapping[tuple[str, int, int], InFlight],
 ) -> None:
     for answer in settled:

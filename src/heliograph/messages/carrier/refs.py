@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from heliograph.base import ids
-from heliograph.carriers import Answer, Outcome, Receipt
+from heliograph.carriers import Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.refs_sql import (
     ECHO,
@@ -82,7 +82,7 @@ async def upsert(
     tx: HotTx,
     carrier_id: int,
     id_format: str,
-    answers: Sequence[Answer],
+    answers: Sequence[SubmitAnswer],
     receipts: Sequence[Receipt],
     now_ms: int,
 ) -> list[Ref]:

@@ -5,7 +5,7 @@ out. The carrier's turn locks before and stores after.
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.queue.rank import rank_ahead
@@ -61,7 +61,7 @@ def move(
 
 
 def settle_answer(
-    changes: Changes, answer: Answer, was: InFlight | None, *, receipt_needless: bool
+    changes: Changes, answer: SubmitAnswer, was: InFlight | None, *, receipt_needless: bool
 ) -> None:
     """Applies one submit_sm's answer. `was` is None when the attempt was taken back meanwhile:
     then only an acceptance still counts. `receipt_needless` says that these segments ask for no

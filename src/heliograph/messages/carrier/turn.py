@@ -20,7 +20,7 @@ from typing import Final
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, told
-from heliograph.carriers import Answer, Link, LinkState, Outcome, Receipt, Submission
+from heliograph.carriers import Link, LinkState, Outcome, Receipt, Submission, SubmitAnswer
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict, is_refusal
@@ -67,7 +67,7 @@ class Turn:
         self._unsealed = unsealed
         self.carrier = carrier
         self._worker = worker
-        self._answers: deque[Answer] = deque()
+        self._answers: deque[SubmitAnswer] = deque()
         self._receipts: deque[Receipt] = deque()
         # claimed, not yet written: parts of a message that is larger than the window
         self._buffer: deque[Submission] = deque()
@@ -85,7 +85,7 @@ class Turn:
 
     # what the link reports
 
-    def answered(self, answers: Sequence[Answer]) -> None:
+    def answered(self, answers: Sequence[SubmitAnswer]) -> None:
         self._answers.extend(answers)
         self._wake.set()
 
@@ -274,11 +274,14 @@ class Turn:
 
     def _answer_unspent(self, submissions: Iterable[Submission]) -> None:
         self.answered(
-            [Answer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT) for s in submissions]
+            [
+                SubmitAnswer(s.message_id, s.part, s.parts, s.attempt, Outcome.UNSPENT)
+                for s in submissions
+            ]
         )
 
     def _count(
-        self, answers: list[Answer], arrived: list[Receipt], submitted: int, seconds: float
+        self, answers: list[SubmitAnswer], arrived: list[Receipt], submitted: int, seconds: float
     ) -> None:
         name = self.carrier.name
         self.moved += len(answers) + len(arrived) + submitted
@@ -324,7 +327,7 @@ class Turn:
         async with self._db.hot() as tx:
             held = await HELD.rows(tx, OfWorker(self.carrier.id, self._worker))
             lost = [
-                Answer(part.message_id, part.part, part.parts, part.attempt, Outcome.UNSPENT)
+                SubmitAnswer(part.message_id, part.part, part.parts, part.attempt, Outcome.UNSPENT)
                 for part in held
                 if (part.message_id, part.part) not in self._outstanding
             ]
@@ -332,7 +335,7 @@ class Turn:
         self._uncertain = False
 
     async def _record(
-        self, tx: HotTx, answers: list[Answer], arrived: list[Receipt], now_ms: int
+        self, tx: HotTx, answers: list[SubmitAnswer], arrived: list[Receipt], now_ms: int
     ) -> None:
         if answers or arrived:
             self.matched += await record(tx, self.carrier, self._worker, answers, arrived, now_ms)

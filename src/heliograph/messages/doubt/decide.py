@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 from heliograph.base import cancelling, clock, ids
 from heliograph.base.errors import Unavailable
 from heliograph.base.short_texts import one_line
-from heliograph.carriers import Answer, Outcome, ReceiptState
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict
@@ -114,7 +114,7 @@ class Signed(NamedTuple):
     reason: str
 
 
-class Decided(NamedTuple):
+class DecisionResult(NamedTuple):
     """This says what became of one message. Its id is raw; `refused` says why nothing was
     changed.
     """
@@ -131,11 +131,11 @@ def signed(by: str, reason: str) -> Signed:
     return Signed(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
 
 
-def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decided:
+def not_in_doubt(message_id: str, status: str, error_code: str | None) -> DecisionResult:
     """Returns the refusal for a message (raw id) of which no carrier has left anything
     unanswered.
     """
-    return Decided(
+    return DecisionResult(
         message_id,
         status,
         error_code,
@@ -166,7 +166,7 @@ async def decide(
     facts: Mapping[int, CarrierFacts],
     decision: Decision,
     word: Signed,
-    tell: Callable[[list[Decided]], object],
+    tell: Callable[[list[DecisionResult]], object],
 ) -> None:
     """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are.
     `tell` learns of each batch, one transaction, when it is stored. Raises Unavailable.
@@ -209,7 +209,7 @@ async def _decide_batch(
     decision: Decision,
     word: Signed,
     now_ms: int,
-) -> list[Decided]:
+) -> list[DecisionResult]:
     """Decides in one transaction what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
         doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
@@ -245,7 +245,7 @@ async def _decide_batch(
         await store_changes(tx, carrier.id, changes)
         await record(tx, carrier.id, parts, decision, word, now_ms)
     return [
-        Decided(
+        DecisionResult(
             row.id,
             row.status,
             row.error_code,
@@ -322,7 +322,7 @@ def _apply(
         needless = carrier.receipts == "last" and was.parts.bit_length() < row.segments
         settle_answer(
             changes,
-            Answer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            SubmitAnswer(row.id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
             was,
             receipt_needless=needless,
         )

@@ -15,7 +15,7 @@ from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
-from heliograph.carriers import Answer, Outcome, ReceiptState, user_message_reference
+from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer, user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try
@@ -253,7 +253,7 @@ async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int
         was = segment.in_flight
         settle_answer(
             changes,
-            Answer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
+            SubmitAnswer(was.message_id, was.part, was.parts, was.attempt, Outcome.ACCEPTED),
             was,
             receipt_needless=False,
         )

@@ -36,7 +36,7 @@ SENDS_OF_REFERENCE_MAX: Final = 200
 _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
-class Wanted(NamedTuple):
+class MessageFilter(NamedTuple):
     """This says which messages are asked for; a field that is None narrows nothing. Ids are raw.
     `doubtful_since_ms` asks for messages of which all that is in doubt has been since then, or
     longer.
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
         return self.recipient is not None or self.reference is not None
 
 
-class InFlight(NamedTuple):
+class UnansweredSubmission(NamedTuple):
     """This is a submission without an answer. `parts` are bits of its segments."""
 
     parts: int
@@ -82,14 +82,14 @@ class Traced(NamedTuple):
     parts_accepted: int
     parts_delivered: int
     parts_resent: int
-    in_flight: list[InFlight]
+    in_flight: list[UnansweredSubmission]
 
     @property
-    def doubts(self) -> list[InFlight]:
+    def doubts(self) -> list[UnansweredSubmission]:
         return [submission for submission in self.in_flight if submission.state == IN_DOUBT]
 
 
-class Decision(NamedTuple):
+class RecordedDecision(NamedTuple):
     """An operator decided this about a message."""
 
     decision: str
@@ -133,7 +133,7 @@ def numbers(parts: int) -> list[int]:
     return [number for number in range(1, parts.bit_length() + 1) if parts >> (number - 1) & 1]
 
 
-def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
+def in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[Traced]:
     """Messages of which something is in doubt, newest first."""
     query = (
         sa.select(inflight.c.message_id)
@@ -149,7 +149,7 @@ def in_doubt(tx: Connection, wanted: Wanted, limit: int) -> list[Traced]:
     )
 
 
-def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[str, int]]]:
+def doubts_by_carrier(tx: Connection, wanted: MessageFilter) -> dict[int, list[tuple[str, int]]]:
     """Returns, for each carrier, the messages that are in doubt with it (raw ids), and how many
     submissions of each.
     """
@@ -163,7 +163,7 @@ def doubts_by_carrier(tx: Connection, wanted: Wanted) -> dict[int, list[tuple[st
     return dict(by_carrier)
 
 
-def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
+def _narrowed(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
     if wanted.carrier_id is not None:
         query = query.where(inflight.c.carrier_id == wanted.carrier_id)
     if wanted.doubtful_since_ms is not None:
@@ -178,7 +178,7 @@ def _narrowed(tx: Connection, query: Any, wanted: Wanted) -> Any:
     return query
 
 
-def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
     """Returns what is asked of messages and their sends."""
     conditions = [
         messages.c[name] == value
@@ -202,7 +202,7 @@ def _of_message(tx: Connection, wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
+def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
     """Returns the condition for messages of the newest sends with the reference: theirs are the
     ids that follow the send's (tables.py).
     """
@@ -226,7 +226,7 @@ def _of_sends(tx: Connection, wanted: Wanted) -> sa.ColumnElement[bool]:
     )
 
 
-def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _bounds(wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
     """Returns `before`, and roughly the span, as a range of the key."""
     bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
     if wanted.span.since_ms is not None:
@@ -236,7 +236,7 @@ def _bounds(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return bounds
 
 
-def newest(tx: Connection, wanted: Wanted, limit: int) -> tuple[list[Traced], str | None]:
+def newest(tx: Connection, wanted: MessageFilter, limit: int) -> tuple[list[Traced], str | None]:
     """Returns messages, newest first, of the LOOKED_AT_MAX below `wanted.before`, and where to
     go on (raw) when there may be some beyond those. Those of one recipient or reference are
     looked up, however far back they are.
@@ -274,15 +274,15 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
         (Message(*row[: -len(_EXTRA)]), row[-len(_EXTRA) :])
         for row in tx.execute(query.add_columns(*_EXTRA))
     ]
-    in_flight: dict[str, list[InFlight]] = defaultdict(list)
-    columns = [inflight.c[name] for name in InFlight._fields]
+    in_flight: dict[str, list[UnansweredSubmission]] = defaultdict(list)
+    columns = [inflight.c[name] for name in UnansweredSubmission._fields]
     query = sa.select(inflight.c.message_id, *columns).where(
         inflight.c.message_id.in_([message.id for message, _ in rows])
     )
     for message_id, *submission in tx.execute(
         query.order_by(inflight.c.message_id, inflight.c.part)
     ):
-        in_flight[message_id].append(InFlight(*submission))
+        in_flight[message_id].append(UnansweredSubmission(*submission))
     return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
 
 
@@ -308,8 +308,8 @@ def resend_at_ms(traced: Traced, *, carriers_that_resend: frozenset[int]) -> int
     return min((at_ms for at_ms in due if at_ms < traced.doubts[0].expires_at_ms), default=None)
 
 
-def decisions(tx: Connection, traced: Traced) -> list[Decision]:
+def decisions(tx: Connection, traced: Traced) -> list[RecordedDecision]:
     """Returns the decisions about a message, oldest first."""
-    columns = [operator_decisions.c[name] for name in Decision._fields]
+    columns = [operator_decisions.c[name] for name in RecordedDecision._fields]
     query = sa.select(*columns).where(operator_decisions.c.message_id == traced.message.id)
-    return [Decision(*row) for row in tx.execute(query.order_by(operator_decisions.c.id))]
+    return [RecordedDecision(*row) for row in tx.execute(query.order_by(operator_decisions.c.id))]

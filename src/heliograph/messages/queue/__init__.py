@@ -1,13 +1,13 @@
 """This room is the queue of runs: its columns, its order, and how much waits in it."""
 
 from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
-from heliograph.messages.queue.metrics import Waiting, count_in_doubt, count_waiting
+from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.queue.rank import (
     BULK_FROM_US,
     HELD_FROM_US,
     RESTORED_FROM_US,
     FairQueue,
-    Places,
+    Ranks,
 )
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "HELD_FROM_US",
     "RESTORED_FROM_US",
     "FairQueue",
-    "Places",
-    "Waiting",
+    "Ranks",
+    "WaitingMessages",
     "account_ends",
     "count_in_doubt",
     "count_waiting",

@@ -56,19 +56,19 @@ _IN_DOUBT: Final = same(
 )
 
 
-class Waiting(NamedTuple):
+class WaitingMessages(NamedTuple):
     """This waits for a carrier."""
 
     messages: int = 0
     oldest_s: float = 0.0  # since the oldest of them was accepted
 
 
-async def count_waiting(db: Database, now_ms: int) -> dict[int, Waiting]:
+async def count_waiting(db: Database, now_ms: int) -> dict[int, WaitingMessages]:
     """Returns, by carrier, what waits for it; a carrier that nothing waits for is not there."""
     async with db.hot() as tx:
         queued = await _WAITING.rows(tx, _Held(HELD_FROM_US))
     return {
-        of.carrier_id: Waiting(
+        of.carrier_id: WaitingMessages(
             of.messages,
             max(0, now_ms - ids.made_at_ms(int(of.oldest_id.replace("-", ""), 16))) / 1_000,
         )

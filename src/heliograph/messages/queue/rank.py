@@ -35,7 +35,7 @@ class FairQueue:
     def __init__(self) -> None:
         self._next: dict[int, int] = {}  # of each carrier that has a queue: where a newcomer begins
         self._ends: dict[tuple[str, int], int] = {}  # where an account's last run to a carrier ends
-        self._unseen: list[Places] = []  # of transactions that the heads were not read behind
+        self._unseen: list[Ranks] = []  # of transactions that the heads were not read behind
         self._moment = 0  # counts the transactions that have begun and ended
         self._read_s = float("-inf")
 
@@ -48,12 +48,12 @@ class FairQueue:
         )
 
     @contextmanager
-    def places(self) -> Iterator["Places"]:
+    def places(self) -> Iterator["Ranks"]:
         """Gives the ranks of one transaction. If that is rolled back, they are as if never
         given.
         """
         self._moment += 1
-        places = Places(self._next, self._ends, self._moment)
+        places = Ranks(self._next, self._ends, self._moment)
         self._unseen.append(places)
         try:
             yield places
@@ -68,7 +68,7 @@ class FairQueue:
         """Returns whether the heads must be read again."""
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
-    def read(self, heads: Iterable[tuple[Any, Any]], reader: "Places") -> None:
+    def read(self, heads: Iterable[tuple[Any, Any]], reader: "Ranks") -> None:
         """(carrier id, lowest rank of bulk in its queue or None), as the transaction of `reader`
         sees them. What others are storing meanwhile counts as waiting. An account that has nothing
         waiting owes nothing.
@@ -100,7 +100,7 @@ class FairQueue:
         return known_us if known_us in (head_us - 1, head_us) else head_us - 1
 
 
-class Places:
+class Ranks:
     """One transaction was given these ranks. `began` and `ended` are moments of the FairQueue."""
 
     def __init__(

@@ -15,7 +15,7 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
-from heliograph.database.pruning import ROWS_AT_ONCE, Kept, prune_ids
+from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune_ids
 from heliograph.database.statements import Gone, Id, Int, Nothing, Row, Text, same
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
@@ -186,18 +186,18 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
     return len(numbers), bool(beyond)
 
 
-def tables_of(*, postgresql: bool) -> tuple[Kept, ...]:
+def tables_of(*, postgresql: bool) -> tuple[PruningRule, ...]:
     """Returns what goes with old messages, and by which of its ids. On PostgreSQL months of
     messages go whole; this is what has found no month.
     """
     return (
-        Kept(MESSAGES_DEFAULT if postgresql else messages.name, "id", 0),
-        Kept(operator_decisions.name, "message_id", 0),
-        Kept(sends.name, "id", 0),
+        PruningRule(MESSAGES_DEFAULT if postgresql else messages.name, "id", 0),
+        PruningRule(operator_decisions.name, "message_id", 0),
+        PruningRule(sends.name, "id", 0),
     )
 
 
-async def delete_some(tx: HotTx, kept: Kept) -> int:
+async def delete_some(tx: HotTx, kept: PruningRule) -> int:
     """The oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE; how many."""
     start = await from_id(tx, MESSAGES)
     last = ids.raw_of_number(max(int(start, 16) - 1, 0))

@@ -2,7 +2,7 @@
 opt out.
 """
 
-from heliograph.messages.sweeps.opt_out import Person, fail_blocked
+from heliograph.messages.sweeps.opt_out import OptedOutPhone, fail_blocked
 from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, release
 from heliograph.messages.sweeps.sweep import (
     fail_expired,
@@ -13,7 +13,7 @@ from heliograph.messages.sweeps.sweep import (
 )
 
 __all__ = [
-    "Person",
+    "OptedOutPhone",
     "fail_blocked",
     "fail_canceled",
     "fail_expired",

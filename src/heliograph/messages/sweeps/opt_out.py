@@ -21,7 +21,7 @@ from heliograph.messages.sweeps.sweep import fail_taken
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
 
 
-class Person(Row, frozen=True):
+class OptedOutPhone(Row, frozen=True):
     """This is a phone, as E.164 digits in a number, to which an account (raw id) sends in a
     mode.
     """
@@ -55,7 +55,7 @@ class _OfSends(Row, frozen=True):
 _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
 _QUEUED: Final = SharingStatement(
-    Person,
+    OptedOutPhone,
     _Since,
     _Queued,
     postgresql=f"""
@@ -77,7 +77,9 @@ _RUNS: Final = Statement(
 )
 
 
-async def fail_blocked(tx: HotTx, people: Sequence[Person], now_ms: int) -> set[Person]:
+async def fail_blocked(
+    tx: HotTx, people: Sequence[OptedOutPhone], now_ms: int
+) -> set[OptedOutPhone]:
     """Messages of groups to these people that no carrier has: failed, `blocked`, refunded. To be
     called again for whom it answers: a carrier has something for them, or is just taking it, and it
     may come back. `people`: few enough for one transaction.
@@ -88,7 +90,7 @@ async def fail_blocked(tx: HotTx, people: Sequence[Person], now_ms: int) -> set[
     }
     taken = await _take_out(tx, waiting, now_ms)
     return {
-        Person(message.account_id, message.sandbox, message.recipient)
+        OptedOutPhone(message.account_id, message.sandbox, message.recipient)
         for message in queued
         if int(message.id, 16) not in taken
     }

@@ -107,7 +107,7 @@ _HELD_RUNS: Final = same(
 )
 
 
-class Kept(NamedTuple):
+class KeptMessages(NamedTuple):
     """This is kept of one account's messages of one type, with one carrier. `account_id` is raw."""
 
     account_id: str
@@ -119,7 +119,7 @@ class Kept(NamedTuple):
     last_expires_at_ms: int
 
 
-def kept(tx: Connection) -> list[Kept]:
+def kept(tx: Connection) -> list[KeptMessages]:
     """Returns all that is kept of a restored copy, by account, carrier and type."""
     columns, count = queue.c, queue.c["count"]
     of = (sends.c.account_id, columns.carrier_id, sends.c.type, sends.c.sandbox)
@@ -133,7 +133,7 @@ def kept(tx: Connection) -> list[Kept]:
         columns.rank_us >= RESTORED_FROM_US
     )
     return [
-        Kept(
+        KeptMessages(
             row.account_id,
             row.carrier_id,
             row.type,

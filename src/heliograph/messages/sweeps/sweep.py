@@ -27,7 +27,7 @@ from heliograph.messages.carrier.settle import RESEND_AFTER_MS, move
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.message_lock import lock_messages
-from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Places, rank_ahead
+from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Ranks, rank_ahead
 from heliograph.messages.queue.sql import (
     QUEUE,
     QUEUE_AGAIN,
@@ -263,7 +263,7 @@ async def fail_over(
 
 
 async def _move(
-    tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Places, now_ms: int
+    tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Ranks, now_ms: int
 ) -> int:
     moved = 0
     for waiting in await _PREFIXES.rows(tx, _OfCarrier(carrier_id)):

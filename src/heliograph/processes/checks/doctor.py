@@ -33,7 +33,7 @@ from heliograph.processes.checks import carrier_findings, database_findings, sea
 from heliograph.processes.checks.database_findings import Finding
 from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.endpoints import Endpoint
+from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import GONE
 
 __all__ = ["Finding", "examine"]
@@ -295,7 +295,7 @@ def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
     )
 
 
-def _endpoints(troubled: list[Endpoint]) -> Iterator[Finding]:
+def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[Finding]:
     """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
     for endpoint in troubled:
         shown = endpoints.text_id(endpoint.id)

@@ -3,11 +3,13 @@
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.capability.commands import Run, typed
 from tests.support.capability.doubtful import Beside, doubtful_messages
+from tests.support.capability.every_command import Shell, shell_in
 from tests.support.capability.sending import House
 
 
@@ -36,3 +38,8 @@ def doubtful(beside: Beside) -> list[str]:
     sent, in the order of acceptance.
     """
     return beside.do(doubtful_messages)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return shell_in(tmp_path, monkeypatch)

@@ -17,7 +17,6 @@ from tests.support.capability.every_command import (
     Typed,
     every_command,
     everything,
-    shell,
     write_files,
 )
 from tests.support.factories import open_account
@@ -30,8 +29,6 @@ MAKES_ONE = {"demo", "serve", "migrate", "account create"}
 LOOKS_AT_NO_KEY = {"smsc", "migrate", "doctor", "demo"}
 WANTS_POSTGRESQL = {"api", "worker", "scheduler", "carrier run"}
 CHECKED = (click.Choice, FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole)
-
-__all__ = ["shell"]
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ def _env(database_url: str) -> dict[str, str]:
 def test_several_that_begin_at_once_on_an_empty_file_all_find_it_migrated(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
     code = (
-        "from heliograph.base import migrate; print('ready', flush=True); input();"
+        "from heliograph.database import migrate; print('ready', flush=True); input();"
         f" migrate.upgrade({url!r})"
     )
     started = [

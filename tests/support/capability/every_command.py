@@ -116,9 +116,8 @@ def _value(param: click.Parameter) -> str:
 Shell = Callable[..., Said]
 
 
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Commands in an empty directory, with no settings but those that are given."""
+def shell_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Runs commands in an empty directory, with no settings but those that are given."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     for name in [

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
+from heliograph.base import log
 from heliograph.base.log import survive_faults
 from heliograph.base.periodic import repeat
 from tests.support.factories import awaited
@@ -16,7 +17,9 @@ LONG_S = 3_600.0
 
 
 @pytest.fixture
-def logs() -> Iterator[list[MutableMapping[str, Any]]]:
+def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[MutableMapping[str, Any]]]:
+    # A logger that has written keeps what was configured then, and is not captured.
+    monkeypatch.setattr(log, "log", log.Log("periodic"))
     with capture_logs() as lines:
         yield lines
 

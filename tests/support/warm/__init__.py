@@ -30,9 +30,18 @@ SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
 ORDER_OCTETS_MAX: Final = 1 << 17
 
 
+def _network() -> int:
+    """Returns which network namespace this thread is in."""
+    return os.stat("/proc/thread-self/ns/net").st_ino if sys.platform == "linux" else 0
+
+
+HOME_NETWORK: Final = _network()
+
+
 def start(words: Sequence[str | Path], **options: Any) -> "subprocess.Popen[Any]":
     """Runs `heliograph` with these words. `options`: of `subprocess.Popen`."""
     cold = sys.platform != "linux" or options.get("preexec_fn") is not None
+    cold = cold or _network() != HOME_NETWORK  # the starter lives at home, and so do its forks
     cold = cold or _for_the_loader(options.get("env") or os.environ) != _starter().environment
     made = subprocess.Popen if cold else _Fork
     return made([HELIOGRAPH, *words], **options)

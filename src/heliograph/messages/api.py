@@ -1,4 +1,4 @@
-"""This has the endpoints POST /sms/send, GET /messages/{id}, GET /reports, and GET
+"""Serves the endpoints POST /sms/send, GET /messages/{id}, GET /reports, and GET
 /campaigns/{id}/messages.
 """
 

@@ -1,6 +1,4 @@
-"""These are the changes that a transaction makes to messages that it has locked, until they are
-stored.
-"""
+"""Collects the changes that a transaction makes to messages under lock, until they are stored."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

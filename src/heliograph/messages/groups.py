@@ -44,7 +44,7 @@ class GroupTally(NamedTuple):
 
 
 class _Added(Row, frozen=True):
-    """This is added to a row of tallies."""
+    """Says what is added to a row of `tallies`."""
 
     group_id: Int
     slot: SmallInt

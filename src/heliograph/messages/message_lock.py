@@ -17,8 +17,8 @@ from heliograph.webhooks.tables import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
 
 
 class MessageIds(Row, frozen=True):
-    """These are messages, and the bounds of their ids: the bounds tell PostgreSQL which
-    partitions to look into; the list alone would not.
+    """Selects messages by their ids. The smallest and the largest id tell PostgreSQL which
+    partitions to read; the list alone would not.
     """
 
     ids: list[Id]
@@ -27,9 +27,9 @@ class MessageIds(Row, frozen=True):
 
 
 class LockedMessage(Row, frozen=True):
-    """This is a message under lock. `heard_by` holds the endpoints that hear of its account, as
-    webhooks.listeners_of takes them. The fields behind it are what their events show beside, and
-    are read only if there are any.
+    """Holds a message under lock. `heard_by` holds the endpoints that hear of its account, in the
+    form that `webhooks.listeners_of` takes. The fields that follow it are what an event shows
+    besides, and are read only if there are such endpoints.
     """
 
     id: Id

@@ -78,8 +78,8 @@ class Filters(NamedTuple):
 
 
 class Page(NamedTuple):
-    """This is a page of messages. `next_before` is where the next page begins (raw), or None
-    when there is none.
+    """Holds a page of messages. `next_before` is the raw id where the next page begins, or None on
+    the last page.
     """
 
     messages: list[Message]

@@ -1,5 +1,5 @@
-"""These tables hold sends, messages, and the way out: the queue, segments in flight, and the
-carriers' own ids.
+"""Defines the tables of sends, of messages and of their way out: the queue, the segments in flight,
+and the carriers' own ids.
 
 A send and its messages are one run of ids: the k-th message of a send has the id `send + 1 + k`. So
 all messages of a send are found by a range of the primary key, `messages` needs no index on the

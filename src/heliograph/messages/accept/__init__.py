@@ -1,6 +1,4 @@
-"""This room accepts sends: a request is judged, and then stored, charged and queued in one
-transaction.
-"""
+"""Accepts sends: judges each request, then stores, charges and queues it in one transaction."""
 
 from heliograph.messages.accept.acceptor import FACTS, Acceptor, load_tariff
 from heliograph.messages.accept.answer import send_answer

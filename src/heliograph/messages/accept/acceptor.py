@@ -60,9 +60,9 @@ class _Given(NamedTuple):
 
 
 class Acceptor:
-    """This is the accept path of one process. `on_queued(carrier_ids)` is called after each
-    commit that queued something. `queue` gives messages their places in the queues. `companions`
-    belong to the types of sends that have one.
+    """Accepts the sends of one process in batches. It calls `on_queued(carrier_ids)` after each
+    commit that queued something. `queue` assigns messages their places in the queues. `companions`
+    maps a type of send to the extension that judges and stores more for it.
     """
 
     def __init__(

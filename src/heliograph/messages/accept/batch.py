@@ -39,8 +39,8 @@ class SendResult(NamedTuple):
 
 
 class SendBatch:
-    """These are the sends of one transaction: they are decided one after the other, then laid
-    out as columns.
+    """Decides the sends of one transaction one after the other, and then lays out their rows as
+    columns.
     """
 
     def __init__(

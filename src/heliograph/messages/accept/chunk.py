@@ -56,8 +56,8 @@ class ChunkRequest(NamedTuple):
 
 
 class ChunkRecipient(NamedTuple):
-    """This is one recipient: E.164 digits as a number, its country, and its text as it is
-    counted.
+    """Describes one recipient: the phone number as E.164 digits, its country, and the text as it is
+    priced.
     """
 
     number: int
@@ -68,9 +68,9 @@ class ChunkRecipient(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """This says what became of a run of recipients. `taken` of them, from the first, are
-    messages or `refused`, for nobody takes such a number any more. `stopped` says why the rest
-    are not; `wanted` is the credits that the first of those costs.
+    """Reports how far a chunk of recipients came. The first `taken` recipients became messages,
+    except for the `refused` ones, whose numbers can no longer be sent to. `stopped` says why the
+    rest were left, and `wanted` is the number of credits that the first of the rest costs.
     """
 
     taken: int

@@ -21,7 +21,9 @@ class BatchExtension(Protocol):
         ...
 
     def accepted(self, request: SendRequest, now_ms: int) -> None:
-        """This one goes out: those behind it are judged by that."""
+        """Notes that this send was accepted, so that later sends of the batch are judged
+        accordingly.
+        """
         ...
 
     async def store(self, tx: HotTx) -> None:
@@ -29,7 +31,7 @@ class BatchExtension(Protocol):
         ...
 
     def stored(self) -> None:
-        """It is committed."""
+        """Is called after the commit."""
         ...
 
 

@@ -1,5 +1,5 @@
-"""This is the second half of POST /sms/send: it decides what becomes of requests that are right in
-form. It is pure: it has no I/O and no clock of its own.
+"""Decides what becomes of requests for POST /sms/send that are right in form: the second of its two
+steps. It is pure: it has no I/O and no clock of its own.
 
 `judge` decides in order of arrival on the running balance of the wallets that it was given;
 `acceptor.py` locks, asks, and applies.
@@ -30,7 +30,7 @@ SIMULATED_NO_CREDITS: Final = (
 
 
 class AccountFacts(NamedTuple):
-    """The configuration says this of an account."""
+    """Holds what the configuration says of an account."""
 
     senders: dict[str, str]  # folded → as approved, of this mode
     countries: frozenset[str] | None  # it may send to; None: all with a route
@@ -41,7 +41,7 @@ class AccountFacts(NamedTuple):
 
 @dataclass(slots=True)
 class WalletState:
-    """This is a wallet as its lock found it; judging moves it on."""
+    """Holds a wallet's figures as they were read under its lock. Judging a send updates them."""
 
     sms_credits: int
     spent_day: int

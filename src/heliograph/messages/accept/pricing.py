@@ -9,9 +9,7 @@ from heliograph.text import Phone
 
 
 class Refused(NamedTuple):
-    """This is a recipient that gets no message. `place` is its place among those that were asked
-    for, from 0.
-    """
+    """Names a recipient that gets no message. `place` is its position in the request, from 0."""
 
     place: int
     reason: str
@@ -19,8 +17,9 @@ class Refused(NamedTuple):
 
 @dataclass(slots=True)
 class Priced:
-    """This says what becomes of recipients. The first four columns have a value for each of those
-    that get a message, in the order in which they were asked for.
+    """Holds the recipients that get a message, with their prices, and those that are refused. The
+    first four columns have one value for each recipient that gets a message, in the order of the
+    request.
     """
 
     recipients: list[int]

@@ -1,5 +1,5 @@
-"""This is the first half of POST /sms/send: it turns a body into a request that is right in
-form. It needs no database.
+"""Reads the body of POST /sms/send and checks its form: the first of its two steps. It needs no
+database.
 """
 
 from dataclasses import dataclass, field
@@ -24,8 +24,8 @@ RECIPIENT_SHOWN_MAX: Final = 40
 
 @dataclass(slots=True)
 class SendRequest:
-    """This is a send as its client asked for it. `phones[i]` belongs to `recipients[i]`; None is
-    no valid number.
+    """Holds a send as the client asked for it. `phones[i]` belongs to `recipients[i]`, and is None
+    if that is not a valid number.
     """
 
     number: int  # the send's id, fixed here: the same one if its transaction has to be run again

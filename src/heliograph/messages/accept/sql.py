@@ -1,5 +1,5 @@
-"""These statements read, under locks, what accepting a batch of sends needs, in both dialects. What
-it stores is in `store_sql.py`.
+"""Declares the statements that read, under locks, what is needed to accept a batch of sends, in
+both dialects. `store_sql.py` declares those that store the result.
 
 Ids are raw, times are in milliseconds. One behaviour suite runs over both
 (`tests/capability/messages/test_accept.py`).
@@ -27,9 +27,9 @@ from heliograph.requests import KeyPlace
 
 
 class LockedWallet(Row, frozen=True):
-    """This is a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
-    `config_epoch` is the configuration's, as it is now. `closed` says that its account is
-    closed; what is remembered of the account may be from before.
+    """Holds a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
+    `config_epoch` is the current epoch of the configuration. `closed` says whether the account is
+    closed now, because the cached account may be older.
     """
 
     account_id: Id

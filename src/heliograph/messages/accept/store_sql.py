@@ -1,5 +1,5 @@
-"""These statements store what accepting a batch of sends decided, in both dialects: one
-statement on PostgreSQL, one for each table on SQLite.
+"""Declares the statements that store a batch of accepted sends, in both dialects: one statement on
+PostgreSQL, one for each table on SQLite.
 """
 
 from typing import Final, NamedTuple
@@ -27,7 +27,7 @@ from heliograph.wallet import INSERT_ENTRIES, Entry
 
 
 class SendRow(Row, frozen=True):
-    """This is a row of sends, and its place in the batch, from 1."""
+    """Holds a row of `sends`, and its position in the batch, from 1."""
 
     place: BigInt
     id: Id
@@ -76,7 +76,9 @@ class RunRow(Row, frozen=True):
 
 
 class WalletRow(Row, frozen=True):
-    """These are a wallet's new figures. Without `sms_credits`, they stay as they are."""
+    """Holds a wallet's new figures. If `sms_credits` is None, credits and alarm stay as
+    they are.
+    """
 
     account_id: Id
     sms_credits: BigInt | None

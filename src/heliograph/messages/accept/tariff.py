@@ -12,8 +12,8 @@ PLANS_MAX: Final = 100_000  # remembered of one epoch
 
 
 class DestinationPlan(NamedTuple):
-    """This says where messages to a destination go and what a segment costs. `refusal` says why
-    they cannot go.
+    """Says which carrier gets messages to a destination and what a segment costs. `refusal` is the
+    reason if nothing can be sent there.
     """
 
     carrier_id: int
@@ -23,7 +23,9 @@ class DestinationPlan(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """This is the plan for an account's messages to a destination, and why it may send none."""
+    """Holds the plan for an account's messages to a destination, and the reason if the account may
+    not send there.
+    """
 
     plan: DestinationPlan
     refusal: str | None
@@ -56,8 +58,8 @@ class Offers:
 
 @dataclass(slots=True)
 class Tariff:
-    """These are the routes and rates of one epoch of the configuration, with the offers already
-    made from them.
+    """Prices destinations by the routes and rates of one epoch of the configuration, and remembers
+    the offers that it has made.
     """
 
     routes: Routes
@@ -114,7 +116,7 @@ class Tariff:
 
 
 class Run(NamedTuple):
-    """These are consecutive messages of a send with one carrier: one row of the queue."""
+    """Describes consecutive messages of a send that go to one carrier: one row of the queue."""
 
     carrier_id: int
     prefix: str

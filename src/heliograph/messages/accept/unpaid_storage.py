@@ -1,6 +1,6 @@
-"""This counts what sends have stored that nobody pays for against the account's storage quota
-(`Stored.SENDS`): sandbox sends with their messages, and what is kept of recipients that were
-rejected or repeated. A live message that goes out costs credits, and is not counted.
+"""Counts what sends store for free against the account's storage quota (`StoredKind.SENDS`):
+sandbox sends with their messages, and what is kept of recipients that were rejected or duplicate. A
+live message that goes out costs credits, and is not counted.
 
 It is counted under a row of `storage_used`, after the wallets' locks and in order. A customer
 counts under its partner's row, whose wallet is not locked.
@@ -58,14 +58,16 @@ _COUNT: Final = BatchStatement(
 
 
 class StoragePlace(NamedTuple):
-    """This says where it is counted: an account (raw id) that is nobody's customer, and a mode."""
+    """Identifies whose quota is used: an account (raw id) that is nobody's customer, in one
+    mode.
+    """
 
     account_id: str
     sandbox: bool
 
 
 class Room(NamedTuple):
-    """This says what a place may have stored today, None for no bound, and what it had before
+    """Says how many octets may be stored today (None: no limit), and how many were stored before
     this batch.
     """
 

@@ -1,6 +1,4 @@
-"""This room is a carrier's turn: answers and receipts are recorded, and messages are claimed for
-the wire.
-"""
+"""Runs a carrier's turn: it records answers and receipts, and claims messages to submit."""
 
 from heliograph.messages.carrier.match import learn_id_format, rematch
 from heliograph.messages.carrier.refs import AUTO, CarrierFacts

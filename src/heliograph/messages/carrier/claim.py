@@ -1,5 +1,5 @@
-"""This claims what goes out next: the runs at the head of a carrier's queue become submissions,
-each with its row in flight.
+"""Claims what is submitted next: the runs at the head of a carrier's queue become submissions, each
+with its row of `inflight`.
 """
 
 from collections.abc import Callable

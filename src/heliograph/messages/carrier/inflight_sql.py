@@ -1,5 +1,5 @@
-"""These are the statements of the segments in flight, in both dialects: what a carrier was given,
-or is about to be.
+"""Declares the statements of `inflight`, in both dialects: the segments that a carrier was given,
+or is about to get.
 
 A transaction locks in this order: in flight, carriers' ids, messages, wallets, ledger.
 """
@@ -24,14 +24,14 @@ NOBODY: Final = 0  # in place of a process, to END_INFLIGHT: what is in doubt, w
 
 
 class Part(Row, frozen=True):
-    """This is one submission of a message, by the number of its first segment."""
+    """Identifies one submission of a message by the number of its first segment."""
 
     message_id: Id
     part: SmallInt
 
 
 class Try(Row, frozen=True):
-    """This is one attempt at a submission, by the process (its epoch) that made it."""
+    """Identifies one attempt at a submission, and the process (its epoch) that made it."""
 
     message_id: Id
     part: SmallInt
@@ -40,7 +40,7 @@ class Try(Row, frozen=True):
 
 
 class TryAt(Row, frozen=True):
-    """This is the same, and when something became of it."""
+    """Identifies one attempt at a submission, and says when its state changes."""
 
     message_id: Id
     part: SmallInt
@@ -50,8 +50,8 @@ class TryAt(Row, frozen=True):
 
 
 class InFlight(Row, frozen=True):
-    """This was stored of a submission when it was claimed. `parts` has bit k-1 set for segment
-    k.
+    """Holds what was stored of a submission when it was claimed. `parts` has bit k-1 set for
+    segment k.
     """
 
     message_id: Id
@@ -195,9 +195,9 @@ HELD: Final = same(
 
 
 class Orphaned(Row, frozen=True):
-    """This says whose work is taken over: that of processes without a row, and what `worker`
-    itself holds of the carrier `of_carrier`. What the simulator had, `simulator`, was nowhere
-    but in the process that is gone.
+    """Says whose submissions are taken over: those of processes without a row, and those that
+    `worker` itself holds of the carrier `of_carrier`. What the carrier `simulator` held existed
+    only in the process that is gone.
     """
 
     worker: BigInt

@@ -60,7 +60,7 @@ _LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have t
 
 
 class Matching(NamedTuple):
-    """This says what became of receipts whose id a message has."""
+    """Reports what became of receipts whose id belongs to a message."""
 
     settled: int
     # none of that message's; or, while the format is not known, perhaps another's of the same

@@ -1,5 +1,5 @@
-"""These are the statements of messages under a turn, in both dialects: messages are read for
-submission and stored.
+"""Declares the statements of messages in a carrier's turn, in both dialects: they read messages to
+be submitted, and store changed ones.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""This records what came in from a carrier: its answers to submissions, and its receipts.
+"""Records what came in from a carrier: its answers to submissions, and its receipts.
 
 An answer ends its submission, or leaves it in doubt. Answers and receipts meet by the carrier's id,
 whichever comes first, and change their messages.

@@ -41,7 +41,7 @@ _NO_NUMBER: Final = re.compile(r"[^0-9a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class CarrierFacts:
-    """This is what must be known of a carrier to read what it says."""
+    """Holds what must be known of a carrier to read its answers and receipts."""
 
     id: int
     name: str

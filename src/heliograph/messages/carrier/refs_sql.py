@@ -1,4 +1,4 @@
-"""These are the statements of carriers' ids and of the receipts that match none, in both
+"""Declares the statements of carriers' ids, and of the receipts that match none, in both
 dialects.
 """
 
@@ -21,7 +21,7 @@ from heliograph.messages.states import CLAIMED
 
 
 class RefKey(Row, frozen=True):
-    """This is the primary key of a carrier's id, in its canonical form (`refs.canonical`)."""
+    """Holds the primary key of a carrier's id, in its canonical form (`refs.canonical`)."""
 
     carrier_id: SmallInt
     ref: Text
@@ -207,8 +207,8 @@ FORGET_REF: Final = BatchStatement(
 
 
 class UnmatchedReceipt(Row, frozen=True):
-    """This is a row of unmatched_receipts. What a receipt does not tell is None. `raw` is the
-    short_message as it came.
+    """Holds a row of `unmatched_receipts`. A field that the receipt does not give is None. `raw` is
+    the short_message as it came.
     """
 
     id: Id
@@ -234,7 +234,7 @@ STORE_UNMATCHED: Final = BatchStatement(
 
 
 class ReceiptKey(Row, frozen=True):
-    """This is the primary key of a row of unmatched_receipts."""
+    """Holds the primary key of a row of `unmatched_receipts`."""
 
     id: Id
 
@@ -274,7 +274,7 @@ class Since(Row, frozen=True):
 
 
 class Printed(Row, frozen=True):
-    """This is an id as a receipt printed it, and the handset which that named."""
+    """Holds an id as a receipt printed it, and the handset that the receipt named."""
 
     printed: Text
     recipient: BigInt | None
@@ -335,7 +335,7 @@ PARKED_REFS: Final = same(
 
 
 class After(Row, frozen=True):
-    """This asks for rows behind an id, in their order."""
+    """Asks for at most `most` rows whose ids are larger than `after`, in order of their ids."""
 
     carrier_id: SmallInt
     after: Id

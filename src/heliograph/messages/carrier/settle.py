@@ -1,5 +1,5 @@
-"""This decides what answers and receipts make of messages. It is pure: rows come in, changes go
-out. The carrier's turn locks before and stores after.
+"""Decides how answers and receipts change messages. It is pure: rows come in, changes go out. The
+carrier's turn locks the messages before, and stores them after.
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""This stores what a turn or a sweep decided: messages, what goes back to the queue, and refunds
-with their ledger entries.
+"""Stores what a turn or a sweep decided: messages, what goes back to the queue, and refunds with
+their ledger entries.
 """
 
 from collections import defaultdict
@@ -32,7 +32,7 @@ from heliograph.webhooks import emit_rows, rows_of
 
 
 class _Refunded(Row, frozen=True):
-    """This is a wallet after refunds."""
+    """Holds a wallet's credits and alarm after refunds."""
 
     account_id: Id
     sms_credits: BigInt

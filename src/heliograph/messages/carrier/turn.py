@@ -47,9 +47,9 @@ log = Log(__name__)
 
 
 class Turn:
-    """This is the Inbox of a carrier's Link, and the loop that turns. There is one per carrier
-    and process. `worker` is the process's epoch, `may_write` tells whether its claims are still
-    its own, and `unsealed` reads the text of a one-time password.
+    """Is the Inbox of a carrier's Link, and runs the loop of its turns. There is one for each
+    carrier in a process. `worker` is the process's epoch, `may_write` tells whether its claims are
+    still its own, and `unsealed` decrypts the text of a one-time password.
     """
 
     def __init__(

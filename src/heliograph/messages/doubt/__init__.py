@@ -1,5 +1,5 @@
-"""This room knows messages in doubt: they were submitted and never answered, and a receipt or an
-operator settles them.
+"""Settles messages in doubt: they were submitted and never answered, and a receipt or an operator
+decides what became of them.
 """
 
 from heliograph.messages.doubt.receipts import match_doubts

@@ -54,7 +54,7 @@ class _WithCarrier(Row, frozen=True):
 
 
 class _Doubt(Row, frozen=True):
-    """This is a segment in doubt, and the type of its message."""
+    """Holds a segment in doubt, and the type of its message."""
 
     segment: InFlight
     type: Text
@@ -78,7 +78,7 @@ _LOCK_DOUBTS: Final = BatchStatement(
 
 
 class _Record(Row, frozen=True):
-    """This is a row of operator_decisions."""
+    """Holds a row of `operator_decisions`."""
 
     id: Id
     message_id: Id
@@ -95,8 +95,8 @@ _RECORD: Final = Insert("operator_decisions", _Record)
 
 
 class Decision(Enum):
-    """These decisions can be made about a message in doubt; the last one says that a receipt is
-    a message's.
+    """Lists what an operator can decide about a message in doubt. The last one says that a receipt
+    belongs to the message.
     """
 
     SENT = "sent"  # the carrier has it
@@ -108,14 +108,14 @@ class Decision(Enum):
 
 
 class Signed(NamedTuple):
-    """This says who decided, and why."""
+    """Says who decided, and why."""
 
     by: str
     reason: str
 
 
 class DecisionResult(NamedTuple):
-    """This says what became of one message. Its id is raw; `refused` says why nothing was
+    """Reports what became of one message. `message_id` is raw. `refused` says why nothing was
     changed.
     """
 

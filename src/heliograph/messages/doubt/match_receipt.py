@@ -29,7 +29,9 @@ from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 
 class _AtPlace(Row, frozen=True):
-    """This names a receipt of a carrier, by its id or by that of its row."""
+    """Identifies a receipt of a carrier by the id that it printed or, if it has none, by its row's
+    id.
+    """
 
     carrier_id: SmallInt
     place: Text

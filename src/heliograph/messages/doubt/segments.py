@@ -1,4 +1,4 @@
-"""This shows the operator where each segment of a message is."""
+"""Shows the operator where each segment of a message is."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from heliograph.messages.tables import carrier_refs, queue
 
 
 class Segment(NamedTuple):
-    """This says where a segment is. `since_ms` and `attempt` are those of its submission or its
+    """Says where a segment is. `since_ms` and `attempt` are those of its submission, or of its
     place in the queue. `ref` is the carrier's id.
     """
 
@@ -65,7 +65,7 @@ def segments(tx: Connection, traced: Traced) -> list[Segment]:
 
 
 class _Queued(NamedTuple):
-    """This says where a message waits, and which try it waits for."""
+    """Says which carrier a message waits for, and which attempt comes next."""
 
     carrier_id: int
     attempt: int

@@ -1,5 +1,5 @@
-"""These are the statements of settling doubts by receipts: what is on the wire, what is parked,
-and whose receipt a parked one may be.
+"""Declares the statements that settle doubts by receipts: they read what is on the wire, the
+receipts that matched nothing, and the messages that such a receipt may belong to.
 """
 
 from typing import Final
@@ -60,8 +60,8 @@ class OnTheWire(Row, frozen=True):
 
 
 class Parked(Row, frozen=True):
-    """This is a receipt that found no message. `place` is its id as the carrier prints it or,
-    where there is none, its row of unmatched_receipts.
+    """Holds a receipt that matched no message. `place` is its id as the carrier prints it or, if it
+    has none, the id of its row of `unmatched_receipts`.
     """
 
     place: Text
@@ -84,7 +84,7 @@ class Parked(Row, frozen=True):
 
 
 class OfMessage(Row, frozen=True):
-    """This asks for what a carrier has of one message."""
+    """Asks for what is stored of one message and carrier."""
 
     carrier_id: SmallInt
     message_id: Id

@@ -37,9 +37,8 @@ _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class MessageFilter(NamedTuple):
-    """This says which messages are asked for; a field that is None narrows nothing. Ids are raw.
-    `doubtful_since_ms` asks for messages of which all that is in doubt has been since then, or
-    longer.
+    """Selects messages. A field that is None selects all. Ids are raw. `doubtful_since_ms` selects
+    messages whose doubts are all at least that old.
     """
 
     account_id: str | None = None
@@ -61,7 +60,7 @@ class MessageFilter(NamedTuple):
 
 
 class UnansweredSubmission(NamedTuple):
-    """This is a submission without an answer. `parts` are bits of its segments."""
+    """Describes a submission without an answer. `parts` has a bit for each of its segments."""
 
     parts: int
     carrier_id: int

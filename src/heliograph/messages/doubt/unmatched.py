@@ -27,7 +27,7 @@ CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
 
 class Unmatched(NamedTuple):
-    """This is a receipt without a message. `place` is where it is stored, as in Parked;
+    """Describes a receipt that matched no message. `place` identifies it, as in `Parked`, and
     `printed` is its id as it came.
     """
 

@@ -1,4 +1,4 @@
-"""This room is the queue of runs: its columns, its order, and how much waits in it."""
+"""Keeps the queue of runs: its columns, its order and its length."""
 
 from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting

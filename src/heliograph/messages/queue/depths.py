@@ -1,4 +1,4 @@
-"""This tells how many messages wait for a carrier, and where each account's last ones stand."""
+"""Counts the messages that wait for a carrier, and finds where each account's last run ends."""
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection

@@ -1,5 +1,5 @@
-"""This counts what stands in the queue and on the wire for `/metrics`, every few seconds, in the
-one process that does the common work.
+"""Counts messages in the queue and in doubt for `/metrics`, every few seconds, in the process that
+does the common work.
 """
 
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ class _Held(Row, frozen=True):
 
 
 class _Queued(Row, frozen=True):
-    """This is what waits, by carrier. `oldest_id` has dashes on PostgreSQL."""
+    """Counts what waits for one carrier. `oldest_id` has dashes on PostgreSQL."""
 
     carrier_id: SmallInt
     messages: BigInt
@@ -57,7 +57,7 @@ _IN_DOUBT: Final = same(
 
 
 class WaitingMessages(NamedTuple):
-    """This waits for a carrier."""
+    """Counts the messages that wait for one carrier."""
 
     messages: int = 0
     oldest_s: float = 0.0  # since the oldest of them was accepted

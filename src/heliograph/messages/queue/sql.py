@@ -26,7 +26,7 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 
 
 class RunKey(Row, frozen=True):
-    """This is the primary key of a run."""
+    """Holds the primary key of a run."""
 
     carrier_id: SmallInt
     rank_us: BigInt
@@ -34,8 +34,8 @@ class RunKey(Row, frozen=True):
 
 
 class QueuedRun(Row, frozen=True):
-    """This is a row of the queue. `messages` stands in the column `count`; `segments` are those
-    of each message; times are Unix milliseconds.
+    """Holds a row of the queue. `messages` is the column `count`. `segments` is the number of
+    segments of each message. Times are Unix milliseconds.
     """
 
     carrier_id: SmallInt
@@ -107,7 +107,7 @@ TAKE_RUNS: Final = BatchStatement(
 
 
 class NextRuns(Row, frozen=True):
-    """This asks for the next runs. `worker` is the process that asks, by its epoch."""
+    """Asks for at most `most` runs that are due. `worker` is the epoch of the process that asks."""
 
     carrier_id: SmallInt
     now_ms: BigInt

@@ -1,5 +1,5 @@
-"""This room makes old messages go: texts and numbers are erased, and rows are deleted, after the
-operator's days.
+"""Erases old texts and numbers, and deletes old rows, after the number of days that the operator
+has set.
 """
 
 from heliograph.messages.retention.partitions import detach, drop, old_months

@@ -15,7 +15,9 @@ _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
 
 
 class Month(Row, frozen=True):
-    """This is a table of messages of one month. It says whether it still belongs to `messages`."""
+    """Names a table of one month's messages, and says whether it is still a partition of
+    `messages`.
+    """
 
     name: Text
     is_attached: Bool

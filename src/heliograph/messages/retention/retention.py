@@ -61,7 +61,7 @@ class _MessageId(Row, frozen=True):
 
 
 class _Between(Row, frozen=True):
-    """These are the ids from `start` up to, not including, `until`."""
+    """Selects the ids from `start` up to, but not including, `until`."""
 
     start: Id
     until: Id

@@ -73,8 +73,8 @@ _DROP_ROWS: Final = Statement(
 
 
 class Crowd(NamedTuple):
-    """This says how many receipts of a carrier have found no message: with an id of their own,
-    and in rows of unmatched_receipts.
+    """Counts the receipts of a carrier that matched no message: those with an id of their own, and
+    those in rows of `unmatched_receipts`.
     """
 
     refs: int
@@ -86,9 +86,7 @@ class Crowd(NamedTuple):
 
 
 class Thinned(NamedTuple):
-    """This says what a look has dropped of a carrier's receipts that found no message, and how
-    many it has left.
-    """
+    """Counts how many of a carrier's unmatched receipts were deleted, and how many are kept."""
 
     dropped: int
     kept: int

@@ -1,5 +1,5 @@
-"""This room does what no event brings about: validity ends, doubts last, campaigns pause, people
-opt out.
+"""Changes queued and submitted messages when no answer or receipt does: validity ends, doubts get
+old, campaigns pause, and people opt out.
 """
 
 from heliograph.messages.sweeps.opt_out import OptedOutPhone, fail_blocked

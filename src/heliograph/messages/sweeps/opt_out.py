@@ -22,7 +22,7 @@ _SPAN_MS: Final = VALIDITY_S[1] * 1_000
 
 
 class OptedOutPhone(Row, frozen=True):
-    """This is a phone, as E.164 digits in a number, to which an account (raw id) sends in a
+    """Identifies a phone, as E.164 digits in a number, to which an account (raw id) sends in a
     mode.
     """
 
@@ -109,8 +109,8 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
 
 
 class Without(NamedTuple):
-    """These are runs less some of their messages: `taken` are those that held one, `rests` is
-    what is left of them, and `found` are the messages' numbers.
+    """Holds runs from which messages were taken: `taken` are the runs that contained any, `rests`
+    are the runs that remain of them, and `found` are the numbers of the messages.
     """
 
     taken: list[RunKey]

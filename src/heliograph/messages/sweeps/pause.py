@@ -1,5 +1,5 @@
-"""This holds what waits of a group while it is paused, and fails it when it is canceled. It also
-fails what waits of an account, when its operator cancels that.
+"""Holds the waiting messages of a group while it is paused, and fails them when it is canceled. It
+also fails an account's waiting messages when its operator cancels them.
 
 Held runs stay in the queue, behind everything: their rank is their own, in a range that no
 carrier's turn looks at. So a message has one place, validity ends there as everywhere, and what is

@@ -33,7 +33,7 @@ from heliograph.messages.tables import inflight, queue, sends
 
 
 class _Until(Row, frozen=True):
-    """This asks for messages below this id (raw)."""
+    """Asks for messages whose ids (raw) are smaller than `until`."""
 
     until: Id
 
@@ -78,8 +78,8 @@ _ON_THE_WIRE: Final = same(
 
 
 class Which(NamedTuple):
-    """This says what of it is decided about. `account_id` is raw; a field that is None narrows
-    nothing.
+    """Selects the messages that are decided about. `account_id` is raw. A field that is None
+    selects all.
     """
 
     account_id: Id | None = None
@@ -87,7 +87,7 @@ class Which(NamedTuple):
 
 
 class _Some(Row, frozen=True):
-    """These are the fields of Which, and how many runs at the most."""
+    """Selects as `Which` does, and limits how many runs are read."""
 
     account_id: Id | None
     carrier_id: SmallInt | None
@@ -108,7 +108,9 @@ _HELD_RUNS: Final = same(
 
 
 class KeptMessages(NamedTuple):
-    """This is kept of one account's messages of one type, with one carrier. `account_id` is raw."""
+    """Counts the messages of one account, carrier and type that are still held. `account_id` is
+    raw.
+    """
 
     account_id: str
     carrier_id: int

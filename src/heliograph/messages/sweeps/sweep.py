@@ -1,5 +1,5 @@
-"""This does what no event brings about: it ends validity, doubts that last, and work that a dead
-process held. It runs every second, in small batches.
+"""Ends validity and lasting doubts, moves messages to the next carrier when one is down, and takes
+over the work of dead processes. It runs every second, in small batches.
 """
 
 from collections import defaultdict
@@ -98,8 +98,8 @@ class _LastingDoubts(Row, frozen=True):
 
 
 class _Doubt(Row, frozen=True):
-    """This is a segment in doubt. `opted_out` says that its handset wants nothing of the
-    account's groups any more, and that the message is of one.
+    """Holds a segment in doubt. `opted_out` says that the message is a campaign's, and that its
+    recipient has opted out since.
     """
 
     message_id: Id

@@ -1,4 +1,4 @@
-"""This room knows carriers: the connections to mobile networks, the routes to them, and what a
+"""Manages carriers, which are connections to mobile networks, the routes to them, and what a
 segment costs where.
 """
 

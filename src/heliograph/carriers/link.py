@@ -29,7 +29,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """This is one submit_sm. `parts` has bit k-1 set for every segment k that it carries: one
+    """Describes one submit_sm. `parts` has bit k-1 set for every segment k that it carries: one
     bit, or all of them for message_payload.
     """
 
@@ -44,8 +44,8 @@ class Submission:
 
 
 class Outcome(Enum):
-    """This is what an answer to submit_sm means. `carriers/smpp/outcomes.py` sorts the
-    command_status values into these.
+    """Classifies an answer to submit_sm. `carriers/smpp/outcomes.py` maps command_status values to
+    these.
     """
 
     ACCEPTED = "accepted"
@@ -60,8 +60,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SubmitAnswer:
-    """This tells what became of one Submission. Exactly one Answer is reported for each, and one
-    more if its answer comes late (see `late`).
+    """Reports what became of one Submission. Exactly one is reported for each submission, and one
+    more if the carrier's answer comes late (see `late`).
     """
 
     message_id: str
@@ -75,8 +75,8 @@ class SubmitAnswer:
 
 
 class ReceiptState(Enum):
-    """These are the final and the intermediate states of a delivery receipt (SMPP 3.4 appendix B
-    and 5.2.28).
+    """Lists the final and the intermediate states of a delivery receipt (SMPP 3.4 appendix B and
+    5.2.28).
     """
 
     DELIVRD = "DELIVRD"
@@ -92,8 +92,8 @@ class ReceiptState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """This is a delivery receipt as it came in. `state` is None when it could not be read; such
-    a receipt is stored and acknowledged all the same.
+    """Holds a delivery receipt as it came in. `state` is None if it could not be read; such a
+    receipt is stored and acknowledged all the same.
     """
 
     # the carrier's message id, exactly as printed; the TLV's where present, else the text's

@@ -37,9 +37,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 
 class Count(NamedTuple):
-    """This describes a setting of a carrier that is a number: its default, and the least and the
-    most that it may be.
-    """
+    """Describes a numeric setting of a carrier: its default, its minimum and its maximum."""
 
     default: int
     least: int
@@ -69,7 +67,7 @@ _OF_CONNECTION: Final = frozenset(field.name for field in fields(SmppSettings)) 
 
 
 class Carrier(NamedTuple):
-    """This is a carrier without its password. `settings` holds what differs from the defaults of
+    """Holds a carrier without its password. `settings` holds what differs from the defaults of
     SmppSettings, and `id_format`, `in_doubt` and `unmatched_max`.
     """
 

@@ -24,8 +24,8 @@ _DIGITS: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class Rate(NamedTuple):
-    """This is one rate. `account_id` is raw, or GENERAL. `destination` is digits, a country or
-    "default". `credits` None means that messages there are refused with `no_rate`.
+    """Holds one rate. `account_id` is raw, or GENERAL. `destination` is digits, a country or
+    "default". If `credits` is None, messages there are refused with `no_rate`.
     """
 
     account_id: str
@@ -34,7 +34,7 @@ class Rate(NamedTuple):
 
 
 class _Tariff:
-    """These are the rates of one account, or the general ones."""
+    """Holds the rates of one account, or the general ones."""
 
     __slots__ = ("_by_destination", "_lengths", "longest")
 
@@ -59,7 +59,7 @@ class _Tariff:
 
 
 class Rates:
-    """These are all rates, ready to be asked for each recipient."""
+    """Holds all rates, indexed so that the rate of a recipient is found quickly."""
 
     __slots__ = ("_by_account", "_general", "longest")
 

@@ -28,7 +28,7 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """These are all routes, ready to be asked for each recipient."""
+    """Holds all routes, indexed so that the route of a recipient is found quickly."""
 
     __slots__ = ("_by_prefix", "_lengths", "longest")
 

@@ -17,8 +17,8 @@ DIGITS: Final = 3
 
 
 class Ending(NamedTuple):
-    """This is what becomes of a submission to a number. `state` and `error` are those of the
-    receipt, if it is accepted.
+    """Says how the simulator treats a submission to a number. `state` and `error` are those of the
+    receipt, if the submission is accepted.
     """
 
     command_status: int  # of the answer to submit_sm; 0: accepted

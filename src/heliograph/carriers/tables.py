@@ -1,5 +1,5 @@
-"""These tables hold carriers, their processes' links to them, the routes to them, and what a
-segment costs where.
+"""Defines the tables of carriers, of the links that processes have to them, of routes and
+of rates.
 """
 
 import sqlalchemy as sa

@@ -1,5 +1,5 @@
-"""This room tells events to customers' own servers. They are written with the change, signed,
-delivered at least once, and sent only to the outside.
+"""Delivers events to customers' own servers. Events are written in the transaction of the change,
+signed, delivered at least once, and sent only to public addresses.
 """
 
 from heliograph.webhooks.events import (

@@ -48,10 +48,10 @@ log = Log(__name__)
 
 
 class Deliveries:
-    """These are the deliveries of one process. `only` is the raw id of the one endpoint that it
-    is for (`heliograph listen`). `on_attempt` is told of each attempt, with the kind and the
-    body of its event. `moved` returns how much this process's carriers have moved since it
-    began.
+    """Delivers events in one process. `only` is the raw id of the only endpoint to deliver to
+    (`heliograph listen`). `on_attempt` is called after each attempt, with the kind and the body of
+    its event. `moved` returns how many submissions, answers and receipts this process's carriers
+    have handled since it began.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""These are the statements of delivering, in both dialects. They lock in the order holders,
-queue, deliveries, attempts, endpoints.
+"""Declares the statements of delivering, in both dialects. They lock in the order holders, queue,
+deliveries, attempts, endpoints.
 """
 
 from typing import Final
@@ -35,7 +35,7 @@ class Target(Row, frozen=True):
 
 
 class _Looking(Row, frozen=True):
-    """This names the process that looks for what is due."""
+    """Asks for what is due now. `worker` is the epoch of the process that asks."""
 
     now_ms: BigInt
     worker: BigInt
@@ -74,7 +74,7 @@ _DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoin
 
 
 class Holder(Row, frozen=True):
-    """This is the process that delivers to an endpoint, by its epoch."""
+    """Says which process, by its epoch, delivers to an endpoint."""
 
     endpoint_id: Id
     worker: BigInt
@@ -113,7 +113,7 @@ LET_GO: Final = BatchStatement(
 
 
 class QueueRead(Row, frozen=True):
-    """This says how much of an endpoint's queue is read, from what is due first."""
+    """Asks for at most `most` rows of an endpoint's queue, beginning with what is due first."""
 
     endpoint_id: Id
     now_ms: BigInt
@@ -121,7 +121,7 @@ class QueueRead(Row, frozen=True):
 
 
 class QueueKey(Row, frozen=True):
-    """This names a row of the queue."""
+    """Identifies a row of the queue."""
 
     endpoint_id: Id
     due_at_ms: BigInt
@@ -129,8 +129,8 @@ class QueueKey(Row, frozen=True):
 
 
 class WaitingEvents(Row, frozen=True):
-    """This is a row of the queue: an event that waits for an endpoint. `tries` is how many have
-    failed.
+    """Holds a row of the queue: an event that waits for an endpoint. `tries` is the number of
+    failed attempts.
     """
 
     endpoint_id: Id
@@ -144,8 +144,8 @@ class WaitingEvents(Row, frozen=True):
 
 
 class WaitingEvent(Row, frozen=True):
-    """This is a row of the queue with its event. `kind` and `body` are None when the event was
-    pruned meanwhile.
+    """Holds a row of the queue with its event. `kind` and `body` are None if the event was pruned
+    meanwhile.
     """
 
     waiting: WaitingEvents
@@ -199,8 +199,8 @@ AGAIN: Final = Insert("webhook_queue", WaitingEvents, "ON CONFLICT DO NOTHING")
 
 
 class DeliveryRow(Row, frozen=True):
-    """This says what came of an event in the end: it is a row of the deliveries. `status`,
-    `took_ms` and `answer` are those of the last try, if there was one.
+    """Holds a row of the deliveries: what became of an event in the end. `status`, `took_ms` and
+    `answer` are those of the last attempt, if there was one.
     """
 
     endpoint_id: Id
@@ -223,7 +223,7 @@ OUTCOMES: Final = Insert("webhook_deliveries", DeliveryRow, _REPLACED)
 
 
 class Attempt(Row, frozen=True):
-    """This is a try that failed. `number` says which one of its event it was, from 1."""
+    """Describes a failed attempt. `number` counts the attempts of its event, from 1."""
 
     id: Id
     endpoint_id: Id

@@ -1,5 +1,5 @@
-"""This is one endpoint at work: what is due is read a little ahead, signed, posted side by side,
-and handed to the recorder.
+"""Delivers to one endpoint: reads what is due a little ahead, signs it, posts several events at
+once, and hands the outcomes to the recorder.
 """
 
 import asyncio

@@ -317,7 +317,8 @@ def listen_until(tx: Connection, endpoint_id: str, until_ms: int) -> None:
 
 
 def remove(tx: Connection, endpoint_id: str, *, now_ms: int) -> None:
-    """It is there for nobody any more, and nothing more goes there. Raises NotFound.
+    """Removes an endpoint: nobody sees it any more, and nothing more is posted to it. Raises
+    NotFound.
 
     Its rows go a minute later (`forget.gone`): until then whoever posts to it finds it disabled,
     ends its POSTs and stores what came of them.

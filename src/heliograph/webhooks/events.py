@@ -45,7 +45,7 @@ class Listener(NamedTuple):
 
 
 class Listeners:
-    """These are the endpoints that hear of some accounts."""
+    """Holds the endpoints that hear of some accounts."""
 
     def __init__(self, hearing: Iterable[Hearing]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
@@ -75,7 +75,7 @@ class Listeners:
 
 
 class EventRows(NamedTuple):
-    """This is what is stored of some events, sorted as it is locked."""
+    """Holds the rows to store for some events, sorted in the order in which they are locked."""
 
     events: list[StoredEvent]
     waiting: list[ForEndpoint]

@@ -1,4 +1,4 @@
-"""These are the hot statements of events, in both dialects."""
+"""Declares the hot statements of events, in both dialects."""
 
 from typing import Final
 
@@ -24,8 +24,8 @@ class HeardAccount(Row, frozen=True):
 
 
 class Hearing(Row, frozen=True):
-    """This is an endpoint that hears of an account: its own, or its partner's. `kinds` is
-    comma-separated.
+    """Describes an endpoint that hears of an account: the account's own, or its partner's. `kinds`
+    is comma-separated.
     """
 
     account_id: Id
@@ -68,7 +68,7 @@ class StoredEvent(Row, frozen=True):
 
 
 class ForEndpoint(Row, frozen=True):
-    """This says for which endpoint an event is stored: it waits in the queue, or was missed."""
+    """Says for which endpoint an event is stored, either in the queue or as missed."""
 
     endpoint_id: Id
     at_ms: BigInt

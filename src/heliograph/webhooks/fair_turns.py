@@ -16,8 +16,8 @@ T = TypeVar("T", bound=OfAccount)
 
 
 class Turns(Generic[T]):
-    """These are those who wait. An account that has had its turn stands behind all others, and
-    so does one of its endpoints behind its others.
+    """Gives turns to those who wait. An account that has had its turn goes behind all others, and
+    so does an endpoint behind its account's others.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,4 @@
-"""This tells the operator what became of events: an endpoint's events, and every attempt to
-deliver one.
-"""
+"""Shows operators what became of events: an endpoint's events, and every attempt to deliver one."""
 
 from typing import Any, NamedTuple
 

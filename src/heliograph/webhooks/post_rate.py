@@ -1,6 +1,6 @@
-"""This says when deliveries may begin to post. Accounts have their turns, a few in each turn of
-the event loop. While the process hands messages to carriers at full speed, only a limited number
-begin each second, for a POST costs several times what a message does.
+"""Decides when deliveries may begin to post. Accounts take turns, a few in each turn of the event
+loop. While the process hands messages to carriers at full speed, only a limited number of POSTs
+begins each second, because a POST costs several times what a message does.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ LOOK_S: Final = 0.25  # how often at most it is judged whether carriers are busy
 
 
 class Posting(Protocol):
-    """This has something to post."""
+    """Begins POSTs for one account when it gets a turn."""
 
     @property
     def account_id(self) -> str: ...
@@ -32,8 +32,9 @@ class Posting(Protocol):
 
 
 class PostRate:
-    """This gives turns, of one POST each, to those who ask until they have no more. `moved`
-    returns how much this process's carriers have moved since it began.
+    """Gives turns, of one POST each, to those who ask, until they have nothing more to post.
+    `moved` returns how many submissions, answers and receipts this process's carriers have handled
+    since it began.
     """
 
     def __init__(self, moved: Callable[[], int]) -> None:

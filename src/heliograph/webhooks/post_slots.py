@@ -1,5 +1,5 @@
-"""This limits how many POSTs may be under way at once: so many in the process, some of them kept
-for each endpoint, and the rest for whoever has use for them.
+"""Limits how many POSTs may run at once in the process. Each endpoint has a few slots of its own,
+and all share the rest.
 
 A receiver that is slow to answer keeps each of its POSTs, and their connections, for up to 15 s.
 The API's connections and the databases' are files of the same process.
@@ -24,7 +24,7 @@ log = Log(__name__)
 
 
 class PostSlots:
-    """These are the slots of one process. `free` holds shared slots that nobody has."""
+    """Holds the slots of one process. `free` is the number of shared slots that are not in use."""
 
     def __init__(self, limit: int) -> None:
         """Shares out the slots. `limit` is the limit of open files."""
@@ -56,7 +56,7 @@ class PostSlots:
             self.free += 1
 
     def exhausted(self) -> None:
-        """This process, or this machine, can open nothing more; told once a minute."""
+        """Logs, once a minute, that this process or this machine can open no more files."""
         if self._may_tell("exhausted"):
             log.error("webhooks_no_files_left", limit=self._limit, posts=self.posts)
 

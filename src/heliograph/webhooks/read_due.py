@@ -51,7 +51,7 @@ class Reading(Protocol):
 
 
 class Reads:
-    """This is the reading of one process. Each who asks is told once what was read."""
+    """Reads the queues of endpoints in one process. Whoever asks is told once what was read."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

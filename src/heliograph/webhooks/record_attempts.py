@@ -46,7 +46,7 @@ log = Log(__name__)
 
 
 class Tried(NamedTuple):
-    """This is one attempt, as it ended at `at_ms`. `reason` None means a success."""
+    """Describes one attempt, which ended at `at_ms`. If `reason` is None, it succeeded."""
 
     waiting: WaitingEvents
     at_ms: int
@@ -58,8 +58,8 @@ class Tried(NamedTuple):
 
 
 class Recorder:
-    """This records the outcomes of one process. `failing_since` holds what is stored of each
-    endpoint at work: null while it does not fail.
+    """Records the outcomes of one process. `failing_since` holds, for each endpoint at work, the
+    stored time since which it has failed, or None while it does not fail.
     """
 
     def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:

@@ -1,4 +1,4 @@
-"""This is the SMPP 3.4 client: `SmppLink` is a carrier's `Link`, set up by `SmppSettings`."""
+"""Implements an SMPP 3.4 client: `SmppLink` is a carrier's `Link`, configured by `SmppSettings`."""
 
 from heliograph.carriers.smpp.encode import user_message_reference
 from heliograph.carriers.smpp.link import SmppLink

@@ -1,5 +1,5 @@
-"""This finds out whether the peer of a session is still there. After some silence the peer is
-asked, and without an answer it is taken for dead.
+"""Finds out whether the peer of a session is still there. After some silence it is sent an
+enquire_link, and without an answer it counts as dead.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""This cuts a TCP stream into PDUs. Each begins with its own length (SMPP 3.4, 3.2)."""
+"""Splits a TCP stream into PDUs. Each begins with its own length (SMPP 3.4, 3.2)."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ PDU_OCTETS_MAX: Final = 65_536
 
 
 class Frame(NamedTuple):
-    """This is one PDU of a stream; its body is still encoded."""
+    """Holds one PDU of a stream, with its body still encoded."""
 
     command: int
     status: int

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class InboundTexts:
-    """This tells of the texts that come in on one session. It never tells a text, and only the
+    """Counts and logs the texts that come in on one session. It never logs a text, and only the
     first digits of a phone number.
     """
 

@@ -1,5 +1,5 @@
-"""This says what a command_status in answer to submit_sm means for the message (SMPP 3.4, table
-5-2; docs/states.md).
+"""Maps the command_status of an answer to submit_sm to what it means for the message (SMPP 3.4,
+table 5-2; docs/states.md).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""This is the SMPP 3.4 codec: it turns PDUs into octets and back.
+"""Encodes PDUs of SMPP 3.4 to octets, and decodes them.
 
 It has only what an SMS service needs of the protocol: bind, submit_sm, deliver_sm, unbind,
 enquire_link, generic_nack and TLVs, both directions of each, and data_sm as carriers send it.
@@ -111,7 +111,7 @@ class ShortMessage:
 
 @dataclass(frozen=True, slots=True)
 class BindRequest:
-    """This is the body of a bind_receiver, bind_transmitter or bind_transceiver (SMPP 3.4, 4.1)."""
+    """Holds the body of a bind_receiver, bind_transmitter or bind_transceiver (SMPP 3.4, 4.1)."""
 
     system_id: str
     password: str = field(repr=False)

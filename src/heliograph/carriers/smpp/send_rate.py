@@ -1,5 +1,5 @@
-"""This decides how fast a carrier is sent to: at its agreed rate, and more slowly while it answers
-that this is too much.
+"""Decides how fast to send to a carrier: at its agreed rate, and more slowly while it answers that
+it is throttling.
 
 A second in which a throttle answer came ends with a slower rate. If the carrier refused most of
 that second, the new rate is what it accepted in it. Otherwise it is a fifth less than what was

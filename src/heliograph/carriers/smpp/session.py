@@ -1,5 +1,5 @@
-"""This is one TCP session with a carrier. It binds, writes submit_sm within a window, reports
-answers and receipts, and notices a dead peer.
+"""Runs one TCP session with a carrier. It binds, writes submit_sm within a window, reports answers
+and receipts, and notices a dead peer.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Token(NamedTuple):
-    """This names the deliver_sm or data_sm that a receipt came in."""
+    """Identifies the deliver_sm or data_sm that a receipt came in."""
 
     session: "SmppSession"
     sequence: int
@@ -53,7 +53,7 @@ class BindRefused(Exception):
 
 @dataclass(slots=True)
 class _Found:
-    """This holds what one chunk of octets contained, to be reported at once."""
+    """Collects the answers and receipts of one chunk of octets, to be reported together."""
 
     answers: list[SubmitAnswer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)

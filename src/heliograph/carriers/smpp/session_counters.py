@@ -1,11 +1,11 @@
-"""These are the figures that the operator sees of a carrier's sessions."""
+"""Counts what operators need to know about a carrier's sessions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class SessionCounters:
-    """This counts what a carrier's sessions have seen since the start, for metrics."""
+    """Counts, for metrics, what a carrier's sessions have seen since the start."""
 
     # messages from handsets: acknowledged, counted and logged, and reported to no account
     mobile_originated: int = 0

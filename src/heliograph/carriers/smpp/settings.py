@@ -26,8 +26,8 @@ WINDOW_MAX: Final = 10_000  # everything in a window is in doubt when its connec
 
 @dataclass(frozen=True, slots=True)
 class SmppSettings:
-    """These are the settings of one carrier. Times are in seconds. Raises ValueError, which
-    names the setting, what was found and what is allowed.
+    """Holds the settings of one carrier. Times are in seconds. Raises ValueError, which names the
+    setting, the value found and the values allowed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""This puts what a carrier says by a command_status into plain words (SMPP 3.4, table 5-2)."""
+"""Explains the command_status values of carriers in plain words (SMPP 3.4, table 5-2)."""
 
 from typing import Final
 
@@ -56,7 +56,7 @@ _RESERVED: Final = range(0x400, 0x500)
 
 
 def meaning_of(command_status: int) -> str:
-    """Such as `no such number, says the carrier`."""
+    """Returns a phrase such as `no such number, says the carrier`."""
     known = _MEANINGS.get(command_status)
     if known is not None:
         return f"{known}, says the carrier"

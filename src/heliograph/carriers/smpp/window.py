@@ -9,8 +9,8 @@ LATE_KEPT_MAX: Final = 10_000
 
 
 class Window:
-    """It keeps submissions by sequence_number. Every submission that is put in comes out as
-    exactly one Answer, and as one more if its answer comes late.
+    """Keeps submissions by sequence_number until they are answered. Exactly one answer comes out
+    for every submission that was put in, and one more if the carrier's answer comes late.
     """
 
     def __init__(self, size: int) -> None:

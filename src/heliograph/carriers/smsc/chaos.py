@@ -1,5 +1,5 @@
-"""This is what the SMSC does wrong on purpose: each kind happens with a probability, or when a
-script says so. A seed makes it repeatable.
+"""Decides which faults the SMSC makes on purpose: each kind happens with a probability, or when a
+script says so. A seed makes the faults repeatable.
 """
 
 import re
@@ -28,14 +28,14 @@ DIALECTS: Final = (
 
 
 class ActPlace(Enum):
-    """This says what a kind of chaos happens to."""
+    """Lists what a kind of fault can happen to."""
 
     BIND = "binds"
     SUBMIT = "submits"
 
 
 class Act(NamedTuple):
-    """This is one kind of chaos with its argument, which is about to happen."""
+    """Describes one fault that is about to happen, with its argument."""
 
     kind: str
     argument: Any = None
@@ -49,7 +49,7 @@ class Kind(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """This is an act that happens to each submission (or bind) with this probability."""
+    """Gives the probability with which a fault happens to each submission or bind."""
 
     probability: float
     act: Act

@@ -1,4 +1,4 @@
-"""This puts the acts that hit a submission together into what becomes of it."""
+"""Combines the faults that hit a submission into one plan of what becomes of it."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,8 +29,8 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPlan:
-    """This says what becomes of a submission (of a bind, only its status). Without chaos, there
-    is an answer and then a receipt.
+    """Says what becomes of a submission. For a bind, only `status` counts. Without faults, the
+    submission gets an answer and then a receipt.
     """
 
     status: int = 0  # of the answer; 0: what the recipient's ending says

@@ -1,5 +1,5 @@
-"""This knows who is connected to the SMSC. There are limits on all connections and on those from
-one address.
+"""Keeps track of who is connected to the SMSC, and limits the connections in all and from one
+address.
 
 Beyond a limit, the connection that has said nothing for the longest time is closed. So a newcomer
 is let in, such as an operator who comes to the simulator.

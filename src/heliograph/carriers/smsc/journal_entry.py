@@ -1,5 +1,5 @@
-"""This tells what a submit_sm says, for the journal: which part of which message it is, and its
-text as a hash.
+"""Describes a submit_sm for the journal: which part of which message it is, and a hash of
+its text.
 """
 
 from functools import lru_cache
@@ -20,7 +20,7 @@ _CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
 
 
 class Long(NamedTuple):
-    """This says which part of a long message a submit_sm is, and by which of the three ways it
+    """Says which part of a long message a submit_sm is, and by which of the three forms it
     says so.
     """
 

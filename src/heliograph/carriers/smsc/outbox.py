@@ -25,8 +25,8 @@ class Receiver(Protocol):
 
 
 class Parcel(NamedTuple):
-    """This is a receipt with its addressee: the system_id that submitted the message and, if
-    possible, the session that did.
+    """Holds a receipt with its addressee: the system_id that submitted the message and, if it is
+    still connected, the session that did.
     """
 
     owed: ReceiptToWrite

@@ -1,4 +1,4 @@
-"""This writes delivery receipts in the dialects that carriers write them in."""
+"""Writes delivery receipts in the dialects that carriers use."""
 
 from functools import lru_cache
 from time import gmtime, strftime

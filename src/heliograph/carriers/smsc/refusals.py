@@ -1,5 +1,5 @@
-"""This finds what a client got wrong in a submit_sm that can be read, and the command_status
-that a centre refuses it with.
+"""Finds mistakes in a submit_sm that can be decoded, and the command_status with which an SMSC
+refuses them.
 """
 
 import re

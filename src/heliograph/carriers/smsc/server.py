@@ -1,4 +1,4 @@
-"""This is the SMSC as a whole: it listens, holds its sessions, and stops in order."""
+"""Runs the SMSC as a whole: it listens, holds its sessions, and stops in order."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""This is one client's connection to the SMSC: its PDUs come in, answers and receipts go out."""
+"""Serves one client's connection to the SMSC: it reads PDUs, and writes answers and receipts."""
 
 import asyncio
 from collections.abc import Callable

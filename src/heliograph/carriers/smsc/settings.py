@@ -1,4 +1,4 @@
-"""These settings say how the SMSC behaves when nothing goes wrong."""
+"""Defines how the SMSC behaves when no fault is asked for."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal

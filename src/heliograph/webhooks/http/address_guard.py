@@ -1,5 +1,5 @@
-"""This decides where webhooks may go: it judges URLs as customers give them, and the address of
-every connection at the moment it is made (docs/webhooks.md, "Which addresses").
+"""Decides where webhooks may go: it judges URLs as customers give them, and the address of every
+connection at the moment it is made (docs/webhooks.md, "Which addresses").
 
 The list is our own. `ipaddress.is_global` is True for some addresses that lead inside: of NAT64,
 6to4, and mapped ones. It says nothing of the services of clouds that tell secrets to whoever asks

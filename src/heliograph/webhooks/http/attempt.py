@@ -1,4 +1,4 @@
-"""This says how one attempt ended. It is not in `post.py`, so that others can know it without
+"""Describes how one attempt ended. It is not in `post.py`, so that others can import it without
 loading an HTTP client.
 """
 

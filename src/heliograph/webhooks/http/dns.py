@@ -1,5 +1,5 @@
-"""This asks the system's resolver for names that strangers choose. A name server that does not
-answer holds up names like its own only.
+"""Asks the system's resolver for names that strangers choose. A name server that does not answer
+delays only names like its own.
 
 Names are of three kinds: those that were found fast the last time, those that were slow not long
 ago, and those that nothing is known of. Each kind has slots of its own, of which one account has
@@ -45,8 +45,8 @@ def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
 
 
 class _Places:
-    """These are the slots of one kind of names. A waiter has its account's turn first, so an
-    account never has more than its own in anybody's way.
+    """Holds the slots of one kind of names. Accounts take turns, so an account never delays others
+    by more than its own slots.
     """
 
     def __init__(self, most: int) -> None:

@@ -139,8 +139,8 @@ class Poster:
 
 
 class _Target(NamedTuple):
-    """This is a receiver's address. `where` is what aiohttp's connector wants to know of a
-    request. `head` is the beginning of each request.
+    """Holds a receiver's address. `where` is what aiohttp's connector needs to know of a request,
+    and `head` is the beginning of each request.
     """
 
     where: aiohttp.ClientRequest

@@ -26,8 +26,8 @@ class TooMuch(ssl.SSLError):
 
 
 class CountedTls(ssl.SSLObject):
-    """This is one side of a connection. It ends with TooMuch when too much has come beside the
-    plain text; `count_anew` begins another POST.
+    """Is one side of a TLS connection. It fails with TooMuch if too many octets come in that are
+    not plain text. `count_anew` starts the count again for another POST.
     """
 
     incoming: ssl.MemoryBIO

@@ -1,4 +1,4 @@
-"""This says what an account is, and finds accounts."""
+"""Describes accounts, and finds them."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -19,9 +19,9 @@ _NAMESAKES_SHOWN_MAX: Final = 5
 
 
 class Account(NamedTuple):
-    """This is a tenant. `id` and `parent_id` are raw. `countries` None means that it may send
-    wherever a route leads. `sandbox` marks a customer that lives in sandbox only (docs/api.md,
-    "Sandbox"); every other account has keys of both modes.
+    """Holds a tenant. `id` and `parent_id` are raw. If `countries` is None, it may send wherever a
+    route leads. `sandbox` marks a customer that exists in sandbox only (docs/api.md, "Sandbox");
+    every other account has keys of both modes.
     """
 
     id: str

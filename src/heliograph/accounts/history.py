@@ -1,4 +1,4 @@
-"""This tells who suspended, resumed or closed an account, when and why."""
+"""Records who suspended, resumed or closed an account, when and why."""
 
 from typing import Final, NamedTuple
 

@@ -119,7 +119,7 @@ def resume(tx: Connection, account_id: str) -> Account:
 
 
 def close(tx: Connection, account_id: str, *, now_ms: int) -> Account:
-    """It does nothing any more, for good. That nothing is owed the caller knows
+    """Closes an account for good. The caller has made sure that it owes nothing and is owed nothing
     (`jobs/close_account.py`). Raises NotFound, AccountClosed.
     """
     return _become(tx, account_id, CLOSED, status=SUSPENDED, closed_at_ms=now_ms)

@@ -42,7 +42,9 @@ _COUNT: Final = sa.text("""
 
 
 class StoredKind(StrEnum):
-    """These kinds are counted. The value is a kind's name in commands and in the database."""
+    """Lists what is counted against a storage quota. The value is the name in commands and in the
+    database.
+    """
 
     LOGS = "logs"  # entries of POST /sitebuilder/logs
     EVENTS = "events"  # of POST /sitebuilder/events
@@ -58,7 +60,9 @@ class StoredKind(StrEnum):
 
 
 class Measure(NamedTuple):
-    """This says what every account may have stored a day, and what a row takes beside its texts."""
+    """Says how many octets every account may store a day, and how many a row counts beside its
+    texts.
+    """
 
     octets_a_day: int
     row_octets: int

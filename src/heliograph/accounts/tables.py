@@ -1,4 +1,6 @@
-"""These tables hold accounts, which are tenants. A Connect customer is an account with a parent."""
+"""Defines the tables of accounts, which are tenants. A Connect customer is an account with a
+parent.
+"""
 
 import sqlalchemy as sa
 

@@ -1,3 +1,3 @@
-"""This room holds what every room uses and what needs no database: clock, ids, errors, settings,
-forms, metrics.
+"""Collects what every room uses and what needs no database: clock, ids, errors, settings, forms,
+metrics.
 """

@@ -1,5 +1,5 @@
-"""This is the one source of time. Everything that needs "now" takes it from here or gets it passed
-in, so that tests can move time.
+"""Tells the time. Everything that needs "now" takes it from here or gets it passed in, so that
+tests can move time.
 
 "Now" is the machine's clock as it was when the process first asked, and goes on by the clock that
 is never set. So nothing ends early, and nothing that waits is hurried, when somebody sets the
@@ -87,8 +87,8 @@ def _agreed_now_ns(running_ns: int, wall_ns: int, agreed_ns: int) -> int:
 
 
 def process_us() -> int:
-    """This process's time in microseconds, without what a test has moved it by: what is
-    compared with the database's clock.
+    """Returns this process's time in microseconds, without what a test has moved it by. It is what
+    is compared with the database's clock.
     """
     return _now_ns() // 1_000
 

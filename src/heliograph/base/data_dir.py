@@ -1,4 +1,4 @@
-"""This knows the data directory: who may make it, and the secret key in it, which SQLite has there
+"""Manages the data directory: who may make it, and the secret key in it, which SQLite keeps there
 unless the settings hold one.
 
 While a new key replaces another, the former one lies beside it, in OLD_SECRET_FILE.

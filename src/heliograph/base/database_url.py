@@ -1,4 +1,4 @@
-"""This reads what `DATABASE_URL` says of a PostgreSQL: its hosts, and which of them is wanted.
+"""Parses a PostgreSQL `DATABASE_URL`: its hosts, and which of them is wanted.
 
 The form is libpq's,
 `postgresql://USER:PASSWORD@HOST1:PORT1,HOST2:PORT2/NAME?target_session_attrs=read-write`

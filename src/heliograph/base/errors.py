@@ -1,5 +1,5 @@
-"""These are the errors of the domain. Their classes carry `code`, `status` and `reason`, and one
-handler renders them (docs/api.md, "Failure").
+"""Defines the base of all errors that clients see. Their classes carry `code`, `status` and
+`reason`, and one handler renders them (docs/api.md, "Failure").
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -8,7 +8,7 @@ FIELDS_REPORTED_MAX = 100  # an answer stays readable, and small, whatever the b
 
 
 class FieldError(NamedTuple):
-    """This is one bad field: its JSON path (`recipients[3]`), and a message which says what was
+    """Describes one bad field: its JSON path (`recipients[3]`), and a message that says what was
     found and what is allowed.
     """
 

@@ -1,5 +1,5 @@
-"""This reads a request's fields. Every bad one is named with what was found and what is allowed,
-and all are reported together.
+"""Reads a request's fields. Every bad field is reported with what was found and what is allowed,
+all of them together.
 """
 
 import re

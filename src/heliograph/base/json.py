@@ -1,4 +1,4 @@
-"""This reads strict JSON (RFC 8259; docs/api.md, "Bodies") and writes JSON fast."""
+"""Reads strict JSON (RFC 8259; docs/api.md, "Bodies"), and writes JSON fast."""
 
 import json
 import math
@@ -155,8 +155,8 @@ _DECODER: Final = json.JSONDecoder(
 
 
 class _At(NamedTuple):
-    """This is where a value stands: a name or an index, below another place. It becomes a text
-    only when it is shown.
+    """Says where a value stands: a name or an index, below another place. It becomes a text only
+    when it is shown.
     """
 
     above: "_At | None"

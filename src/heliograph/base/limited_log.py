@@ -8,7 +8,7 @@ from heliograph.base import clock
 
 
 class FewLines:
-    """This lets at most `most` lines a second be logged."""
+    """Limits how many lines are logged: at most `most` a second."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""This knows how many files and connections this process may have open."""
+"""Tells how many files and connections this process may open, and raises that limit."""
 
 import errno
 import resource

@@ -1,5 +1,5 @@
-"""These threads belong to one purpose. The event loop's default executor belongs to everybody,
-so whoever can fill it stops all who need it.
+"""Gives a purpose threads of its own. The event loop's default executor is shared by everybody, so
+whoever fills it stops all others.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Apart:
-    """This runs blocking work of one purpose in threads of its own, so that what waits for them
-    waits for nobody else. Threads are made when they are needed.
+    """Runs blocking work of one purpose in threads of its own, so that it never waits for other
+    work. Threads are made when they are needed.
     """
 
     def __init__(self, purpose: str, threads: int = 1) -> None:

@@ -21,8 +21,8 @@ Row = TypeVar("Row")
 
 
 class PageWanted(NamedTuple):
-    """This says which page of a list is asked for: at most `limit` records whose ids are below
-    `before`. `before` is raw; None means from the newest on.
+    """Says which page of a list is asked for: at most `limit` records whose ids are below `before`.
+    `before` is raw; None asks for the newest.
     """
 
     limit: int
@@ -30,8 +30,8 @@ class PageWanted(NamedTuple):
 
 
 class Span(NamedTuple):
-    """This is a span of times from `since_ms` up to, not including, `until_ms`. None leaves that
-    end open.
+    """Selects times from `since_ms` up to, but not including, `until_ms`. None leaves that end
+    open.
     """
 
     since_ms: int | None

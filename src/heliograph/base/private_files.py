@@ -19,8 +19,8 @@ _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".home")
 
 
 class Found(NamedTuple):
-    """This names what others may read: the data directory itself, the service's own files, then the
-    others by name.
+    """Lists files that other users of the machine can read: the data directory itself, the
+    service's own files, then the others by name.
 
     `is_all` is False when the directory has more than ENTRIES_MAX entries, and only the service's
     own files were looked at.

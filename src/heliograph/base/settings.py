@@ -26,8 +26,8 @@ from heliograph.base.setting_error import SettingError as SettingError
 
 @dataclass(frozen=True)
 class Settings:
-    """These are the settings of a process. The name of a variable is the field's, in upper case,
-    with `HELIOGRAPH_` before it unless it is one of the two below.
+    """Holds the settings of a process. The environment variable of a field has the field's name in
+    upper case, with `HELIOGRAPH_` before it unless it is one of the two below.
     """
 
     data_dir: Path

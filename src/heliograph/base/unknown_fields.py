@@ -1,5 +1,5 @@
-"""This decides which unknown fields of a body are refused rather than ignored: those that could
-cost (docs/api.md, "Unknown fields").
+"""Decides which unknown fields of a body are refused rather than ignored: those whose being ignored
+could cost the client something (docs/api.md, "Unknown fields").
 
 A name that is one edit away from a known one is a slip. A name that asks for another time, price or
 effect asks for what would not happen. This is called for bodies with unknown fields only, and takes
@@ -16,9 +16,9 @@ _IGNORED: Final = str.maketrans("", "", "_-")
 
 
 class CostlyNames(NamedTuple):
-    """This says what some names ask for. `names` are in lower case without `_`. The first of
-    `instead` that an endpoint knows is what it has for them. `but` is what is said where it has
-    none of these.
+    """Explains unknown field names that ask for the same thing. `names` are in lower case without
+    `_`. The refusal suggests the first of `instead` that the endpoint has, or says `but` if it has
+    none.
     """
 
     but: str

@@ -1,3 +1,3 @@
-"""This room is the database: connections, transactions, the configuration cache, leases and
+"""Provides the database: connections, transactions, the configuration cache, leases and
 migrations.
 """

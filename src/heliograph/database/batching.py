@@ -1,5 +1,5 @@
-"""This is smart batching, without timers: while one batch is being carried out, what arrives waits
-in a list, and the next batch takes all of it.
+"""Batches work without timers: while one batch is being carried out, what arrives waits in a list,
+and the next batch takes all of it.
 
 Alone, an item waits for nobody; under load, hundreds share one transaction. And a batch never fails
 for one of its items:

@@ -40,8 +40,8 @@ log = Log(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[K, V]):
-    """This is one sort of thing to remember. `load(tx, keys)` returns the values of those keys
-    that exist, at most KEYS_PER_QUERY at once.
+    """Describes one kind of values to cache. `load(tx, keys)` returns the values of those keys that
+    exist; it is asked for at most KEYS_PER_QUERY at once.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Kind(Generic[K, V]):
 
 
 class ConfigCache:
-    """This holds values of the configuration's tables, by kind and key, as of one epoch."""
+    """Caches values of the configuration's tables, by kind and key, as of one epoch."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

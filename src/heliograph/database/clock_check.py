@@ -31,8 +31,8 @@ class ClockApart(Unavailable):
 
 
 class Measured(NamedTuple):
-    """This says how far the database's clock is ahead of this process's. `within_us` is how
-    wrong that can be: half of the time that the answer took.
+    """Says how far the database's clock is ahead of this process's. `within_us` is the greatest
+    error of that: half of the time that the answer took.
     """
 
     ahead_us: int

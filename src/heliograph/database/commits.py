@@ -52,7 +52,9 @@ log = Log(__name__)
 
 
 class Backend(NamedTuple):
-    """This is a session of PostgreSQL. The number of its process alone may be given again."""
+    """Identifies a session of PostgreSQL. It has the start beside the process's number, because
+    numbers are used again.
+    """
 
     pid: int
     started_at_us: int

@@ -1,4 +1,4 @@
-"""This opens transactions, on SQLite and on PostgreSQL.
+"""Opens transactions, on SQLite and on PostgreSQL.
 
 `write()`, `transact()` and `read()` are synchronous SQLAlchemy Core transactions, with the same
 statements on both databases. They stand in an `api.py`, a command, a job or a batch, and nowhere
@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 
 class RawId(sa.types.TypeDecorator[str]):
-    """This is an id in raw form: a uuid on PostgreSQL, 32 hex digits on SQLite, and always 32
-    hex digits in Python.
+    """Stores an id in raw form: as a uuid on PostgreSQL, as 32 hex digits on SQLite. In Python it
+    is always 32 hex digits.
     """
 
     impl = sa.Uuid(as_uuid=False)
@@ -50,9 +50,9 @@ def _no_session() -> CommitProbe:
 
 
 class Database:
-    """This is one database. Each process makes it once, and closes it by `close()` (and
-    `close_hot()` in the event loop). `synchronous_commit` says when PostgreSQL may answer a
-    COMMIT; it is one of settings.SYNCHRONOUS_COMMITS.
+    """Opens one database. Each process makes it once, and closes it by `close()` (and `close_hot()`
+    in the event loop). `synchronous_commit` says when PostgreSQL may answer a COMMIT; it is one of
+    settings.SYNCHRONOUS_COMMITS.
     """
 
     def __init__(self, url: str, synchronous_commit: str = DURABLE) -> None:

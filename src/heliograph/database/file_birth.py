@@ -1,5 +1,5 @@
-"""This tells when a file was made. That is the one time of a file that neither its owner nor a
-program that restores it can set.
+"""Reads when a file was made. This is the only time of a file that neither its owner nor a program
+that restores it can set.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""This chooses which host of a PostgreSQL is written to, when `DATABASE_URL` names several.
+"""Chooses which host of a PostgreSQL is written to, if `DATABASE_URL` names several.
 
 One is chosen by asking all of them at once, and kept until a connection to it fails, or an answer
 is overdue and it shows no sign of life. If several say that they can be written to, the one with
@@ -82,8 +82,8 @@ def standing_of(row: Any) -> HostStanding:
 
 
 class Seat(NamedTuple):
-    """This says where a connection was made to, and when. The connection is of no use any more
-    once `turn` has passed.
+    """Says where a connection was made to, and when. The connection must not be used any more once
+    `turn` has passed.
     """
 
     host: Host
@@ -108,8 +108,8 @@ class _Doubt:
 
 
 class Hosts:
-    """These are the hosts that `url` names. Any thread may use it. `ask(hosts, host)` connects
-    to one and returns what it says of itself, or raises.
+    """Chooses among the hosts that `url` names. Any thread may use it. `ask(hosts, host)` connects
+    to a host and returns its standing, or raises.
     """
 
     def __init__(self, url: str, ask: Callable[["Hosts", Host], HostStanding]) -> None:

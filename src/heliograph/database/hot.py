@@ -55,8 +55,8 @@ async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -
 
 
 class News:
-    """This tells in the event loop what was committed in this process. Other processes hear
-    nothing of it: they look by themselves.
+    """Tells listeners in the event loop what this process has committed. Other processes are not
+    told: they look by themselves.
     """
 
     def __init__(self) -> None:

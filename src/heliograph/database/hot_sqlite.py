@@ -48,8 +48,8 @@ class _SqliteTx:
 
 
 class SqliteHot:
-    """This is the writer thread, started at the first use. `lock` is the process's: whoever
-    writes to the file holds it.
+    """Runs hot transactions in the writer thread, which starts at the first use. `lock` is the
+    process's: whoever writes to the file holds it.
     """
 
     def __init__(self, path: Path, lock: FairLock, news: News, commits: Commits) -> None:
@@ -102,7 +102,7 @@ class SqliteHot:
 
 
 class _SqliteWriter:
-    """This is the hot paths' own connection, used by one thread."""
+    """Holds the hot paths' own connection, which one thread uses."""
 
     def __init__(self, path: Path) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")

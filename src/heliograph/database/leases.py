@@ -66,7 +66,7 @@ workers = sa.Table(
 
 
 class Retired(Exception):
-    """This process showed no sign of life for so long that others took over what it held."""
+    """This process showed no sign of life for so long that others took over its work."""
 
 
 class PeerProcess(NamedTuple):
@@ -80,9 +80,9 @@ class PeerProcess(NamedTuple):
 
 
 class Lease:
-    """This is this process among its peers. Its methods wait for each other; `peers`, `looked_s`
-    and `may_write` are for any thread, at any time. `secret_keys` is what secrets.key_ids says
-    of the keys that it knows.
+    """Registers this process among the processes of the database, and sees which others are alive.
+    Its methods wait for each other; `peers`, `looked_s` and `may_write` can be used by any thread
+    at any time. `secret_keys` is what secrets.key_ids returns for the keys that it knows.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""This brings a database to the current schema (Alembic), also beside processes that use it.
+"""Brings a database to the current schema (Alembic), even while processes use it.
 
 On PostgreSQL each migration is a transaction of its own. It waits for a lock for LOCK_MS at most,
 because everything that comes later waits behind a waiting lock. Then it is rolled back, and tried

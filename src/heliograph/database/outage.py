@@ -1,5 +1,5 @@
-"""This says, when the database cannot be used, which errors are worth another try, and what a
-client is told.
+"""Sorts the errors of a database that cannot be used: which of them are worth another try, and what
+a client is told.
 """
 
 import sqlite3

@@ -1,4 +1,4 @@
-"""This tells which processes have sessions in the database: each session carries the name of its
+"""Lists the processes that have sessions in the database. Each session carries the name of its
 process.
 """
 
@@ -24,7 +24,7 @@ _OTHERS: Final = sa.text("""
 
 
 class Process(NamedTuple):
-    """This is a process with sessions in the database. `kind` is what it runs as, or None for a
+    """Describes a process with sessions in the database. `kind` is what it runs as, or None for a
     command and for a process of an earlier version. `schema` is the newest one that it knows.
     """
 

@@ -1,5 +1,4 @@
-"""This knows where a database is at home, and so tells a copy that was restored from the database
-that was served.
+"""Remembers where a database lives, and so recognizes a restored copy of it.
 
 `installation.home` is a mark, which is made anew at each start, every minute, and at a stop. A file
 beside it remembers the last one. More things tell a copy:
@@ -57,7 +56,7 @@ log = Log(__name__)
 
 
 class _Mark(NamedTuple):
-    """This is a mark of PostgreSQL."""
+    """Holds a mark of PostgreSQL."""
 
     place: str
     # Unix time of the last restore-check, so that what data directories remember of before is past

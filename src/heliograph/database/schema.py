@@ -1,5 +1,5 @@
-"""This tells which schema a database has, and whether this version can work with it, also when a
-newer version made it.
+"""Finds which schema a database has, and whether this version can work with it, even if a newer
+version made it.
 
 The database says so itself (`installation.readable_by`), for a version cannot know what comes after
 it. None of this needs Alembic, which takes a third of a second to load.

@@ -25,7 +25,7 @@ class Cipher(Protocol):
 
 
 class Encrypted:
-    """This is the Cipher of `secrets.encrypt`, for one purpose."""
+    """Encrypts texts for one purpose, with `secrets.encrypt`."""
 
     def __init__(self, keys: Keys, purpose: str) -> None:
         self._keys = keys
@@ -39,8 +39,8 @@ class Encrypted:
 
 
 class Sealed(NamedTuple):
-    """This is a column. `name` is what operators call its contents; `rows(now_ms)` says which of
-    its rows anybody will read again.
+    """Describes a column of secrets. `name` is what operators call its contents. `rows(now_ms)`
+    selects the rows that will still be read.
     """
 
     name: str
@@ -54,8 +54,8 @@ class Sealed(NamedTuple):
 
 
 class Resealed(NamedTuple):
-    """This says what one batch did. `last` is the id to go on after; None means that this was
-    the end.
+    """Reports what one batch did. `last` is the id after which the next batch begins; None means
+    that this was the end.
     """
 
     rows: int

@@ -62,8 +62,8 @@ def name() -> str:
 
 
 class FairLock:
-    """This is a lock whose waiters get it in order of arrival: with SQLite's busy timeout alone,
-    writers starve one another.
+    """Locks in order of arrival. With SQLite's busy timeout alone, writers would starve one
+    another.
     """
 
     def __init__(self) -> None:

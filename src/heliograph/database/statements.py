@@ -80,8 +80,8 @@ class Gone(Row, frozen=True):
 
 
 class Parameter(NamedTuple):
-    """This is a value as the databases know it. `type` is PostgreSQL's name of it, of one
-    element where it is an array.
+    """Describes a value that a statement takes or returns. `type` is the name of its type on
+    PostgreSQL; for an array, that of one element.
     """
 
     name: str
@@ -99,8 +99,8 @@ class Parameter(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """This is one dialect's text as the driver gets it. `places` are those of the parameters
-    whose values it wants, in the order of their numbers.
+    """Holds one dialect's text as the driver gets it. `places` are the positions of the parameters
+    whose values it takes, in the order of their numbers.
     """
 
     sql: str

@@ -1,5 +1,4 @@
-"""This finds out whether the database stores what is written, by writing, for whoever distributes
-requests over processes.
+"""Finds out, by writing, whether the database stores what is written. Load balancers need to know.
 
 A database can answer every question and store nothing: its synchronous standby is lost, its disk is
 full, it has become read-only.
@@ -41,7 +40,9 @@ log = Log(__name__)
 
 
 class Writable:
-    """This is used in the event loop; the checks are shared by all who ask."""
+    """Checks whether the database can be written to. It is used in the event loop, and all who ask
+    share the checks.
+    """
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,5 +1,5 @@
-"""This room knows API keys: who calls, what the key permits, how often; and how keys are issued
-and revoked.
+"""Manages API keys: who calls, what the key permits, how often it may be used, and how keys are
+issued and revoked.
 """
 
 from heliograph.keys.acting_for_customer import (

@@ -28,7 +28,7 @@ class _Customer(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """This is a customer as a request names it."""
+    """Identifies a customer as a request names it."""
 
     partner_id: str  # raw
     sandbox: bool

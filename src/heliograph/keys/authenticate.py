@@ -1,5 +1,5 @@
-"""This tells from an Authorization header who is calling: the SHA-256 of the key is looked up in
-the cached configuration.
+"""Finds out from an Authorization header who is calling: the SHA-256 of the key is looked up in the
+cached configuration.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ AUTHORIZATION_OCTETS_MAX: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """This says whose request it is. The mode is the key's; every query is made for this account
+    """Says who is calling. The mode is the key's; every query is limited to this account
     and mode.
     """
 

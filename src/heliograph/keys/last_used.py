@@ -1,5 +1,5 @@
-"""It is noted in memory with every request when its key was last used, and stored for all keys
-together every ten seconds.
+"""Notes in memory when each key was last used, and stores that for all keys together every ten
+seconds.
 """
 
 from typing import Final

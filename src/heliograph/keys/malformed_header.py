@@ -1,5 +1,5 @@
-"""This says what is wrong with an Authorization header that opened nothing. It never repeats the
-key, or a part of it.
+"""Explains what is wrong with an Authorization header that was refused. It never repeats the key,
+or a part of it.
 
 It is looked at only when a request is refused. Nothing that it says depends on which keys there
 are.

@@ -13,7 +13,7 @@ _KEYS_MAX: Final = 1_000_000  # counted at once in one window; a new window star
 
 
 class RateAllowance(NamedTuple):
-    """This says what a key has left in this window."""
+    """Says how many requests a key may still make in this window."""
 
     limit: int
     remaining: int

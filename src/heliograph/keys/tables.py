@@ -1,4 +1,4 @@
-"""These tables hold API keys and rate tiers. A key itself is never stored: only its SHA-256 and
+"""Defines the tables of API keys and rate tiers. A key itself is never stored: only its SHA-256 and
 its first 12 characters are.
 """
 

@@ -1,4 +1,4 @@
-"""This room knows a request as endpoints see it: its call, its answer, and what is kept of its
+"""Describes requests as endpoints see them: the call, the answer, and what is stored of the
 Idempotency-Key.
 """
 

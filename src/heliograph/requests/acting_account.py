@@ -1,5 +1,5 @@
-"""This finds the account for which a POST of the hot paths acts, in the order of docs/api.md,
-"Order of judgement": a used Idempotency-Key comes before a record named in the body.
+"""Finds the account for which a POST of the hot paths acts, in the order of docs/api.md, "Order of
+judgement": a used Idempotency-Key is looked up before a record that the body names.
 """
 
 from collections.abc import Callable

@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class InThread(Protocol):
-    """This runs blocking work in threads that the accounts share fairly. Raises Unavailable when
-    too many wait.
+    """Runs blocking work in threads that the accounts share fairly. Raises Unavailable when too
+    many wait.
     """
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
@@ -28,7 +28,7 @@ class InThread(Protocol):
 
 @dataclass(slots=True)
 class Call:
-    """This is one request that passed authentication, rate, permission and size."""
+    """Holds one request that passed authentication, rate, permission and size."""
 
     principal: Principal
     request_id: str
@@ -58,7 +58,7 @@ class Call:
 
 @dataclass(slots=True)
 class Answer:
-    """This is a 200: the whole body but for `success`, which stands first."""
+    """Holds the body of a 200 without `success`, which is written first."""
 
     body: dict[str, Any]
     replayed: bool = False
@@ -71,8 +71,8 @@ BlockingHandler: TypeAlias = Callable[[Call], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """This is a method and path below /api/v1, the permission that it needs, and what answers
-    it: awaited in the event loop, or run in a thread.
+    """Describes a method and a path below /api/v1: the permission that it needs, and the function
+    that answers it, either awaited in the event loop or run in a thread.
     """
 
     method: str

@@ -33,8 +33,8 @@ AnswerT = TypeVar("AnswerT")
 
 
 class KeyPlace(Row, frozen=True):
-    """This is what a key is known by. `account_id` is raw, and that of the account whose API key
-    was used; `path` is method and path, such as `POST /sms/send`.
+    """Identifies a stored Idempotency-Key. `account_id` is raw, and that of the account whose API
+    key was used. `path` is method and path, such as `POST /sms/send`.
     """
 
     account_id: Id
@@ -44,8 +44,8 @@ class KeyPlace(Row, frozen=True):
 
 
 class StoredKey(Row, frozen=True):
-    """This is a key that was used, with the body of its request. A send is answered again from the
-    send `send_id`, any other request with `answer`, which is JSON.
+    """Holds a used Idempotency-Key, with the hash of its request's body. A repeated send is
+    answered from the send `send_id`, any other request with `answer`, which is JSON.
     """
 
     account_id: Id

@@ -1,5 +1,5 @@
-"""This table has one row for each POST that succeeded with an Idempotency-Key, written in the
-transaction of its effect.
+"""Defines the table of used Idempotency-Keys. It has one row for each POST that succeeded with such
+a key, written in the transaction of its effect.
 """
 
 import sqlalchemy as sa

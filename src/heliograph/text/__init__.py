@@ -1,5 +1,5 @@
-"""This room reads texts and phone numbers, in pure functions: how many segments a text takes,
-and which number somebody means.
+"""Reads texts and phone numbers, in pure functions: how many segments a text takes, and which
+number is meant.
 """
 
 from heliograph.text.countries import country, country_codes, read_country

@@ -96,8 +96,8 @@ class NumberingPlan:
 
 
 class CallingCode:
-    """This is one country calling code: it knows which numbers are possible under it, and whose
-    they are.
+    """Knows the numbers under one country calling code: which are possible, and which country each
+    belongs to.
     """
 
     __slots__ = (
@@ -143,8 +143,8 @@ class CallingCode:
 
 
 class _Plans(dict[str, NumberingPlan | None]):
-    """This holds the plans by country, and None for a country without one. It is filled as they
-    are asked for.
+    """Holds the plans by country, and None for a country without one. A plan is loaded when it is
+    first asked for.
     """
 
     def __missing__(self, country: str) -> NumberingPlan | None:
@@ -156,8 +156,8 @@ class _Plans(dict[str, NumberingPlan | None]):
 
 
 class _CallingCodes(dict[str, CallingCode | None]):
-    """This holds calling codes by the first three digits of a number: none is longer, and none is
-    the beginning of another.
+    """Holds calling codes by the first three digits of a number: none is longer, and none is the
+    beginning of another.
 
     It is filled as numbers come; it cannot outgrow the 1,111 strings of at most three digits.
     """

@@ -55,7 +55,7 @@ _EXTENSION_BY_SEPTET: Final = {chr(code): character for code, character in _EXTE
 
 
 class Segmented(NamedTuple):
-    """This says what a text takes to send."""
+    """Says in which encoding a text is sent, and in how many segments."""
 
     encoding: str  # "GSM-7" or "UCS-2"
     segments: int  # short messages, from 1

@@ -1,4 +1,4 @@
-"""This room knows wallets, money, SMS credits, and the ledger that proves them."""
+"""Manages wallets, money, SMS credits, and the ledger that proves them."""
 
 from heliograph.wallet.account_ledger import history
 from heliograph.wallet.alarm import Alarm, judge_alarm

@@ -1,4 +1,4 @@
-"""This has the endpoints GET /balance, /wallet/balance and /wallet/transactions."""
+"""Serves the endpoints GET /balance, /wallet/balance and /wallet/transactions."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""This makes the event `wallet.low_balance` (docs/api.md, "Low balance")."""
+"""Makes the event `wallet.low_balance` (docs/api.md, "Low balance")."""
 
 from heliograph.wallet.money import to_number
 from heliograph.wallet.wallet import Figures, Thresholds

@@ -38,7 +38,7 @@ _REFERENCE_TYPES: Final = ("topup", "credit_grant", "adjustment", "credit_purcha
 
 
 class Posted(NamedTuple):
-    """This says what became of a posting. When it was not applied, it has the entry that its
+    """Reports what became of a posting. If it was not applied, `entry` is the one that its
     reference had made before. `alarms` are the low-balance alarms that it fired.
     """
 

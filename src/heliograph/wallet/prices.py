@@ -27,9 +27,7 @@ _PURCHASE: Final = "credit_purchase"
 
 
 class Price(NamedTuple):
-    """This sells so many `credits` for `amount_minor` of a currency; fewer and more cost in
-    proportion.
-    """
+    """Sells `credits` for `amount_minor` of a currency. Other quantities cost in proportion."""
 
     currency: str
     amount_minor: int

@@ -1,4 +1,4 @@
-"""These tables hold wallets, the ledger, and prices. A wallet's figures are the sum of its
+"""Defines the tables of wallets, of the ledger and of prices. A wallet's figures are the sum of its
 ledger entries; `heliograph ledger verify` proves it.
 """
 

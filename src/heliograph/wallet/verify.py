@@ -1,5 +1,5 @@
-"""This proves the ledger: every wallet's figures are what its entries make of nothing, one after
-the other.
+"""Proves the ledger: every wallet's figures must be what its entries add up to, one after the
+other.
 
 It reads the entries once, account by account, in the order of an index, and keeps of an account
 only what does not fit yet. So ten million entries take no more memory than ten.
@@ -34,8 +34,8 @@ class Discrepancy(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """This is what an entry did to one of its two accounts. `entry_id` "" is the wallet itself,
-    with the figures that it holds.
+    """Says how an entry changed one of its two accounts. If `entry_id` is "", it is the wallet
+    itself, with its stored figures.
     """
 
     account_id: str

@@ -33,8 +33,8 @@ class Thresholds(NamedTuple):
 
 
 class Armed(NamedTuple):
-    """This says which alarms would fire: a fired one is silent until its figure has been at or
-    above the threshold again.
+    """Says which alarms are armed. A fired alarm is silent until its figure has been at or above
+    the threshold again.
     """
 
     credits: bool

@@ -1,5 +1,5 @@
-"""This reads the records of a CSV file (RFC 4180) as it streams. A quote that is not closed is
-reported with its line, and swallows nothing.
+"""Reads the records of a CSV file (RFC 4180) as it streams. A quote that is not closed is reported
+with its line, and does not swallow the lines that follow.
 """
 
 import csv
@@ -16,8 +16,8 @@ RECORD_MAX: Final = 65_536  # characters before its last line; a contact has at 
 
 
 class Record(NamedTuple):
-    """This is one record. `line` is where it begins. `why` says what is wrong with a line that
-    is no CSV, whose `cells` are a guess; else it is empty.
+    """Holds one record. `line` is the number of the line where it begins. `why` says why the line
+    is not valid CSV, and then `cells` are a guess; otherwise it is empty.
     """
 
     line: int

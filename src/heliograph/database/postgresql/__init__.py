@@ -1,3 +1,3 @@
-"""This folder has what only PostgreSQL has: its drivers and pool, advisory locks, indexes and
+"""Provides what only PostgreSQL has: its drivers and pool, advisory locks, indexes and
 partitions.
 """

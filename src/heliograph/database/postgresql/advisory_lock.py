@@ -17,9 +17,9 @@ ANSWER_WITHIN_S: Final = 3.0
 
 
 class AdvisoryLock:
-    """This is one lock of the database on these hosts, by its number. While it is `held`, nobody
-    else holds it, or only others who share it too; `lost` tells when that has ended. What is
-    held on a host that another one has taken the place of is held no more, for the successor
+    """Takes one advisory lock of the database, by its number. While it is `held`, no other process
+    holds it, or only others that share it. `lost` returns when that has ended. If another host has
+    taken the place of the one where the lock was taken, it counts as lost, because the new host
     knows nothing of it.
     """
 

@@ -1,6 +1,4 @@
-"""These are the connections to PostgreSQL for synchronous transactions: an SQLAlchemy engine
-over psycopg.
-"""
+"""Connects synchronous transactions to PostgreSQL: an SQLAlchemy engine over psycopg."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -43,7 +41,7 @@ T = TypeVar("T")
 
 
 class _NotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
-    """This is an error of the driver's to SQLAlchemy."""
+    """Lets SQLAlchemy treat NotConfirmedInTime as an error of the driver's."""
 
 
 class ImpatientConnection(psycopg.Connection[Any]):

@@ -43,8 +43,8 @@ class _PostgresTx:
 
 
 class PostgresHot:
-    """This is a pool of connections, opened at the first use. A COMMIT is never cancelled; only
-    whoever waits for it is.
+    """Runs hot transactions on a pool of connections, which is opened at the first use. A COMMIT is
+    never cancelled; only the wait for it is.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""These are the slots of a pool of connections, which can be waited for."""
+"""Lets transactions wait for a connection of a pool."""
 
 import asyncio
 from collections import deque
@@ -7,8 +7,8 @@ from heliograph.database.commits import Unconfirmed
 
 
 class Slots:
-    """These are the connections of a pool as slots to wait for, in order of arrival. A waiter
-    can be refused, which a pool cannot do.
+    """Gives out the connections of a pool as slots, in order of arrival. A waiter can be refused,
+    which a pool cannot do.
     """
 
     def __init__(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""This audits messages: none is forgotten, none is made up. `heliograph ledger verify` runs it
+"""Audits messages: none is forgotten, and none is made up. `heliograph ledger verify` runs it
 beside the proof of the ledger.
 
 Every message is terminal, `sent`, or queued with a row that will bring it on. And what each side

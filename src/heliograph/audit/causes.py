@@ -1,6 +1,4 @@
-"""This holds what a terminal message came to against what the SMSCs and the operator have said
-of it.
-"""
+"""Compares how a terminal message ended with what the SMSCs and the operator said of it."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +26,8 @@ _STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 
 
 class _Said(NamedTuple):
-    """This is what was said of a message. `receipts` are STATE_BITS of its receipts. `delivered`
-    are bits of the segments whose delivery was said.
+    """Collects what was said of a message. `receipts` are STATE_BITS of its receipts. `delivered`
+    has a bit for each segment that was said to be delivered.
     """
 
     receipts: int

@@ -1,4 +1,4 @@
-"""This proves the charges: what the ledger took and gave back for a send is what the send and its
+"""Proves the charges: what the ledger took and gave back for a send must be what the send and its
 messages say, once each.
 
 Sends, messages and entries are each read once, in the order of their ids, which is the order of
@@ -30,9 +30,7 @@ _SEND: Final = "snd"
 
 
 class _Total(NamedTuple):
-    """This is what the messages of one send add up to that are of one account and mode. Ids are
-    raw.
-    """
+    """Adds up the messages of one send that belong to one account and mode. Ids are raw."""
 
     send_id: str
     account_id: str
@@ -43,7 +41,7 @@ class _Total(NamedTuple):
 
 
 class _Send(NamedTuple):
-    """This is what a send says of its messages. Ids are raw."""
+    """Holds what a send says of its messages. Ids are raw."""
 
     id: str
     account_id: str
@@ -146,8 +144,8 @@ def _differences(send: _Send, total: _Total) -> Iterator[str]:
 
 
 class _Totals:
-    """These are the sums of messages, asked for send by send, in the order of ids. Messages that
-    belong to no send, or to another account than their send, go to `found`.
+    """Adds up messages send by send; it must be asked in the order of ids. Messages that belong to
+    no send, or to another account than their send, are reported in `found`.
     """
 
     def __init__(self, tx: Connection, first: str, found: list[Discrepancy]) -> None:

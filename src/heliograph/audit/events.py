@@ -1,6 +1,6 @@
-"""This proves the events: each state that a message came to is one event where an endpoint was to
-hear of it, no event is without its change, and each event waits for, or has come to an end with,
-each endpoint that was to hear of it.
+"""Proves the events. Each state that a message reached has one event if an endpoint was to hear of
+it; no event is without its change; and each event waits for, or was finished with, each endpoint
+that was to hear of it.
 
 Messages, events and what became of those are each read once, in the order of ids; where that is not
 a table's own, the database sorts.
@@ -77,7 +77,7 @@ class _Told(NamedTuple):
 
 
 class _Message(NamedTuple):
-    """This is a message, and when it came to which state. Its ids are raw."""
+    """Holds a message, and when it reached which state. Its ids are raw."""
 
     id: str
     account_id: str
@@ -90,7 +90,7 @@ class _Message(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """This is a state of a message. `at_ms` is None if it never came to it."""
+    """Describes a state of a message. `at_ms` is None if the message never reached it."""
 
     account_id: str
     sandbox: bool
@@ -216,8 +216,8 @@ def _changes(message: _Message) -> Iterator[_Change]:
 
 
 class _ToldOfMessages:
-    """These are events about messages, asked for message by message, in the order of ids. Those
-    about messages before `first` (text id) are left out.
+    """Reads the events about messages, message by message; it must be asked in the order of ids.
+    Those about messages before `first` (text id) are left out.
     """
 
     def __init__(self, tx: Connection, first: str) -> None:

@@ -17,7 +17,7 @@ _NEVER_HEARD: Final = ("resent", "canceled")  # it has it not: whatever it took,
 
 
 class LoggedDecision(NamedTuple):
-    """This is one decision about a message. It holds bits of the segments that were in doubt, or
+    """Holds one decision about a message. `parts` are bits of the segments that were in doubt, or
     whose receipt it was.
     """
 

@@ -1,5 +1,5 @@
-"""This shows where each message stands: its row, the runs of the queue that it is in, and what is
-in flight of it, side by side.
+"""Reads where each message is: its row, the runs of the queue that contain it, and its submissions
+in flight, side by side.
 
 All three are read once, in the order of the messages' ids, so ten million take no more memory than
 ten.
@@ -49,8 +49,8 @@ class InFlightPosition(NamedTuple):
 
 
 class QueuePosition(NamedTuple):
-    """This is one run of the queue. `is_first` means that its messages were never handed to a
-    carrier.
+    """Describes a run of the queue that contains the message. `is_first` says that its messages
+    were never handed to a carrier.
     """
 
     carrier_id: int
@@ -58,7 +58,9 @@ class QueuePosition(NamedTuple):
 
 
 class MessagePosition(NamedTuple):
-    """This is a message. `sender` and the fields behind it are its send's."""
+    """Holds a message, with its places in the queue and in flight. `sender` and the four fields
+    after it are its send's.
+    """
 
     id: str
     send_id: str
@@ -129,8 +131,8 @@ class _Run:
 
 
 class _Runs:
-    """This is the queue, by the first message of each run. Few runs hold one message: only those
-    are remembered.
+    """Reads the queue in the order of each run's first message. Only the runs that contain the
+    current message are kept in memory, and those are few.
     """
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
@@ -184,7 +186,7 @@ class _Runs:
 
 
 class _InFlight:
-    """This yields what is in flight, message by message."""
+    """Reads the submissions in flight, message by message."""
 
     def __init__(self, tx: Connection, stray: Stray) -> None:
         columns = inflight.c

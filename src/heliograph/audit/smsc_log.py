@@ -1,5 +1,5 @@
-"""This reads what the SMSCs say that they were given: the logs of `heliograph smsc --log`, read
-once, for the audit to hold messages against.
+"""Reads the logs of SMSCs (`heliograph smsc --log`), once, so that the audit can compare messages
+with them.
 
 It reads JSON and nothing of the wire, and shares no code with what wrote the one or the other
 (docs/decisions/carriers.md, S14).
@@ -35,7 +35,7 @@ class NotALog(ValueError):
 
 
 class _Line(msgspec.Struct):
-    """This is what is looked at of a line; which fields it has depends on `event`."""
+    """Holds the fields of a line that are read; which of them it has depends on `event`."""
 
     event: str
     at_ms: int
@@ -54,8 +54,8 @@ class _Line(msgspec.Struct):
 
 
 class LoggedConnection:
-    """This is one client's connection. `waiting` holds its submissions that were not answered
-    yet, by sequence_number.
+    """Describes one client's connection. `waiting` holds its unanswered submissions by
+    sequence_number.
     """
 
     __slots__ = ("lost_ms", "waiting")
@@ -67,7 +67,7 @@ class LoggedConnection:
 
 @dataclass(slots=True, eq=False)
 class Submit:
-    """This is one submit_sm as the SMSC read it, and what followed from it."""
+    """Describes one submit_sm as the SMSC read it, and what followed from it."""
 
     path: Path
     line: int

@@ -1,4 +1,4 @@
-"""This proves the tallies: the figures that are kept of a group are what its messages add up to.
+"""Proves the tallies: the figures that are stored for a group must be the sums of its messages.
 
 Messages may be deleted, and their tallies stay (retention.py): a campaign that may have lost some
 is not asked.

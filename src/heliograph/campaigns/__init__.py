@@ -1,6 +1,4 @@
-"""This room knows campaigns: one text for many people is written down, paid for, and sent chunk
-by chunk.
-"""
+"""Manages campaigns: one text for many people is stored, paid for, and sent chunk by chunk."""
 
 from heliograph.campaigns.audience_lock import take_from_the_dead
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, page, text_id

@@ -1,4 +1,4 @@
-"""This has the endpoints GET /campaigns and GET /campaigns/{id}."""
+"""Serves the endpoints GET /campaigns and GET /campaigns/{id}."""
 
 from heliograph.base.paging import page_body, read_page
 from heliograph.campaigns.campaign import of_account, page

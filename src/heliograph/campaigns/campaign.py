@@ -1,4 +1,4 @@
-"""This says what a campaign is, and finds campaigns."""
+"""Describes campaigns, and finds them."""
 
 from typing import Any, Final, NamedTuple
 
@@ -19,8 +19,8 @@ ID_PREFIX: Final = "cmp"
 
 
 class Audience(NamedTuple):
-    """This says whom a campaign is for: all contacts, those with any of the tags, or the numbers
-    of a file, which are written down when it is made.
+    """Says whom a campaign is for: all contacts, those with any of the tags, or the numbers of a
+    file, which are stored when the campaign is made.
     """
 
     kind: str  # all, tags, numbers
@@ -35,8 +35,8 @@ def audience_of(stored_json: str) -> Audience:
 
 
 class Campaign(NamedTuple):
-    """This is a row of `campaigns`, in the table's order. `id`, `account_id` and `freezing` are
-    raw.
+    """Holds a row of `campaigns`, in the table's order. `id`, `account_id` and `freezing`
+    are raw.
     """
 
     id: str

@@ -1,5 +1,5 @@
-"""This tells which campaigns have something to do, and takes the steps that they take by
-themselves. Each step is one transaction of whoever calls it.
+"""Finds the campaigns that have something to do, and takes the steps that need no operator. Each
+step is one transaction of the caller's.
 """
 
 from typing import Any, Final, NamedTuple
@@ -66,7 +66,7 @@ class AtWork(NamedTuple):
 
 
 class Glance(NamedTuple):
-    """This says what there is to do, as far as one quick question tells."""
+    """Says whether there is anything to do, as far as one quick query can tell."""
 
     at_work: bool  # a campaign is under way, or somebody has opted out
     due: bool  # the time of a scheduled one has come

@@ -59,8 +59,8 @@ class _After(Row, frozen=True):
 
 
 class _Next(Row, frozen=True):
-    """This is a recipient to come. `text`, `encoding` and `segments` are None where the
-    campaign's text is the same for all.
+    """Holds the next recipient. `text`, `encoding` and `segments` are None if the campaign's text
+    is the same for all.
     """
 
     recipient: BigInt
@@ -86,8 +86,8 @@ _NEXT: Final = same(
 
 
 class _Taken(Row, frozen=True):
-    """This says how far a campaign came with a chunk. `status_reason` says why it pauses, if it
-    does. `waits_for` is the credits of the recipient who could not be paid.
+    """Says how far a campaign came with a chunk. `status_reason` says why it pauses, if it does.
+    `waits_for` is the number of credits that the next recipient costs, if they are not there.
     """
 
     id: Id
@@ -111,9 +111,7 @@ _PAUSE: Final = same(
 
 
 class Expanded(NamedTuple):
-    """This says what one chunk has come to. `paused` is why the campaign does not go on by
-    itself.
-    """
+    """Reports what became of one chunk. `paused` says why the campaign does not go on by itself."""
 
     messages: int
     carrier_ids: frozenset[int]

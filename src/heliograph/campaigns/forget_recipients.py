@@ -34,8 +34,8 @@ class _EndedBefore(Row, frozen=True):
 
 
 class _DraftBefore(Row, frozen=True):
-    """This selects old drafts. `freezing` is the lowest mark of processes that freeze an
-    audience and have shown lately that they live.
+    """Selects old drafts. `freezing` is the smallest mark of the processes that are freezing an
+    audience and have recently shown that they are alive.
     """
 
     until_ms: BigInt
@@ -43,8 +43,8 @@ class _DraftBefore(Row, frozen=True):
 
 
 class _PausedBefore(Row, frozen=True):
-    """This selects campaigns that have been paused for long. `until` is the lowest id of what
-    was sent since.
+    """Selects campaigns that have been paused for long. `until` is the lowest id that can have been
+    sent since.
     """
 
     until_ms: BigInt

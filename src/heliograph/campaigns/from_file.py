@@ -30,8 +30,8 @@ BAD_ROWS_TOLD_MAX: Final = 100
 
 
 class Listed(NamedTuple):
-    """This says what became of a file's lines: `recipients` are written down, the others are
-    counted, and the first bad ones are told.
+    """Reports what became of a file's lines: `recipients` were stored, the others are counted, and
+    the first bad ones are listed in `told`.
     """
 
     campaign: Campaign
@@ -44,7 +44,7 @@ class Listed(NamedTuple):
 
 
 class _Reading:
-    """This is what was read so far."""
+    """Collects what was read so far."""
 
     def __init__(self, wish: CampaignRequest) -> None:
         self._wish = wish

@@ -1,5 +1,5 @@
-"""This does what goes on with campaigns by itself: they are expanded, completed, and resumed after
-a top-up; what is queued of them is held or fails.
+"""Moves campaigns on: it expands them, completes them, and resumes them after a top-up, and it
+holds or fails their queued messages.
 
 One process does it for all. Everything that it knows is in the database but how much a campaign's
 rate still allows: after a start that begins anew.
@@ -41,7 +41,7 @@ log = Log(__name__)
 
 
 class _Bucket(NamedTuple):
-    """This is what a campaign's rate still allowed at a moment."""
+    """Holds how many messages a campaign's rate still allowed at a moment."""
 
     tokens: float
     at_s: float

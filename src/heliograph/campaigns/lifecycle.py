@@ -272,8 +272,8 @@ def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
 def schedule(
     tx: Connection, campaign_id: str, at_ms: int, *, as_far_as_credits_reach: bool | None = None
 ) -> Campaign:
-    """It starts by itself at that time, which `moment.py` reads; one that is scheduled already, at
-    the new one, and `as_far_as_credits_reach` stays what it was unless it is given. Raises
+    """Schedules a campaign to start at that time (`start_time.py` reads it). If it is scheduled
+    already, the time changes, and so does `as_far_as_credits_reach` if it is given. Raises
     WrongState, AccountSuspended, InvalidRequest.
     """
     campaign = by_id(tx, campaign_id, lock=True)

@@ -49,7 +49,7 @@ class _FrozenSince(Row, frozen=True):
 
 
 class _World(Row, frozen=True):
-    """This is an account in one mode."""
+    """Identifies an account in one mode."""
 
     account_id: Id
     sandbox: Bool
@@ -71,8 +71,8 @@ class _Locked(Row, frozen=True):
 
 
 class _Left(Row, frozen=True):
-    """This says how many of a campaign's recipients were taken out, and the first of them in its
-    order.
+    """Says how many of a campaign's recipients were taken out, and which of them is the first in
+    its order.
     """
 
     group_id: Int

@@ -1,5 +1,5 @@
-"""This tells what an audience costs, and who of it cannot be sent to, by the plans that
-accepting charges by.
+"""Computes what an audience costs, and who of it cannot be sent to, by the same plans as
+accepting.
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ from heliograph.text import Phone
 
 
 class Quote(NamedTuple):
-    """This is a quote. `recipients` are those who get a text; `opted_out` and `refused` (people by
-    reason) are beside them. Credits are 0 in sandbox.
+    """Holds a quote. `recipients` counts those who get a text. `opted_out` and `refused` (by
+    reason) count the others. Credits are 0 in sandbox.
 
     `lacking` counts people by the placeholder that they have no value for.
     """

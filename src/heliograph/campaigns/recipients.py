@@ -1,5 +1,5 @@
-"""This reads whom a campaign is for, piece by piece in the order of their numbers: its contacts as
-they are now, or the recipients that are written down.
+"""Reads a campaign's audience piece by piece, in the order of the phone numbers: its contacts as
+they are now, or the recipients that are stored.
 
 Every statement is about so many people behind a number, so none of them holds up others, however
 large the audience is.
@@ -44,8 +44,8 @@ _OPTED_OUT_COLUMN: Final[sa.ColumnElement[bool]] = sa.literal_column(
 
 
 class Group(NamedTuple):
-    """These are so many recipients whose numbers begin with the same digits, in one country,
-    with `segments` in all.
+    """Counts recipients whose numbers begin with the same digits, in one country, and their
+    segments in all.
     """
 
     digits: str
@@ -55,7 +55,7 @@ class Group(NamedTuple):
 
 
 class CampaignRecipient(NamedTuple):
-    """This is a row of campaign_recipients without its group. The last three are None where all
+    """Holds a row of `campaign_recipients` without its group. The last three fields are None if all
     get the same text.
     """
 
@@ -88,7 +88,7 @@ class AudienceMember(NamedTuple):
 
 
 class Contacts:
-    """These are the contacts of a campaign's account and mode."""
+    """Reads the contacts of a campaign's account and mode."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign

@@ -15,7 +15,7 @@ _FORM: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d)?([Zz]|[+-]\d\d:
 
 
 class When(NamedTuple):
-    """This is a moment. `note` is what should be said of how it was understood."""
+    """Holds a moment. `note` tells the user how the time was understood, if that is not obvious."""
 
     at_ms: int
     note: str | None = None

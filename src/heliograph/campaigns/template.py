@@ -32,14 +32,14 @@ _DOUBLED: Final = {"{{": "{", "}}": "}"}
 
 
 class Placeholder(NamedTuple):
-    """This is a field of the recipient. `default` stands there for those who have none."""
+    """Names a field of the recipient. `default` is used for those who have none."""
 
     name: str
     default: str
 
 
 class FilledText(NamedTuple):
-    """This is the text for one recipient."""
+    """Holds the text for one recipient."""
 
     text: str
     encoding: str

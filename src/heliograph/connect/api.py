@@ -1,4 +1,4 @@
-"""This has the endpoints GET and POST /connect/customers, GET /connect/customers/{id}, and POST
+"""Serves the endpoints GET and POST /connect/customers, GET /connect/customers/{id}, and POST
 /connect/customers/{id}/credits.
 """
 
@@ -53,7 +53,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """This says what each endpoint does with a call."""
+    """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

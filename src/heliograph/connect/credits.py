@@ -14,8 +14,8 @@ TRANSACTION_PREFIX = "txn"
 
 
 class Moved(NamedTuple):
-    """This says what became of a move. `transaction_id` is raw; it is None in sandbox, which has
-    no ledger. The two figures are those after the move.
+    """Reports a move of credits. `transaction_id` is raw; it is None in sandbox, which has no
+    ledger. The two balances are those after the move.
     """
 
     transaction_id: str | None

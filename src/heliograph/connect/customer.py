@@ -1,4 +1,4 @@
-"""This says what a customer is to its partner, and finds customers, always by partner and mode."""
+"""Describes customers as their partner sees them, and finds them, always by partner and mode."""
 
 from typing import Any, Final, NamedTuple
 
@@ -16,8 +16,8 @@ from heliograph.wallet.tables import wallets
 
 
 class Customer(NamedTuple):
-    """This is a customer of a partner. `account_id` is raw. `suspended` is true when the
-    customer or its partner is suspended.
+    """Holds a customer of a partner. `account_id` is raw. `suspended` is true if the customer or
+    its partner is suspended.
     """
 
     account_id: str

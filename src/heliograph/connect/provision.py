@@ -20,8 +20,8 @@ class CurrencyMismatch(InvalidRequest):
 
 
 class Provisioned(NamedTuple):
-    """This is a customer that was asked for. When `created` is False, it is the one that this
-    `external_ref` had made before, unchanged.
+    """Holds the customer that was asked for. If `created` is False, it is the one that was made
+    earlier for this `external_ref`, unchanged.
     """
 
     customer: Customer

@@ -1,5 +1,5 @@
-"""This turns the bodies of POST /connect/customers and …/credits into requests that are right in
-form. It needs no database.
+"""Reads the bodies of POST /connect/customers and …/credits, and checks their form. It needs no
+database.
 """
 
 import math
@@ -20,8 +20,8 @@ EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 
 
 class CustomerRequest(NamedTuple):
-    """This is a customer as its partner asked for it. `initial_balance` is in the currency's
-    whole units; `currency` None means the partner's.
+    """Describes a customer as its partner asked for it. `initial_balance` is in the currency's
+    whole units. If `currency` is None, it is the partner's.
     """
 
     full_name: str
@@ -36,7 +36,7 @@ class CustomerRequest(NamedTuple):
 
 
 class Move(NamedTuple):
-    """These are credits to be moved to a customer; below zero, they move back from it."""
+    """Says how many credits move to a customer; below zero, they move back to the partner."""
 
     credits: int
     reference: str | None

@@ -1,5 +1,5 @@
-"""This room knows contacts: the people an account sends to. Files of contacts are read and
-written by `import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
+"""Manages contacts, the people an account sends to. Files of contacts are read and written by
+`import_file.py`, `csv_file.py` and `export_file.py`, which the commands import.
 """
 
 from heliograph.contacts.change import ContactPatch, read_change

@@ -1,4 +1,4 @@
-"""This has the endpoints GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
+"""Serves the endpoints GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -36,7 +36,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """This says what each endpoint does with a call."""
+    """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,5 +1,5 @@
-"""This turns a body into a change of a contact that is right in form, and applies it to a
-contact. It needs no database.
+"""Reads the change of a contact from a body, checks its form, and applies it to a contact. It needs
+no database.
 """
 
 from collections.abc import Mapping
@@ -38,9 +38,9 @@ class TooManyFields(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ContactPatch:
-    """This says what is to change. `given` holds new values of `name`, `email`, `tags`, `custom`
-    and `opted_out`; what is not among them stays. `parts` holds custom fields that change each
-    for itself after that (None removes one). `phone` None stays.
+    """Says what to change in a contact. `given` holds new values of `name`, `email`, `tags`,
+    `custom` and `opted_out`; fields that are not in it stay. `parts` then sets single custom
+    fields, or removes those whose value is None. If `phone` is None, the phone stays.
     """
 
     phone: Phone | None

@@ -1,4 +1,4 @@
-"""This says what a contact is, and finds contacts, always by account and mode."""
+"""Describes contacts, and finds them, always by account and mode."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,7 @@ _custom: Final = msgspec.json.Decoder(dict[str, str])
 
 
 class World(NamedTuple):
-    """This names whose contacts are meant, and of which mode. Nothing is asked for without both.
+    """Says whose contacts are meant, and of which mode. No contact is read without both.
     `account_id` is raw.
     """
 
@@ -35,7 +35,7 @@ class World(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """This is somebody whom an account sends to. `id` is raw, `phone` is E.164 digits without
+    """Holds a person whom an account sends to. `id` is raw. `phone` is E.164 digits without
     plus.
     """
 

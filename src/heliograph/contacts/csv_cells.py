@@ -91,8 +91,8 @@ def cells_of(contact: Contact, custom_names: Sequence[str]) -> list[str]:
 
 
 class Layout(NamedTuple):
-    """This says which cell of a row is what: its places by field, and by the name of a custom
-    field. `names` holds all columns, as the file has them.
+    """Maps fields, and names of custom fields, to the positions of their cells in a row. `names`
+    holds all columns, as the file has them.
     """
 
     fields: Mapping[str, int]

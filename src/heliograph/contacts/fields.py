@@ -1,5 +1,5 @@
-"""These are the rules for the fields of a contact. Each function takes what was given and
-returns what is stored, or raises ValueError (BadParts).
+"""Checks the fields of a contact. Each function takes what was given and returns what is stored, or
+raises ValueError (BadParts).
 """
 
 import re

@@ -19,8 +19,8 @@ TOLD_MAX: Final = 20  # rows of each kind that a report names by line
 
 
 class Import:
-    """This says how far an import is; the figures stand for what is committed. Of several rows
-    with one phone, the later one wins.
+    """Imports a file, and counts what is committed so far. If several rows have the same phone, the
+    last one wins.
     """
 
     def __init__(self, db: Database, world: World) -> None:

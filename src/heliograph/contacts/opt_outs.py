@@ -1,5 +1,5 @@
-"""These notes say who has just opted out, for campaigns that are sending to them at that moment.
-They are written with the contact's change, and campaigns read and delete them.
+"""Notes who has just opted out, for campaigns that are sending to them at that moment. A note is
+written with the contact's change, and campaigns read and delete it.
 
 A note stands for itself: the contact may have another phone, or be gone, before it is read.
 """

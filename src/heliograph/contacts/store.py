@@ -33,7 +33,7 @@ class PhoneTaken(InvalidRequest):
 
 
 class UpsertResult(StrEnum):
-    """This says what became of a change."""
+    """Lists what can become of a change."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -41,9 +41,9 @@ class UpsertResult(StrEnum):
 
 
 class UpsertedContact(NamedTuple):
-    """This is a contact after a change. `contact` None means refused, and `why` says why. What
-    changes nothing is UPDATED too. `before_ms` is when the contact was changed last before this,
-    or None for a new one.
+    """Holds a contact after a change. If `contact` is None, the change was refused, and `why` says
+    why. The outcome is UPDATED even if nothing changed. `before_ms` is when the contact was last
+    changed before this, or None for a new one.
     """
 
     outcome: UpsertResult

@@ -1,6 +1,4 @@
-"""These tables hold contacts: the people an account sends to, and who wants no campaigns any
-more.
-"""
+"""Defines the tables of contacts, the people an account sends to, and of opt-outs."""
 
 import sqlalchemy as sa
 

@@ -1,6 +1,4 @@
-"""This room knows one-time passwords: they are sent, given back, and kept from being guessed or
-pumped.
-"""
+"""Sends and verifies one-time passwords, and protects them from guessing and from pumping."""
 
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.issue import Issuing

@@ -1,4 +1,4 @@
-"""These are the endpoints POST /otp/send and POST /otp/verify."""
+"""Serves the endpoints POST /otp/send and POST /otp/verify."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -11,8 +11,8 @@ SANDBOX_CODE: Final = "123456"  # docs/api.md, "Sandbox"
 
 
 class Codes:
-    """This makes codes and keys them with the service's own key. So whoever reads the database
-    cannot find a code by trying all million of them.
+    """Makes codes, and computes their HMACs with the service's own key. So whoever reads the
+    database cannot find a code by trying all million of them.
     """
 
     def __init__(self, secret_key: Keys) -> None:

@@ -37,7 +37,7 @@ SEALED: Final = (
 
 
 class _Between(Row, frozen=True):
-    """These are the ids from `start` up to, not including, `until`."""
+    """Selects the ids from `start` up to, but not including, `until`."""
 
     start: Id
     until: Id
@@ -64,8 +64,8 @@ _ERASE: Final = BatchStatement(
 
 
 class Eraser:
-    """This is the eraser of one process. It begins with all that is there, and goes on from
-    where it was.
+    """Erases the texts of old one-time passwords in one process. It begins with all that there are,
+    and then goes on from where it was.
     """
 
     def __init__(self, db: Database) -> None:

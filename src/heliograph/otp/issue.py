@@ -70,7 +70,7 @@ def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Tally
 
 
 class Issuing:
-    """This is the companion of sends of the type `otp`."""
+    """Extends sends of the type `otp`."""
 
     async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "IssueBatch":
         """Sandbox has no limits: nothing is read for it."""
@@ -103,8 +103,8 @@ class Issuing:
 
 
 class IssueBatch:
-    """These are the one-time passwords of one transaction. They are judged one after the other,
-    then laid out as rows.
+    """Judges the one-time passwords of one transaction one after the other, and then stores their
+    rows.
     """
 
     def __init__(

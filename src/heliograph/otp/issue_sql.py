@@ -1,5 +1,5 @@
-"""These are the hot statements of sending one-time passwords, in both dialects. Ids are raw,
-times are in milliseconds.
+"""Declares the hot statements of sending one-time passwords, in both dialects. Ids are raw, times
+are in milliseconds.
 """
 
 from typing import Final
@@ -19,8 +19,8 @@ from heliograph.otp.limits import Otp
 
 
 class PhoneSince(Row, frozen=True):
-    """This is a phone of an account's live mode. `since` is the lowest id of a one-time password
-    that counts.
+    """Asks for the one-time passwords of an account's live mode to a phone. `since` is the lowest
+    id that counts.
     """
 
     account_id: Id
@@ -49,14 +49,14 @@ RECENT: Final = BatchStatement(
 
 
 class RangeKey(Row, frozen=True):
-    """This is a range of numbers to which an account sends."""
+    """Identifies a range of numbers to which an account sends."""
 
     account_id: Id
     digits: Text
 
 
 class StoredRange(Row, frozen=True):
-    """This is what was sent to a range. The times are comma-separated."""
+    """Holds when one-time passwords were sent to a range. The times are comma-separated."""
 
     account_id: Id
     digits: Text
@@ -104,15 +104,15 @@ STORE_RANGES: Final = Insert("otp_ranges", ChangedRange, _CHANGED)
 
 
 class TallyKey(Row, frozen=True):
-    """This is a country (or all of them, `*`) of an account."""
+    """Identifies the tally of an account and a country, or of all countries (`*`)."""
 
     account_id: Id
     country_code: Text
 
 
 class StoredTally(Row, frozen=True):
-    """This is a tally with what the operator allows, `otp_unverified`. The tally's columns are
-    null where there is none yet.
+    """Holds a tally, and what the operator allows (`otp_unverified`). The tally's columns are null
+    if there is none yet.
     """
 
     account_id: Id

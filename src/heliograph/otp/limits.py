@@ -1,5 +1,5 @@
-"""This decides what may be sent to a phone, and what becomes of a code that somebody gives back
-(docs/api.md, "Limits of a phone"). It is pure.
+"""Decides whether a one-time password may be sent to a phone, and whether a code that somebody
+gives back is right (docs/api.md, "Limits of a phone"). It is pure.
 """
 
 from collections.abc import Sequence
@@ -84,8 +84,8 @@ class Otp(Row, frozen=True):
 
 
 class JudgedTry(NamedTuple):
-    """This says what a try has come to. `otp` is as the try leaves it. `refusal` None means that
-    the code was right.
+    """Says how a try ended. `otp` is its state after the try. If `refusal` is None, the code was
+    right.
     """
 
     otp: Otp | None

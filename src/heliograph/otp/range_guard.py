@@ -1,5 +1,5 @@
-"""This guards against pumping: a range of numbers to which many one-time passwords go, and of which
-none is ever given back, earns somebody money for nothing.
+"""Guards against pumping. If many one-time passwords go to a range of numbers and none is ever
+given back, somebody earns money for nothing.
 
 It looks at an account's live sends only. What else guards an account, its countries and its daily
 credits, stands with the account and holds for every send.
@@ -34,7 +34,7 @@ class RangeBlocked(RateLimited):
 
 @dataclass(slots=True)
 class Range:
-    """This counts the sends to a range since its last verification. `account_id` is raw."""
+    """Counts the sends to a range since its last verification. `account_id` is raw."""
 
     account_id: str
     digits: str

@@ -1,5 +1,5 @@
-"""This turns the bodies of POST /otp/send and /otp/verify into requests that are right in form.
-It needs no database.
+"""Reads the bodies of POST /otp/send and /otp/verify, and checks their form. It needs no
+database.
 """
 
 from typing import Any, Final, NamedTuple

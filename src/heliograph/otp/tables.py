@@ -1,5 +1,6 @@
-"""These tables hold one-time passwords, one row for each that was sent, and what is known of
-ranges of numbers; both live a day. They also hold counts, which live nine days.
+"""Defines the tables of one-time passwords, with one row for each that was sent, and of the ranges
+of numbers that they went to; both keep their rows for a day. Another table keeps counts for nine
+days.
 """
 
 import sqlalchemy as sa

@@ -20,7 +20,7 @@ from heliograph.wallet.tables import wallets
 
 
 class TallyKeyOf(NamedTuple):
-    """This says whose tally it is: an account's (raw id), of a country or of ALL_COUNTRIES."""
+    """Identifies a tally: an account's (raw id), of a country or of ALL_COUNTRIES."""
 
     account_id: str
     country_code: str

@@ -1,5 +1,5 @@
-"""This guards against pumping that is spread over many ranges: how many one-time passwords may stay
-unverified follows what an account's users have verified.
+"""Guards against pumping that is spread over many ranges: how many one-time passwords may stay
+unverified depends on how many an account's users have verified.
 
 It looks at an account's live sends, in all and for each country. A partner's tallies count its
 customers' sends as well, which must pass both. Two bounds hold together, and below their floors
@@ -50,7 +50,7 @@ class TooManyUnverified(RateLimited):
 
 
 class UnverifiedAllowance(NamedTuple):
-    """This says how many of an hour's and of a day's codes may be unverified."""
+    """Says how many codes of an hour and of a day may be unverified."""
 
     hour: int
     day: int
@@ -64,8 +64,8 @@ def country_of(phone: int) -> str:
 
 @dataclass(slots=True)
 class OtpTally:
-    """This counts what was sent and verified of an account (raw id) in one country, or in all.
-    `floor` is the floor of an hour.
+    """Counts what an account (raw id) sent and verified in one country, or in all. `floor` is the
+    floor of an hour.
     """
 
     account_id: str

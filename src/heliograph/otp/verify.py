@@ -68,14 +68,14 @@ class VerificationTry:
 
 
 class Verified(NamedTuple):
-    """This is the answer to a right code, encoded."""
+    """Holds the encoded answer to a right code."""
 
     raw: bytes
     replayed: bool = False
 
 
 class Verifier:
-    """These are the verifications of one process."""
+    """Verifies codes in one process, in batches."""
 
     def __init__(self, db: Database, cache: ConfigCache, codes: Codes) -> None:
         self._db = db

@@ -1,5 +1,5 @@
-"""These are the hot statements of verifying, in both dialects. They lock wallets, then the rest.
-Ids are raw, times are in milliseconds.
+"""Declares the hot statements of verifying, in both dialects. They lock wallets, then the rest. Ids
+are raw, times are in milliseconds.
 """
 
 from typing import Final

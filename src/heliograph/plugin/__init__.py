@@ -1,5 +1,5 @@
-"""This room serves the site plugin: shops that are linked to an account, what they report, and
-the account's status as they show it.
+"""Serves the site plugin: shops that are linked to an account, their logs and events, and the
+account's status as they show it.
 """
 
 from heliograph.plugin.logs import as_log_record, logs_page

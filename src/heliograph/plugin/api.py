@@ -1,4 +1,4 @@
-"""This has the endpoints that a shop's plugin asks and tells: GET /account/status and POST
+"""Serves the endpoints that a shop's plugin calls: GET /account/status and POST
 /sitebuilder/connect, /sitebuilder/logs and /sitebuilder/events.
 """
 
@@ -53,7 +53,7 @@ def endpoints(db: Database) -> list[Endpoint]:
 
 
 class _Handlers:
-    """This says what each endpoint does with a call."""
+    """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -21,7 +21,7 @@ OTP: Final = "otp"
 
 
 class Said(NamedTuple):
-    """This is a log entry as a plugin sent it."""
+    """Holds a log entry as a plugin sent it."""
 
     site_url: str | None  # left out: the only site of the account
     event: str

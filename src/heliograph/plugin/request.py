@@ -1,6 +1,4 @@
-"""This turns the bodies of the plugin's endpoints into requests that are right in form. It needs
-no database.
-"""
+"""Reads the bodies of the plugin's endpoints, and checks their form. It needs no database."""
 
 import math
 from functools import partial

@@ -24,7 +24,7 @@ class SiteNotConnected(NotFound):
 
 
 class About(NamedTuple):
-    """This is what a plugin says of the site that it runs on."""
+    """Holds what a plugin says about the site that it runs on."""
 
     site_name: str | None
     platform: str | None
@@ -34,7 +34,7 @@ class About(NamedTuple):
 
 
 class Site(NamedTuple):
-    """This is a site of one account and mode. `id` and `account_id` are raw."""
+    """Holds a site of one account and mode. `id` and `account_id` are raw."""
 
     id: str
     account_id: str

@@ -1,4 +1,4 @@
-"""These tables hold linked sites, and what their plugins report."""
+"""Defines the tables of linked sites, and of what their plugins report."""
 
 from typing import Final
 

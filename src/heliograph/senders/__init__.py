@@ -1,5 +1,5 @@
-"""This room knows sender IDs: what a text may claim to come from, registered by accounts and
-approved by the operator.
+"""Manages sender IDs, the names that texts may come from. Accounts register them, and the operator
+approves them.
 """
 
 from heliograph.senders.history import as_step_record, history

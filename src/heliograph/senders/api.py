@@ -1,4 +1,4 @@
-"""This has the endpoints GET and POST /sender-ids, and GET /sender-ids/{id}."""
+"""Serves the endpoints GET and POST /sender-ids, and GET /sender-ids/{id}."""
 
 from typing import Any, Final, NamedTuple
 
@@ -49,7 +49,7 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
 
 
 class _Handlers:
-    """This says what each endpoint does with a call."""
+    """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database, service_sender: str) -> None:
         self._db = db

@@ -13,7 +13,7 @@ SHOWN_MAX: Final = 100
 
 
 class Step(NamedTuple):
-    """This is one step of a sender's history. `by` None means the account itself."""
+    """Holds one step of a sender's history. If `by` is None, the account itself took it."""
 
     status: str
     reason: str | None

@@ -1,4 +1,4 @@
-"""These rules say what a sender ID may look like (docs/api.md, "Sender IDs")."""
+"""Checks that a sender ID has an allowed form (docs/api.md, "Sender IDs")."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""This says what a sender ID is, and finds sender IDs."""
+"""Describes sender IDs, and finds them."""
 
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
@@ -18,8 +18,8 @@ ID_PREFIX: Final = "sid"
 
 
 class Sender(NamedTuple):
-    """This is a sender ID of one account. `id` and `account_id` are raw; the mode is that of the
-    key (or command) that registered it.
+    """Holds a sender ID of one account. `id` and `account_id` are raw. The mode is that of the key
+    (or command) that registered it.
     """
 
     id: str

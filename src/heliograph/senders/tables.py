@@ -1,4 +1,4 @@
-"""This table holds sender IDs: what a text may claim to come from."""
+"""Defines the table of sender IDs, the names that texts may come from."""
 
 import sqlalchemy as sa
 

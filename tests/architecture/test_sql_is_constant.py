@@ -16,7 +16,7 @@ STATEMENT: Final = re.compile(
 )
 MADE_IN_A_FUNCTION: Final = {
     "database/postgresql/partitions.py": "the names of partitions are made of months",
-    "database/statements.py": "makes the statements that are declared, when they are declared",
+    "database/statements/statement.py": "makes statements when they are declared",
 }
 
 

@@ -17,7 +17,7 @@ VARIADIC: Final = {  # they take as many values of one kind as there are
     "_SAR_TLVS.pack",
 }
 # the layer under the declared statements; and changes of tables, which take no values
-ASKS_THE_DRIVER: Final = {"database/statements.py", "messages/retention/partitions.py"}
+ASKS_THE_DRIVER: Final = {"database/statements/statement.py", "messages/retention/partitions.py"}
 
 
 def test_no_row_is_read_by_place() -> None:

@@ -7,13 +7,13 @@ owner, the carrier's turn, stores what was reported first and acknowledges it af
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+
+class Outgoing(msgspec.Struct, frozen=True):
     """A message as the turn hands it to `Link.prepare`: whole, not yet split into submissions."""
 
     message_id: str  # raw form: 32 hex digits
@@ -27,8 +27,7 @@ class Outgoing:
     attempt: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """Describes one submit_sm. `parts` has bit k-1 set for every segment k that it carries: one
     bit, or all of them for message_payload.
     """
@@ -58,8 +57,7 @@ class Outcome(Enum):
     UNANSWERED = "unanswered"
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitAnswer:
+class SubmitAnswer(msgspec.Struct, frozen=True):
     """Reports what became of one Submission. Exactly one is reported for each submission, and one
     more if the carrier's answer comes late (see `late`).
     """
@@ -90,8 +88,7 @@ class ReceiptState(Enum):
     ENROUTE = "ENROUTE"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True):
     """Holds a delivery receipt as it came in. `state` is None if it could not be read; such a
     receipt is stored and acknowledged all the same.
     """

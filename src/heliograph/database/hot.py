@@ -35,10 +35,8 @@ class HotTx(Protocol):
         """
         ...
 
-    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        """Returns the rows of one statement over equally long columns of values: arrays to
-        `unnest` on PostgreSQL, one execution a row on SQLite.
-        """
+    async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
+        """Returns the rows of one statement that SQLite executes once for each set of values."""
         ...
 
 
@@ -103,10 +101,8 @@ class _OrdinaryTx:
             _for_psycopg(sql), {f"p{number}": _given(arg) for number, arg in enumerate(args, 1)}
         )
 
-    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        if self.postgresql:
-            return await self.fetch(sql, *columns) if columns[0] else []
-        return [row for args in zip(*columns, strict=True) for row in self._rows(sql, args)]
+    async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
+        return [row for values in sets for row in self._rows(sql, tuple(values))]
 
     def _rows(self, sql: str, given: dict[str, Any] | tuple[Any, ...]) -> list[Any]:
         result = self._tx.exec_driver_sql(sql, given)

@@ -30,20 +30,14 @@ class _SqliteTx:
             lambda connection: connection.execute(_numbered(sql), args).fetchall()
         )
 
-    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        if not columns[0]:
-            return []
-        if sql.lstrip().startswith("SELECT") or "RETURNING" in sql:
+    async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
+        if _returns_rows(sql):
             return await self._writer.run(
                 lambda connection: [
-                    row
-                    for values in zip(*columns, strict=True)
-                    for row in connection.execute(sql, values)
+                    row for values in sets for row in connection.execute(sql, values)
                 ]
             )
-        await self._writer.run(
-            lambda connection: connection.executemany(sql, zip(*columns, strict=True))
-        )
+        await self._writer.run(lambda connection: connection.executemany(sql, sets))
         return []
 
 
@@ -116,6 +110,11 @@ class _SqliteWriter:
     def close(self) -> None:
         self._thread.submit(self._connection.close).result()
         self._thread.shutdown()
+
+
+@lru_cache(maxsize=256)
+def _returns_rows(sql: str) -> bool:
+    return sql.lstrip().startswith("SELECT") or "RETURNING" in sql
 
 
 @lru_cache(maxsize=256)

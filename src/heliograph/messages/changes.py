@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from heliograph.messages.message_lock import LockedMessage
 from heliograph.messages.queue.sql import QueuedRun
 
 
-@dataclass(slots=True)
-class MessageRow:
+class MessageRow(msgspec.Struct):
     """A message under lock, as the turn moves it."""
 
     id: str

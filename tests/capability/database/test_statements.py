@@ -17,12 +17,11 @@ from heliograph.database.statements import (
     Id,
     Int,
     Nothing,
-    Parameter,
     Row,
     Statement,
     TablesStatement,
-    fields_of,
 )
+from heliograph.database.statements.row import Parameter, fields_of
 from tests.support.factories import awaited
 
 # Others are called as they are declared. What is text here may be an id there: both are strings to

@@ -115,10 +115,8 @@ class WatchedTx:
         self._note(sql)
         return await self._tx.fetch(sql, *args)
 
-    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        if columns[0]:
-            self._note(sql)
-        return await self._tx.over(sql, *columns)
+    async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
+        return await self._tx.each(sql, sets)
 
     def _note(self, sql: str) -> None:
         for names in _LOCKING.findall(sql):

@@ -10,6 +10,8 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  # the struct module's name is no class name
 from typing import Final
 
+import msgspec
+
 # command_id values (SMPP 3.4, table 5-1); a response is its request with bit 31 set
 GENERIC_NACK: Final = 0x80000000
 BIND_RECEIVER: Final = 0x00000001
@@ -83,8 +85,7 @@ class PduError(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class ShortMessage:
+class ShortMessage(msgspec.Struct):
     """The body of a submit_sm or a deliver_sm, which have one layout (SMPP 3.4, 4.4.1 and 4.6.1).
     Strings are Latin-1.
     """
@@ -106,7 +107,7 @@ class ShortMessage:
     schedule_delivery_time: str = ""
     replace_if_present: int = 0
     sm_default_msg_id: int = 0
-    tlvs: dict[int, bytes] = field(default_factory=dict)
+    tlvs: dict[int, bytes] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ class _PostgresTx:
             )
         return rows
 
-    async def over(self, sql: str, *columns: Sequence[Any]) -> list[Any]:
-        return await self.fetch(sql, *columns) if columns[0] else []
+    async def each(self, sql: str, sets: Sequence[Sequence[Any]]) -> list[Any]:
+        raise NotImplementedError("PostgreSQL takes all sets at once, as arrays")
 
 
 class PostgresHot:

@@ -10,7 +10,7 @@ ever tried in turn: decimal 100 is not hex 100.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from heliograph.base import ids
 from heliograph.carriers import Outcome, Receipt, SubmitAnswer
@@ -49,17 +49,12 @@ class CarrierFacts:
     id_format: str = AUTO  # how receipts print the carrier's ids
 
 
-class Ref(NamedTuple):
-    """A carrier's id of a segment, with what is known from both sides."""
+class Ref(StoredRef, frozen=True):
+    """A carrier's id of a segment, with what is known from both sides, and the receipt that came
+    now.
+    """
 
-    ref: str
-    message_id: str | None
-    parts: int | None
-    recipient: int | None
-    state: str | None
-    error: str | None
-    printed: str | None  # by a receipt that came before its answer, if that ever came
-    receipt: Receipt | None = None  # that came now
+    receipt: Receipt | None = None
 
 
 def canonical(ref: str) -> str:

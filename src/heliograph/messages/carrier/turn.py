@@ -14,8 +14,9 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import Unavailable

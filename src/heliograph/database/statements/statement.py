@@ -1,101 +1,41 @@
-"""Statements of the hot paths, each declared once: its parameters and the columns of its rows by
-name, and its text in both dialects.
-
-A declaration names two kinds of Row. The fields of `given` are the parameters; the fields of `row`
-are the columns that come back, in their order. A field of `row` that is a Row itself takes as many
-columns as that has. The texts say `:name` where the value of a parameter stands; nobody numbers
-placeholders by hand. The types of the fields are the ones below, so that PostgreSQL is told the
-type of each parameter and mypy knows the type of each column.
-
-    class Segment(Row, frozen=True):
-        message_id: Id
-        part: SmallInt
-
-A `Statement` is asked with one set of values. A field of the type `list[Id]` is one value of it: an
-array on PostgreSQL, and on SQLite a JSON text for `json_each(:name)`. A `BatchStatement` is asked
-with many sets: its PostgreSQL text says `:given AS g`, which is a table of them all with the
-fields' names as columns (or `:name` for the array of one field); its SQLite text is executed for
-each of them.
-"""
+"""Kinds of statements: each knows its parameters, its columns, and its text in both dialects."""
 
 import re
-import types
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import (
-    Annotated,
     Any,
     Final,
     Generic,
     NamedTuple,
     TypeAlias,
     TypeVar,
-    Union,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-import msgspec
 from msgspec.structs import astuple
 
 from heliograph.base.json import encode
 from heliograph.database.hot import HotTx
+from heliograph.database.statements.row import (
+    Nothing,
+    Parameter,
+    Row,
+    RowT,
+    columns_of,
+    fields_of,
+    is_row,
+    maker_of,
+    parameter_of,
+    values_of,
+)
 
-Id: TypeAlias = Annotated[str, "uuid"]  # raw: 32 hexadecimal digits
-Text: TypeAlias = Annotated[str, "text"]
-# kilobytes: an array of these goes by the driver, whose way is dearer for short ones
-LongText: TypeAlias = Annotated[str, "text", "long"]
-Bool: TypeAlias = Annotated[bool, "bool"]
-SmallInt: TypeAlias = Annotated[int, "smallint"]
-Int: TypeAlias = Annotated[int, "int"]
-BigInt: TypeAlias = Annotated[int, "bigint"]
-Bytes: TypeAlias = Annotated[bytes, "bytea"]
-
-
-class Row(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A statement takes this, or answers it. Rows are compared field by field.
-
-    The garbage collector does not look at them, as it would at tuples with names: there are a dozen
-    of them for each message.
-    """
-
-
+Values: TypeAlias = tuple[Any, ...]  # of all parameters, in their order
 GivenT = TypeVar("GivenT", bound=Row)
 SharedT = TypeVar("SharedT", bound=Row)
-RowT = TypeVar("RowT", bound=Row)
-
 _NAME: Final = re.compile(r"(?<!:):([a-z_]\w*)")
-
-
-class Nothing(Row, frozen=True):
-    """No parameters; or no columns, of a statement that returns no rows."""
-
-
-class Gone(Row, frozen=True):
-    """A row that was deleted or changed, where only their number is asked for: `RETURNING
-    1 AS one`.
-    """
-
-    one: Int
-
-
-class Parameter(NamedTuple):
-    """Describes a value that a statement takes or returns. `type` is the name of its type on
-    PostgreSQL; for an array, that of one element.
-    """
-
-    name: str
-    type: str
-    is_array: bool = False
-    is_long: bool = False
-
-    def placeholder(self, number: int) -> str:
-        """Returns the placeholder as PostgreSQL's driver gets it. (Where `::` tells the type of
-        an array, it is handed over as one text: database/postgresql/arrays.py.)
-        """
-        if self.is_array and self.is_long:
-            return f"CAST(${number} AS {self.type}[])"
-        return f"${number}::{self.type}{'[]' if self.is_array else ''}"
 
 
 class _Text(NamedTuple):
@@ -120,20 +60,19 @@ class _Declared(Generic[RowT]):
             postgresql, given, lambda number, parameter: parameter.placeholder(number)
         )
         self.sqlite = _numbered(sqlite, given, lambda number, _: f"?{number}")
-        self._made = _maker(row)
+        self._made = maker_of(row)
+        self._in_order = _orderer(self.sqlite.places, len(given))
         self._booleans = tuple(
             place for place, column in enumerate(self.row) if column.type == "bool"
         )
 
     def _rows(self, tx: HotTx, found: list[Any]) -> list[RowT]:
-        made, booleans = self._made, self._booleans
-        if tx.postgresql or not booleans:
-            return [made(row) for row in found]
+        if tx.postgresql or not self._booleans:
+            return self._made(found)
         rows = [list(row) for row in found]
-        for row in rows:
-            for place in booleans:  # to SQLite, a boolean is 0 or 1
-                row[place] = None if row[place] is None else bool(row[place])
-        return [made(row) for row in rows]
+        for row, place in product(rows, self._booleans):  # to SQLite, a boolean is 0 or 1
+            row[place] = None if row[place] is None else bool(row[place])
+        return self._made(rows)
 
 
 class Statement(_Declared[RowT], Generic[GivenT, RowT]):
@@ -194,14 +133,13 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
     async def _rows_of(self, tx: HotTx, given: Sequence[GivenT], shared: Row) -> list[RowT]:
         if not given:
             return []
-        columns = [*map(list, zip(*map(astuple, given), strict=True))]
+        same_for_all = astuple(shared)
         if tx.postgresql:
             sql, places = self.postgresql
-            values = [*columns, *astuple(shared)]
-            return self._rows(tx, await tx.fetch(sql, *[values[place] for place in places]))
-        sql, places = self.sqlite
-        columns += [[value] * len(given) for value in astuple(shared)]
-        return self._rows(tx, await tx.over(sql, *[columns[place] for place in places]))
+            columns = [*map(list, zip(*map(astuple, given), strict=True)), *same_for_all]
+            return self._rows(tx, await tx.fetch(sql, *[columns[place] for place in places]))
+        sets = [astuple(one) + same_for_all for one in given]
+        return self._rows(tx, await tx.each(self.sqlite.sql, self._in_order(sets)))
 
 
 class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, RowT]):
@@ -239,9 +177,9 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
         # of each: how many parameters it is (0: a value), and whether it is a table by its rows
         self._fields: list[tuple[int, bool]] = []
         for name, hint in get_type_hints(given, include_extras=True).items():
-            by_rows = get_origin(hint) is list and _is_row(get_args(hint)[0])
-            if not by_rows and not _is_row(hint):
-                parameters.append(_parameter(given, name, hint))
+            by_rows = get_origin(hint) is list and is_row(get_args(hint)[0])
+            if not by_rows and not is_row(hint):
+                parameters.append(parameter_of(given, name, hint))
                 self._fields.append((0, False))
                 continue
             columns = fields_of(get_args(hint)[0] if by_rows else hint)
@@ -273,35 +211,6 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
         return self._rows(tx, await tx.fetch(sql, *[values[place] for place in places]))
 
 
-def fields_of(named: type[Row]) -> tuple[Parameter, ...]:
-    """Returns the fields of a row in their order; one that is a Row itself stands for its own.
-    Raises TypeError for other types.
-    """
-    found: list[Parameter] = []
-    for name, hint in get_type_hints(named, include_extras=True).items():
-        found.extend(fields_of(hint) if _is_row(hint) else [_parameter(named, name, hint)])
-    return tuple(found)
-
-
-def _is_row(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, Row)
-
-
-def _parameter(named: type, name: str, hint: Any) -> Parameter:
-    inner = hint
-    if get_origin(inner) in (types.UnionType, Union):
-        inner = next(one for one in get_args(inner) if one is not type(None))
-    is_array = get_origin(inner) is list
-    if is_array:
-        [inner] = get_args(inner)
-        if get_origin(inner) in (types.UnionType, Union):
-            inner = next(one for one in get_args(inner) if one is not type(None))
-    if get_origin(inner) is not Annotated:
-        raise TypeError(f"{named.__name__}.{name} is {hint!r}, and no type of a column")
-    _, type_, *more = get_args(inner)
-    return Parameter(name, type_, is_array, is_long="long" in more)
-
-
 def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequence[str]) -> str:
     """Returns PostgreSQL's text, with `:table AS t` written out."""
     arrays = ", ".join(f":{name}" for name in parameters)
@@ -330,32 +239,11 @@ def _numbered(
     return _Text(_NAME.sub(placed, text), tuple(names.index(name) for name in numbers))
 
 
-def _maker(kind: type[RowT]) -> Callable[[Sequence[Any]], RowT]:
-    """Returns what makes a row of this kind of the values of its columns."""
-    hints = get_type_hints(kind)
-    if not any(_is_row(hint) for hint in hints.values()):
-        return lambda values: kind(*values)
-    parts: list[tuple[slice | int, Callable[[Sequence[Any]], Any] | None]] = []
-    place = 0
-    for hint in hints.values():
-        width = len(fields_of(hint)) if _is_row(hint) else 1
-        parts.append(
-            (slice(place, place + width), _maker(hint)) if _is_row(hint) else (place, None)
-        )
-        place += width
-    return lambda values: kind(
-        *[values[at] if inner is None else inner(values[at]) for at, inner in parts]
-    )
-
-
-def columns_of(row: type[Row]) -> str:
-    """Returns the names of its fields, as an INSERT lists columns."""
-    return ", ".join(row.__struct_fields__)
-
-
-def values_of(row: type[Row]) -> str:
-    """Returns its fields as parameters, as an INSERT of one row lists values."""
-    return ", ".join(f":{name}" for name in row.__struct_fields__)
+def _orderer(places: tuple[int, ...], parameters: int) -> Callable[[list[Values]], list[Values]]:
+    """Returns what takes, of each set of values, those at these places."""
+    if places == tuple(range(parameters)):
+        return lambda sets: sets
+    return lambda sets: [tuple([values[place] for place in places]) for values in sets]
 
 
 def same(

@@ -1,0 +1,67 @@
+"""Statements of the hot paths, each declared once: its parameters and the columns of its rows by
+name, and its text in both dialects.
+
+A declaration names two kinds of Row. The fields of `given` are the parameters; the fields of `row`
+are the columns that come back, in their order. A field of `row` that is a Row itself takes as many
+columns as that has. The texts say `:name` where the value of a parameter stands; nobody numbers
+placeholders by hand. The types of the fields are the ones below, so that PostgreSQL is told the
+type of each parameter and mypy knows the type of each column.
+
+    class Segment(Row, frozen=True):
+        message_id: Id
+        part: SmallInt
+
+A `Statement` is asked with one set of values. A field of the type `list[Id]` is one value of it: an
+array on PostgreSQL, and on SQLite a JSON text for `json_each(:name)`. A `BatchStatement` is asked
+with many sets: its PostgreSQL text says `:given AS g`, which is a table of them all with the
+fields' names as columns (or `:name` for the array of one field); its SQLite text is executed for
+each of them.
+"""
+
+from heliograph.database.statements.row import (
+    BigInt,
+    Bool,
+    Bytes,
+    Gone,
+    Id,
+    Int,
+    LongText,
+    Nothing,
+    Row,
+    SmallInt,
+    Text,
+    columns_of,
+    values_of,
+)
+from heliograph.database.statements.statement import (
+    BatchStatement,
+    GivenT,
+    Insert,
+    SharingStatement,
+    Statement,
+    TablesStatement,
+    same,
+)
+
+__all__ = [
+    "BatchStatement",
+    "BigInt",
+    "Bool",
+    "Bytes",
+    "GivenT",
+    "Gone",
+    "Id",
+    "Insert",
+    "Int",
+    "LongText",
+    "Nothing",
+    "Row",
+    "SharingStatement",
+    "SmallInt",
+    "Statement",
+    "TablesStatement",
+    "Text",
+    "columns_of",
+    "same",
+    "values_of",
+]

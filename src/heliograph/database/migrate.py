@@ -8,12 +8,14 @@ again. What a migration may do is in docs/recipes.md: the version before must su
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from importlib import resources
 from typing import Final
 
 import sqlalchemy as sa
-from alembic import command
 from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationStep
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy.engine import Connection
 
@@ -107,17 +109,18 @@ def _missing(tx: Connection) -> list[Script]:
             f"a database with schema {found}, which this version ({newest_version()}) cannot use",
             "one that no newer version has migrated; or use the newer version",
         )
-    scripts = ScriptDirectory.from_config(_config())
-    return list(scripts.iterate_revisions("head", found or "base"))[::-1]
+    return list(_scripts().iterate_revisions("head", found or "base"))[::-1]
 
 
 def _run(tx: Connection, step: Script) -> None:
     """Runs one migration, and stores what it says of the versions that survive it, in the caller's
     transaction.
     """
-    config = _config()
+    config, scripts = _config(), _scripts()
     config.attributes["connection"] = tx
-    command.upgrade(config, step.revision)
+    steps = [MigrationStep.upgrade_from_script(scripts.revision_map, step)]
+    with EnvironmentContext(config, scripts, fn=lambda _found, _context: steps):
+        scripts.run_env()
     if readable_by := getattr(step.module, "readable_by", None):
         store_readable_by(tx, readable_by)
 
@@ -281,6 +284,12 @@ def _tried_months(database: Database) -> list[str]:
             break
         time.sleep(AGAIN_S)
     return left
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    """Returns the migrations. They are read once, and not again for each of them."""
+    return ScriptDirectory.from_config(_config())
 
 
 def _config() -> Config:

@@ -87,9 +87,11 @@ def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         monkeypatch.setattr(migrate, "MIGRATIONS", LATER)
         monkeypatch.setattr(schema, "_VERSIONS", f"{LATER}.versions")
         schema.newest_version.cache_clear()
+        migrate._scripts.cache_clear()
 
     yield begin
     schema.newest_version.cache_clear()
+    migrate._scripts.cache_clear()
     for name in [name for name in sys.modules if name.startswith(LATER)]:
         del sys.modules[name]
 

@@ -8,7 +8,7 @@ sheet and its one script, by their hashes; without the script it can be read all
 import base64
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -19,9 +19,11 @@ from heliograph.api.docs.view import page_view
 from heliograph.api.openapi import EXAMPLE_BASE_URL
 
 
+@lru_cache(maxsize=2)
 def docs_page(document: bytes, base_url: str = EXAMPLE_BASE_URL) -> bytes:
     """Returns the page, in HTML. `document` is the OpenAPI description; `base_url` is the public
-    address, for the examples.
+    address, for the examples. Rendering takes a tenth of a second, so a process that makes several
+    applications, as tests do, renders it once.
     """
     described: dict[str, Any] = json.loads(document)
     page = (

@@ -1,6 +1,9 @@
 """A docstring is a sentence. Fragments that leave the subject or the verb to the reader begin with
 a question word ("What a carrier …"), or with a preposition ("Of one that …").
 
+It begins with the verb that says what the thing is for ("Stores …"), and not with "This is". Only
+an error's may begin so, because it is the message that its reader gets.
+
 That a sentence is plain and true no test can tell: readers do.
 """
 
@@ -21,6 +24,7 @@ VERB: Final = re.compile(
     r"\b(is|are|was|were|has|have|may|must|can|gets?|goes|go|makes?|stands?|fails?|counts?|needs?"
     r"|reports?|enters?)\b|\?$"
 )
+POINTING: Final = re.compile(r"(This|These|It|Here)\b")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -29,16 +33,48 @@ def test_no_docstring_is_a_fragment() -> None:
     assert not fragments, "\n".join(fragments)
 
 
+def test_no_docstring_begins_by_pointing_at_its_thing() -> None:
+    errors = _errors()
+    pointing = [
+        f"{path}: {_name(node)}: {sentence}"
+        for path, node, sentence in _documented()
+        if POINTING.match(sentence) and _name(node) not in errors
+    ]
+    assert not pointing, "\n".join(pointing)
+
+
 def _fragments() -> Iterator[str]:
+    for path, node, sentence in _documented():
+        if _is_fragment(sentence):
+            yield f"{path}: {_name(node)}: {sentence}"
+
+
+def _documented() -> Iterator[tuple[str, Documented, str]]:
+    """Yields what has a docstring, with its file and the docstring's first sentence."""
     for source in sources(PACKAGE):
         if source.path.startswith("migrations/"):  # written once, and never changed
             continue
         for node in ast.walk(source.tree):
             if isinstance(node, Documented) and (text := ast.get_docstring(node)):
-                sentence = _first_sentence(text)
-                if _is_fragment(sentence):
-                    name = getattr(node, "name", "the module")
-                    yield f"{source.path}: {name}: {sentence}"
+                yield source.path, node, _first_sentence(text)
+
+
+def _name(node: Documented) -> str:
+    return getattr(node, "name", "the module")
+
+
+def _errors() -> set[str]:
+    """Returns the names of all classes that are exceptions."""
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    errors: set[str] = {"Exception"}
+    while more := {name for name, of in bases.items() if of & errors} - errors:
+        errors |= more
+    return errors
 
 
 def _first_sentence(text: str) -> str:

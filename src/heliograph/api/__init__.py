@@ -1,6 +1,4 @@
-"""This room is the HTTP API: one request from its first byte to its answer, and the pages beside
-the API.
-"""
+"""Serves HTTP: one request from its first byte to its answer, and the pages beside the API."""
 
 __all__ = [
     "app",

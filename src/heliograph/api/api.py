@@ -1,5 +1,5 @@
-"""This is the API as an ASGI application. It takes one request from its first byte to its answer,
-in the order of docs/api.md, "Order of judgement".
+"""Serves the API as an ASGI application. It takes one request from its first byte to its answer, in
+the order of docs/api.md, "Order of judgement".
 
 401 → 429 → 404 path / 405 → 403 → 413 → 400 form → idempotency → 404 record → 400 that needs the
 database → 402. The first five stand here; the rest is the endpoint's. It is raw ASGI because a
@@ -48,7 +48,7 @@ JSON: Final = (b"content-type", b"application/json")
 
 
 class Api:
-    """This serves everything below /api/v1."""
+    """Serves everything below /api/v1."""
 
     def __init__(
         self, endpoints: Iterable[Endpoint], cache: ConfigCache, limiter: Limiter, commits: Commits

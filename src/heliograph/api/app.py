@@ -1,4 +1,4 @@
-"""This is the one ASGI application: the API below /api/v1, and beside it health, metrics and the
+"""Puts together the ASGI application: the API below /api/v1, and beside it health, metrics and the
 documentation.
 """
 
@@ -50,8 +50,8 @@ OK: Final = b"ok\n"
 
 
 class App:
-    """This is what one process answers over HTTP. Call `start` before the first request, and
-    `stop` after the last.
+    """Answers everything that one process serves over HTTP. Call `start` before the first request,
+    and `stop` after the last.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""This reads a request's body as a whole, and limits how large it may be.
-`api/connection/protocol.py` limits how long it may take to come.
+"""Reads a request's whole body, and limits how large it may be. `api/connection/protocol.py` limits
+how long it may take to arrive.
 """
 
 import asyncio

@@ -1,6 +1,4 @@
-"""This finds the address of a request's client, also behind proxies
-(HELIOGRAPH_TRUSTED_PROXIES).
-"""
+"""Finds the address of a request's client, also behind proxies (HELIOGRAPH_TRUSTED_PROXIES)."""
 
 import ipaddress
 import re

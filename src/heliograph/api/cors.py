@@ -1,5 +1,5 @@
-"""This lets scripts of web pages call the API: cross-origin resource sharing (the Fetch standard,
-3.3), for origins that the operator has named.
+"""Lets scripts of web pages call the API, for origins that the operator has named: cross-origin
+resource sharing (the Fetch standard, 3.3).
 
 A browser sends the key only because the script puts it there: there are no cookies. So credentials
 are never allowed, and neither is `*`.

@@ -1,4 +1,4 @@
-"""This listens for HTTP requests: it has the socket, and uvicorn on it."""
+"""Listens for HTTP requests: opens the socket, and runs uvicorn on it."""
 
 import asyncio
 import socket

@@ -1,5 +1,5 @@
-"""This watchdog measures how much later than it should the event loop comes to what is due.
-While the loop is held up, nobody is answered.
+"""Measures how late the event loop does what is due. While the loop is blocked, nobody is
+answered.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""This finds which path a client probably meant when there is nothing at the one that it asked
-for, or when that one does not answer its method.
+"""Finds the path that a client probably meant, if the one that it asked for does not exist or does
+not answer its method.
 """
 
 import difflib

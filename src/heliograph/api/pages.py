@@ -1,5 +1,5 @@
-"""These pages are answered without an API key, by their path; at any other path there is
-nothing. Errors have the one shape of the API's.
+"""Answers pages without an API key, by their path; at any other path there is nothing. Errors have
+the same shape as the API's.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -20,10 +20,10 @@ Check: TypeAlias = Callable[[], None]
 
 
 class Readiness:
-    """This says what must hold, in order. `at_once` are judged for each who asks, for they cost
-    nothing. `checks` ask the database, in a thread of their own, and one run of them is shared
-    by all who ask within SHARED_S of its beginning. Each check raises Unavailable, which says
-    why.
+    """Checks what must hold for this process to be ready, in order. `at_once` are checks that cost
+    nothing, so they run for each request. `checks` ask the database, in a thread of their own; one
+    run of them is shared by all requests that come within SHARED_S of its beginning. A check that
+    fails raises Unavailable, which says why.
     """
 
     def __init__(self, at_once: Sequence[Check], checks: Sequence[Check]) -> None:

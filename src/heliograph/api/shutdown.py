@@ -50,9 +50,9 @@ log = Log(__name__)
 
 
 class Server(uvicorn.Server):
-    """This is uvicorn with an end of its own, and without its signal handling: that would raise
-    SIGTERM anew when it has stopped, before the carriers are unbound. `ending` is set as soon as
-    it was told to stop.
+    """Runs uvicorn with a shutdown of its own, and without its signal handling, which would raise
+    SIGTERM again after the stop, before the carriers are unbound. `ending` is set as soon as it was
+    told to stop.
     """
 
     def __init__(self, app: App, drain_s: float) -> None:

@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 class Threads:
-    """This is used in the event loop. One account has `of_account` of the `threads` at a time.
-    When `commits` are found unconfirmed, no request that changes something waits any longer; its
-    thread does.
+    """Runs blocking work of requests in threads, and is used in the event loop. One account has at
+    most `of_account` of the `threads` at a time. When `commits` are found unconfirmed, requests
+    that change something stop waiting; only their threads wait on.
     """
 
     def __init__(

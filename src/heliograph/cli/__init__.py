@@ -78,7 +78,7 @@ _REFUSED: Final = frozenset(
 
 
 class Commands(click.Group):
-    """These are the commands of COMMANDS; none is imported before it is called."""
+    """Lists the commands of COMMANDS, and imports one only when it is called."""
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Runs a command. What the system refuses is one line: a full disk that the output goes

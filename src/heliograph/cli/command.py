@@ -29,7 +29,7 @@ COLLECT_AFTER: Final = 200_000  # new objects, some tens of MB; loading SQLAlche
 
 
 class CommandRun:
-    """This is one run of a command. It has the settings, and the database when it is first
+    """Holds the settings of one run of a command, and opens the database when it is first
     needed.
     """
 
@@ -119,8 +119,8 @@ class CommandRun:
 
 
 class Command(click.Command):
-    """This is a command with --data-dir, --env-file and --json, whose callback gets a `session`.
-    Expected errors become a Failure.
+    """Gives a command --data-dir, --env-file and --json, and its callback a `session`. Expected
+    errors become a Failure.
 
     `own_data_dir` is where it works unless told by --data-dir, whatever the environment says.
     `prints_record` False means that it has no --json. `making` says whether it makes a database of
@@ -242,7 +242,7 @@ class Command(click.Command):
 
 
 class Noun(click.Group):
-    """This is a group of commands about one thing."""
+    """Groups the commands about one thing."""
 
     command_class = Command
 

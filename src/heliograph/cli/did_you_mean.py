@@ -1,4 +1,4 @@
-"""This finds what somebody probably meant who typed a name that there is not."""
+"""Finds the name that was probably meant, when somebody typed one that does not exist."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches

@@ -1,4 +1,4 @@
-"""This tells, at a terminal, how far a command is."""
+"""Shows the progress of a command at a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from th
 
 
 class Whole(click.ParamType[int]):
-    """This reads a whole number within bounds."""
+    """Reads a whole number within bounds."""
 
     name = "integer"
 
@@ -82,7 +82,7 @@ NOTHING: Final = object()  # what OrWord makes of its word; None is an option th
 
 
 class OrWord(click.ParamType[Any]):
-    """This reads what another type takes, or a word for nothing at all (no cap, no threshold),
+    """Reads what another type takes, or a word that means nothing at all (no cap, no threshold),
     which becomes NOTHING.
     """
 
@@ -171,8 +171,8 @@ class Span(click.ParamType[int]):
 
 
 class FailedBy(click.ParamType[Any]):
-    """This reads what a message failed by: an error code, or a carrier's command_status as a
-    number in hexadecimal.
+    """Reads why a message failed: an error code, or a carrier's command_status as a hexadecimal
+    number.
     """
 
     name = "error"

@@ -1,5 +1,5 @@
-"""This tells why a number cannot be erased yet: something of it is still to be sent, and must
-not go to nobody.
+"""Finds out why a number cannot be erased yet: something of it is still to be sent, and that must
+not lose its recipient.
 """
 
 from collections.abc import Iterator

@@ -42,8 +42,8 @@ AGREEING: Final = 10**6
 
 
 class RowChange(NamedTuple):
-    """This is a row that names the number. It says by the row's key what it becomes; None means
-    that it goes.
+    """Describes the change of a row that names the number. `becomes` holds the new values, or None
+    if the row is deleted.
     """
 
     table: sa.Table

@@ -1,6 +1,4 @@
-"""This room has the programs that run, such as `serve`, `api`, `worker` and `smsc`, and how they
-share work.
-"""
+"""Runs the programs, such as `serve`, `api`, `worker` and `smsc`, and shares work between them."""
 
 __all__ = [
     "api_processes",

@@ -1,4 +1,4 @@
-"""This is a carrier at work: its link, its turn, and how both end."""
+"""Runs one carrier in a process: its link and its turn, and how both end."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -1,5 +1,5 @@
-"""These are the carriers of one process. Each has a Link and a Turn, kept in step with the
-configuration and with the processes beside this one.
+"""Runs the carriers of one process. Each has a Link and a Turn, which follow the configuration and
+the other processes.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ log = Log(__name__)
 
 
 class Dispatch:
-    """These are all carriers of this process."""
+    """Runs all carriers of this process."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""This decides whether states are shown in colours, and in which."""
+"""Decides whether states are shown in colours, and in which."""
 
 import os
 from typing import Final, TextIO

@@ -64,8 +64,9 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
 
 
 class DatabaseHeld:
-    """This makes sure that a server is the only process which sends from its database, or that
-    those which share it have no server among them. On SQLite the data directory's lock says so.
+    """Makes sure that a server is the only process that sends from its database, or that the
+    processes that share it have no server among them. On SQLite the data directory's lock does
+    that.
     """
 
     def __init__(self, db: Database, *, shared: bool) -> None:

@@ -1,4 +1,4 @@
-"""This serves `/metrics` of a process that answers nothing else, to those who may read it.
+"""Serves `/metrics` for a process that answers nothing else, to those who may read it.
 
 Its connections are no way to do the process harm, which needs its files for carriers and webhooks:
 there are few, each is for one request, and each has little time. One more than there may be ends

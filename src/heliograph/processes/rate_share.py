@@ -31,7 +31,7 @@ def part_of(tps: float, place: int, count: int) -> float:
 
 
 class Share:
-    """This is one process's part of one carrier's rate."""
+    """Computes one process's part of one carrier's rate."""
 
     def __init__(self, tps: float, *, alone: bool) -> None:
         self._tps = tps

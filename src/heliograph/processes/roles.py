@@ -1,5 +1,5 @@
-"""This tells which processes send, for which carriers, and which of them does the common work,
-as their leases show it.
+"""Finds out from the leases which processes send, for which carriers, and which of them does the
+common work.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""This is the half of the service that sends: carriers, sweeps and pruning, in a server or in
+"""Runs the half of the service that sends: carriers, sweeps and pruning, in a server or in
 processes of their own.
 """
 

@@ -27,7 +27,7 @@ log = Log(__name__)
 
 
 class CountingHeld:
-    """This makes sure that a process counts with the others, or alone."""
+    """Makes sure that all API processes of a database count together, or that there is only one."""
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._together = settings.redis_url is not None

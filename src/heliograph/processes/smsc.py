@@ -22,7 +22,7 @@ class NotRun(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SmscRun:
-    """This is what a run of the SMSC was told. `chaos` was made with `seed`."""
+    """Holds the options of a run of the SMSC. `chaos` was made with `seed`."""
 
     host: str
     port: int

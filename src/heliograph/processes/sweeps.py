@@ -1,5 +1,5 @@
-"""This looks every second after validity, doubts, and carriers that are down, whatever happens.
-Each check fails for itself alone.
+"""Runs the sweeps every second: validity, doubts, and carriers that are down. If one check fails,
+the others go on.
 
 One process does it for all. Only how a carrier prints its ids is learnt by the process that hears
 it.

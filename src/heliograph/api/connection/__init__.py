@@ -1,3 +1,3 @@
-"""This folder serves one HTTP/1.1 connection: what its client may send, how long it may take,
-how it is answered.
+"""Serves one HTTP/1.1 connection: what its client may send, how long that may take, and how it is
+answered.
 """

@@ -1,5 +1,5 @@
-"""This counts connections, in all and from one address, and looks once a second at those whose time
-is up.
+"""Counts connections, in all and from one address, and looks once a second at those whose time is
+up.
 
 When a limit is reached, the connection that has waited longest for a request of its client is
 closed, so that a newcomer is let in.
@@ -36,7 +36,9 @@ log = Log(__name__)
 
 
 class ClientConnection(Protocol):
-    """This is counted here. `peer` is set while it is."""
+    """Describes what a connection needs so that it can be counted here. `peer` is set while
+    it is.
+    """
 
     peer: "ClientAddress | None"
     until_s: float
@@ -50,8 +52,8 @@ class ClientConnection(Protocol):
 
 
 class ClientAddress:
-    """This is one address with its connections. `waiting` holds those whose client is to send a
-    request, the longest first.
+    """Counts the connections of one address. `waiting` holds those that wait for a request of their
+    client, the longest first.
     """
 
     __slots__ = ("count", "is_proxy", "key", "waiting")
@@ -64,9 +66,9 @@ class ClientAddress:
 
 
 class Connected:
-    """These are the connections of one process. `is_proxy` tells whether an address is a proxy
-    of the operator's own: its connections carry requests of many clients, so only the limit of
-    all holds for them, and none of them is closed for another's sake.
+    """Counts the connections of one process. `is_proxy` tells whether an address is a proxy of the
+    operator's own. A proxy's connections carry requests of many clients, so only the limit for all
+    connections applies to them, and none of them is closed to make room for others.
     """
 
     def __init__(self, is_proxy: Callable[[str], bool]) -> None:

@@ -1,5 +1,5 @@
-"""This says where trailers go, when a connection is read, and when it is closed. These are parts
-of `api/connection/protocol.py`.
+"""Drops trailers, and decides when a connection is read and when it is closed. These are parts of
+`api/connection/protocol.py`.
 """
 
 import asyncio

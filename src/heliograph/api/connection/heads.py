@@ -1,5 +1,5 @@
-"""This says what a request may have in its head. The head is judged while it comes, and when it
-is whole.
+"""Decides what a request's head may contain. The head is judged while it comes in, and when it is
+whole.
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""This answers what is no HTTP request, or one that is not read to its end. There is no path and
-no key to judge it by, but its answer has the shape of every other failure.
+"""Answers what is not an HTTP request, and requests that are not read to their end. There is no
+path and no key to judge them by, but the answer has the shape of every other failure.
 """
 
 from http import HTTPStatus

@@ -1,7 +1,7 @@
-"""This is HTTP/1.1 on one connection: uvicorn's protocol with what it lacks. A head has limits
-before it is whole, each part of a request has its time, and trailer fields are no headers. Requests
-that come ahead of their turn wait unread, and what is refused is told after all that came before
-it. No answer is begun for a client that does not take those that it has.
+"""Speaks HTTP/1.1 on one connection: uvicorn's protocol, with what it lacks. A head is limited
+while it comes in, each part of a request has a time limit, and trailer fields are not headers.
+Requests that come early wait unread, and a request that is refused is answered only after all that
+came before it. No answer is begun for a client that does not take the earlier ones.
 
 What may be counted from outside of llhttp is counted so. It hands over a field when it has ended,
 and a URL, a field or a chunk's extension that does not end would grow in it. So all is fed to it in
@@ -64,11 +64,11 @@ COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memor
 
 
 class _Refused(Exception):
-    """This ends the parsing; the reason stands in the protocol."""
+    """Ends the parsing. The reason is stored in the protocol."""
 
 
 class Protocol(Answering):
-    """This is one connection: it takes what comes in, and limits the time for it."""
+    """Serves one connection: it takes what comes in, and limits the time for it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)

@@ -1,5 +1,5 @@
-"""These limits say how long a client may take for what, and what is read of it when it has had
-its last answer.
+"""Defines how long a client may take for each step, and how much is read from it after its last
+answer.
 """
 
 from typing import Final

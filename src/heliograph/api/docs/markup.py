@@ -1,5 +1,5 @@
-"""This turns the description's texts into HTML: the little of CommonMark that they use, and JSON
-in colours. Everything is escaped first.
+"""Turns the description's texts into HTML: the part of CommonMark that they use, and JSON in
+colours. Everything is escaped first.
 """
 
 import json

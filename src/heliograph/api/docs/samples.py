@@ -1,5 +1,5 @@
-"""This writes a request of the description in four languages: curl, Python, Node and PHP. Each
-sample is complete, and runs with the key in `API_KEY`.
+"""Writes a request of the description in four languages: curl, Python, Node and PHP. Each sample is
+complete, and runs with the key in `API_KEY`.
 """
 
 import json
@@ -100,7 +100,7 @@ def _php(method: str, url: str, body: Any) -> str:
 
 
 class _Spelling(NamedTuple):
-    """This says how a language writes values. `of` stands between a key and its value."""
+    """Says how a language writes values. `of` stands between a key and its value."""
 
     true: str
     false: str

@@ -1,5 +1,5 @@
-"""This shows how a receiver checks the signature of a webhook, in four languages. The tests run
-each of them.
+"""Shows how a receiver checks the signature of a webhook, in four languages. The tests run each
+sample.
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""This takes what the page shows from the OpenAPI document: its references are resolved, its
-schemas are rows of fields.
+"""Extracts what the page shows from the OpenAPI document: references are resolved, and schemas
+become rows of fields.
 """
 
 import json
@@ -37,8 +37,8 @@ STATUS_NAMES: Final = {
 
 
 class Field(NamedTuple):
-    """This is a parameter, or a field of a body or an answer. `depth` says how deep it lies in
-    others.
+    """Describes a parameter, or a field of a body or an answer. `depth` says how deeply it is
+    nested.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""This folder describes the API in OpenAPI 3.1. The description is complete, and true to the table
-of endpoints that it is made from.
+"""Describes the API in OpenAPI 3.1. The description is complete and true, because it is made from
+the table of endpoints.
 
 The text about an endpoint stands in the module of its capability; what all share is added in
 `document.py`.

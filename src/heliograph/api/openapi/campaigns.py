@@ -1,4 +1,4 @@
-"""This describes GET /campaigns."""
+"""Describes GET /campaigns."""
 
 from typing import Final
 

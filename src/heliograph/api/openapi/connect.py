@@ -1,4 +1,4 @@
-"""This describes GET and POST /connect/customers, GET /connect/customers/{id}, and POST
+"""Describes GET and POST /connect/customers, GET /connect/customers/{id}, and POST
 /connect/customers/{id}/credits.
 """
 

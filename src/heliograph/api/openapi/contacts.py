@@ -1,4 +1,4 @@
-"""This describes GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
+"""Describes GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
 
 from typing import Final
 

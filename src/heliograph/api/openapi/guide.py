@@ -1,5 +1,5 @@
-"""This says what holds for every endpoint. It is the description's introduction
-(`info.description`, CommonMark), and the page's first part.
+"""Explains what holds for every endpoint. It is the description's introduction (`info.description`,
+CommonMark), and the page's first part.
 """
 
 from collections.abc import Iterable, Iterator

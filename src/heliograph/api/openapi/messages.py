@@ -1,6 +1,4 @@
-"""This describes POST /sms/send, GET /messages/{id}, GET /reports and GET
-/campaigns/{id}/messages.
-"""
+"""Describes POST /sms/send, GET /messages/{id}, GET /reports and GET /campaigns/{id}/messages."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""This describes POST /otp/send and POST /otp/verify."""
+"""Describes POST /otp/send and POST /otp/verify."""
 
 from math import ceil
 from typing import Final

@@ -42,8 +42,8 @@ class ResponseLink:
 
 @dataclass(frozen=True)
 class Operation:
-    """This is one endpoint's description. What all endpoints share (key, rate, their errors and
-    headers) is added by document.py.
+    """Describes one endpoint. What all endpoints share (key, rate, their errors and headers) is
+    added by document.py.
     """
 
     tag: str

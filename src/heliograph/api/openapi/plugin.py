@@ -1,4 +1,4 @@
-"""This describes GET /account/status and the endpoints below /sitebuilder."""
+"""Describes GET /account/status and the endpoints below /sitebuilder."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""This says why a request can fail: each code with its status, and each reason with its meaning
+"""Lists why a request can fail: each code with its status, and each reason with its meaning
 (docs/api.md, "Error codes and reasons").
 """
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Reason(NamedTuple):
-    """This has the `status` and `code` of the failure that a reason narrows, and what the reason
+    """Holds the `status` and `code` of the failure that a reason narrows, and what the reason
     means.
     """
 

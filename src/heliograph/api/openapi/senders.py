@@ -1,4 +1,4 @@
-"""This describes GET and POST /sender-ids and GET /sender-ids/{id}."""
+"""Describes GET and POST /sender-ids and GET /sender-ids/{id}."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""This describes GET /balance, /wallet/balance and /wallet/transactions."""
+"""Describes GET /balance, /wallet/balance and /wallet/transactions."""
 
 from typing import Final
 

@@ -1,3 +1,3 @@
-"""These commands are about accounts and what belongs to them: keys, credits, contacts,
+"""Contains the commands about accounts and what belongs to them: keys, credits, contacts,
 campaigns.
 """

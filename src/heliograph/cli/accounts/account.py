@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph account …`."""
+"""Defines the commands `heliograph account …`."""
 
 from collections.abc import Callable
 from decimal import Decimal

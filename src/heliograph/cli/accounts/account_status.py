@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph account suspend`, `resume`, `pay-out` and `close`."""
+"""Defines the commands `heliograph account suspend`, `resume`, `pay-out` and `close`."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph campaign …`."""
+"""Defines the commands `heliograph campaign …`."""
 
 from typing import TYPE_CHECKING, Any, Final
 

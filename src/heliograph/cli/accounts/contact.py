@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph contact …`."""
+"""Defines the commands `heliograph contact …`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final

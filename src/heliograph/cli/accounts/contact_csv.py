@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph contact import` and `export`."""
+"""Defines the commands `heliograph contact import` and `export`."""
 
 import os
 import signal

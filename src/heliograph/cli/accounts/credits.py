@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph credits …`."""
+"""Defines the commands `heliograph credits …`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph erase`."""
+"""Defines the command `heliograph erase`."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph key …`."""
+"""Defines the commands `heliograph key …`."""
 
 from typing import TYPE_CHECKING, Any
 

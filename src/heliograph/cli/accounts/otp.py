@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph otp …`."""
+"""Defines the commands `heliograph otp …`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final

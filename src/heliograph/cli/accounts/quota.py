@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph quota …`."""
+"""Defines the commands `heliograph quota …`."""
 
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -26,8 +26,8 @@ DEFAULT: Final = "default"
 
 
 class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
-    """This reads a kind and its quota, such as logs=200MB: octets a day; None for no bound,
-    DEFAULT for what every account has.
+    """Reads a kind and its quota in octets a day, such as logs=200MB. The quota is None for no
+    limit, and DEFAULT for what every account has.
     """
 
     name = "kind=size"

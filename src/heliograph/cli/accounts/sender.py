@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph sender …`."""
+"""Defines the commands `heliograph sender …`."""
 
 from typing import TYPE_CHECKING, Any
 

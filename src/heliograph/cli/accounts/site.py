@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph site …`."""
+"""Defines the commands `heliograph site …`."""
 
 import json
 from typing import TYPE_CHECKING, Any, Final

@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph tier …`."""
+"""Defines the commands `heliograph tier …`."""
 
 import click
 

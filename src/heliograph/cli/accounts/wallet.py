@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph wallet …`."""
+"""Defines the commands `heliograph wallet …`."""
 
 from decimal import Decimal
 from typing import Final

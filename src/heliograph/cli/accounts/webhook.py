@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph webhook …`."""
+"""Defines the commands `heliograph webhook …`."""
 
 from typing import TYPE_CHECKING, Any
 

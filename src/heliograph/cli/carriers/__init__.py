@@ -1,3 +1,3 @@
-"""These commands are about carriers, routes, rates and prices, and about messages and the
+"""Contains the commands about carriers, routes, rates and prices, and about messages and the
 ledger.
 """

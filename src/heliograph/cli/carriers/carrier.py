@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph carrier …`."""
+"""Defines the commands `heliograph carrier …`."""
 
 import re
 from collections.abc import Callable
@@ -48,7 +48,7 @@ _SHOWN: Final = (
 
 
 class TonNpi(click.ParamType[list[int]]):
-    """This reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+    """Reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
 
     name = "ton,npi"
 
@@ -63,7 +63,7 @@ class TonNpi(click.ParamType[list[int]]):
 
 
 class StatusMeaning(click.ParamType[tuple[str, str | None]]):
-    """This reads what a command_status means to this carrier, such as 0x45=retry. `default` is
+    """Reads what a command_status means to this carrier, such as 0x45=retry. `default` stands for
     what it means to others.
     """
 

@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph ledger …`."""
+"""Defines the commands `heliograph ledger …`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -81,9 +81,9 @@ def verify(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | No
 
 
 class _Proof(NamedTuple):
-    """This says what was looked at, and what is wrong. `promised` is how many ids --accepted
-    names, or None without it. `discrepancies` have the id of the account as it is shown, and
-    what is wrong. `audited` is None when nothing was asked about messages.
+    """Holds what was looked at, and what is wrong. `promised` is how many ids --accepted names, or
+    None without it. `discrepancies` have the id of the account as it is shown, and what is wrong.
+    `audited` is None if nothing was asked about messages.
     """
 
     counts: dict[str, int]

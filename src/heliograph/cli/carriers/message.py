@@ -1,5 +1,5 @@
-"""This file has the commands `heliograph message …`. Numbers are shown in full, for whoever asks
-a carrier needs them; texts never are.
+"""Defines the commands `heliograph message …`. Numbers are shown in full, because whoever asks a
+carrier needs them; texts are never shown.
 """
 
 from typing import TYPE_CHECKING, Any, Final

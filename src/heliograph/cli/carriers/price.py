@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph price …`."""
+"""Defines the commands `heliograph price …`."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any

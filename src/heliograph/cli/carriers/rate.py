@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph rate …`."""
+"""Defines the commands `heliograph rate …`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,5 +1,5 @@
-"""This file has the commands `heliograph receipt …`. Numbers are shown in full, for whoever asks
-a carrier needs them.
+"""Defines the commands `heliograph receipt …`. Numbers are shown in full, because whoever asks a
+carrier needs them.
 """
 
 from typing import TYPE_CHECKING, Any

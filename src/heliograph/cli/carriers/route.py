@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph route …`."""
+"""Defines the commands `heliograph route …`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,1 +1,3 @@
-"""These commands start something or check it: servers, workers, migrations, `doctor`."""
+"""Contains the commands that start something or check it: servers, workers, migrations,
+`doctor`.
+"""

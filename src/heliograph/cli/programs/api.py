@@ -1,4 +1,4 @@
-"""This file has the command `heliograph api`."""
+"""Defines the command `heliograph api`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph demo`."""
+"""Defines the command `heliograph demo`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph doctor`."""
+"""Defines the command `heliograph doctor`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph listen`."""
+"""Defines the command `heliograph listen`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph migrate`."""
+"""Defines the command `heliograph migrate`."""
 
 from typing import TYPE_CHECKING
 

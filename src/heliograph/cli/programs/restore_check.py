@@ -1,4 +1,4 @@
-"""This file has the command `heliograph restore-check`."""
+"""Defines the command `heliograph restore-check`."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph scheduler`."""
+"""Defines the command `heliograph scheduler`."""
 
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.programs.worker import metrics_options, work

@@ -1,4 +1,4 @@
-"""This file has the commands `heliograph secret …`."""
+"""Defines the commands `heliograph secret …`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph serve`."""
+"""Defines the command `heliograph serve`."""
 
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure

@@ -1,4 +1,4 @@
-"""This file has the command `heliograph smsc`."""
+"""Defines the command `heliograph smsc`."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""This finds out for `heliograph doctor` about carriers and routes, and tries a carrier."""
+"""Checks carriers and routes for `heliograph doctor`, and tries a carrier."""
 
 import asyncio
 from collections.abc import Callable, Iterator

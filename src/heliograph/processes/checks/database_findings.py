@@ -1,4 +1,4 @@
-"""This finds out for `heliograph doctor` about the database itself."""
+"""Checks the database for `heliograph doctor`."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

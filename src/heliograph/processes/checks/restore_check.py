@@ -28,7 +28,7 @@ class ProcessesRun(Conflict):
 
 
 class Done(NamedTuple):
-    """This says what was kept in the end, and which campaigns were stopped."""
+    """Reports what was kept in the end, and which campaigns were stopped."""
 
     kept: list[restored.KeptMessages]
     campaigns: list[Stopped]

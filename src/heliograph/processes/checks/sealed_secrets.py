@@ -40,8 +40,8 @@ class KeyUnknown(Conflict):
 
 
 class Rotated(NamedTuple):
-    """This says how many secrets were sealed anew, how many neither key reads, and how long some
-    processes may still need the key before.
+    """Counts how many secrets were encrypted anew and how many no key can read, and says how long
+    some processes may still need the former key.
     """
 
     resealed: dict[str, int]

@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo install services format lint quick test check crash faults bench fuzz hostile docs build lock clean
+.PHONY: help demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -52,6 +52,9 @@ faults: .venv/installed-dev services ## Do every fault of the matrix to real pro
 
 bench: .venv/installed-dev ## Measure (ARGS: see python -m bench --help)
 	@$(BIN)/python -m bench $(ARGS)
+
+mutants: .venv/installed-dev ## Measure how many small faults in ten source files their tests notice (ARGS="settle --mutants 40": some; --help)
+	@$(BIN)/python -m tools.mutants $(ARGS)
 
 fuzz: .venv/installed-dev ## Fuzz all that reads PDUs and receipts, for ten minutes (ARGS: libFuzzer's options, and folders of inputs)
 	@$(BIN)/python -m tests.fuzz $(ARGS)

@@ -35,7 +35,7 @@ from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.api import endpoints as message_endpoints
 from heliograph.messages.queue import FairQueue, account_ends
-from heliograph.otp import Issuing
+from heliograph.otp import OtpExtension
 from heliograph.otp.api import endpoints as otp_endpoints
 from heliograph.plugin.api import endpoints as plugin_endpoints
 from heliograph.requests import Endpoint
@@ -185,7 +185,7 @@ def endpoints(
     """Returns the one table of all endpoints: routing, guards, description and tests are made
     from it. Raises SettingError.
     """
-    acceptor = Acceptor(db, cache, on_queued, queue, {"otp": Issuing()})
+    acceptor = Acceptor(db, cache, on_queued, queue, {"otp": OtpExtension()})
     service_sender = _service_sender(settings)
     return [
         *wallet_endpoints(db),

@@ -1,7 +1,7 @@
 """Sends and verifies one-time passwords, and protects them from guessing and from pumping."""
 
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
-from heliograph.otp.issue import Issuing
+from heliograph.otp.issue import OtpExtension
 from heliograph.otp.range_guard import (
     RANGE_DIGITS,
     SENDS_MAX,
@@ -23,7 +23,7 @@ __all__ = [
     "Blocked",
     "Capped",
     "Eraser",
-    "Issuing",
+    "OtpExtension",
     "api",
     "blocked",
     "capped",

@@ -60,7 +60,7 @@ def endpoints(
     acceptor: Acceptor, cache: ConfigCache, db: Database, *, secret_key: Keys, service_sender: str
 ) -> list[Endpoint]:
     """Returns the endpoints. `service_sender` goes out for accounts that have no default sender.
-    `acceptor` has `Issuing` as companion of the type `otp`.
+    `acceptor` has `OtpExtension` as extension of the type `otp`.
     """
     return [
         Endpoint(

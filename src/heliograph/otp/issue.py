@@ -69,10 +69,10 @@ def places_of(account_id: str, partner_id: str | None, phone: int) -> list[Tally
     ]
 
 
-class Issuing:
+class OtpExtension:
     """Extends sends of the type `otp`."""
 
-    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> "IssueBatch":
+    async def for_batch(self, tx: HotTx, requests: Sequence[SendRequest]) -> "OtpBatchExtension":
         """Sandbox has no limits: nothing is read for it."""
         live = [
             request
@@ -95,14 +95,14 @@ class Issuing:
             )
             for stored in await RANGES.rows(tx, ranges)
         }
-        return IssueBatch(
+        return OtpBatchExtension(
             sent,
             known,
             await tallies_at(tx, [place for request in live for place in request.tallied_at]),
         )
 
 
-class IssueBatch:
+class OtpBatchExtension:
     """Judges the one-time passwords of one transaction one after the other, and then stores their
     rows.
     """

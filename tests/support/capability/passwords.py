@@ -1,4 +1,4 @@
-"""One-time passwords as tests hold them: the real Issuing and Verifier, below HTTP."""
+"""One-time passwords as tests hold them: the real OtpExtension and Verifier, below HTTP."""
 
 import asyncio
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from heliograph.base import ids
 from heliograph.base.errors import ServiceError
 from heliograph.messages.accept import Acceptor, text_sealer
-from heliograph.otp import Issuing
+from heliograph.otp import OtpExtension
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.verify import VerificationTry, Verified, Verifier
@@ -32,7 +32,7 @@ class OtpHouse(House):
         super().__init__(url, like=like)
         self.codes, self.sealer = Codes(SECRET_KEY), text_sealer(SECRET_KEY)
         self.acceptor = Acceptor(
-            self.db, self.cache, self.woken.append, self.queue, {"otp": Issuing()}
+            self.db, self.cache, self.woken.append, self.queue, {"otp": OtpExtension()}
         )
         self.verifier = Verifier(self.db, self.cache, self.codes)
 

@@ -61,7 +61,7 @@ class _Given(NamedTuple):
 
 class Acceptor:
     """Accepts the sends of one process in batches. It calls `on_queued(carrier_ids)` after each
-    commit that queued something. `queue` assigns messages their places in the queues. `companions`
+    commit that queued something. `queue` assigns messages their places in the queues. `extensions`
     maps a type of send to the extension that judges and stores more for it.
     """
 
@@ -71,13 +71,13 @@ class Acceptor:
         cache: ConfigCache,
         on_queued: Callable[[set[int]], None],
         queue: FairQueue,
-        companions: Mapping[str, SendExtension] = MappingProxyType({}),
+        extensions: Mapping[str, SendExtension] = MappingProxyType({}),
     ) -> None:
         self._db = db
         self._cache = cache
         self._on_queued = on_queued
         self._queue = queue
-        self._companions = companions
+        self._extensions = extensions
         self._judges = Apart("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
@@ -162,8 +162,8 @@ class Acceptor:
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())
-                    for companion in batch.aboard.values():
-                        await companion.store(tx)
+                    for extension in batch.extensions.values():
+                        await extension.store(tx)
                     await batch.tell(tx)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
@@ -176,15 +176,15 @@ class Acceptor:
     def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
         """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are
         used, for two requests of a partner for two of its customers must wait for each other. A
-        live send that has a companion locks its partner as well (SendRequest.partner_id):
-        companions count for a partner and its customers together.
+        live send that has an extension locks its partner as well (SendRequest.partner_id):
+        extensions count for a partner and its customers together.
         """
         wanted = {r.account_id for r in requests} | {
             r.key_account_id for r in requests if r.idempotency_key is not None
         }
         for request, known in zip(requests, facts, strict=True):
             if (
-                request.type in self._companions
+                request.type in self._extensions
                 and not request.sandbox
                 and known.partner_id is not None
             ):
@@ -229,7 +229,7 @@ class Acceptor:
             given.locked,
             given.used_keys.copy(),
             given.stored,
-            await self._aboard(tx, given.requests),
+            await self._batch_extensions(tx, given.requests),
             rooms,
         )
 
@@ -242,13 +242,13 @@ class Acceptor:
         is_heavy = sum(len(request.recipients) for request in given.requests) > JUDGED_HERE_MAX
         return batch, await self._judges.run(decide) if is_heavy else decide()
 
-    async def _aboard(
+    async def _batch_extensions(
         self, tx: HotTx, requests: Sequence[SendRequest]
     ) -> dict[str, BatchExtension]:
-        """Returns the companions of a batch, by the type of the sends that they go with."""
-        types = self._companions.keys() & {request.type for request in requests}
+        """Returns the extensions of a batch, by the type of the sends that they go with."""
+        types = self._extensions.keys() & {request.type for request in requests}
         return {
-            kind: await self._companions[kind].board(
+            kind: await self._extensions[kind].for_batch(
                 tx, [request for request in requests if request.type == kind]
             )
             for kind in sorted(types)

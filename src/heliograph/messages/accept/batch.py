@@ -49,7 +49,7 @@ class SendBatch:
         locked: Sequence[LockedWallet],
         used_keys: UsedKeys[Send],
         stored: dict[str, Send],
-        aboard: Mapping[str, BatchExtension],
+        extensions: Mapping[str, BatchExtension],
         rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
     ) -> None:
         """Begins a batch. `rooms` holds the room of those places of which it is known; in others
@@ -59,7 +59,7 @@ class SendBatch:
         # decided
         self._first_entry = ids.new_number()
         self.now_ms = ids.made_at_ms(self._first_entry)
-        self.aboard = aboard
+        self.extensions = extensions
         self.accepted: list[Accepted] = []
         self._places = places
         self._used_keys = used_keys
@@ -111,8 +111,8 @@ class SendBatch:
                 return full
         wallet = self._wallets[request.account_id]
         before = replace(wallet) if self._rooms else wallet
-        companion = self.aboard.get(request.type)
-        verdict = judge(request, facts, tariff, wallet, self.now_ms, companion)
+        extension = self.extensions.get(request.type)
+        verdict = judge(request, facts, tariff, wallet, self.now_ms, extension)
         if isinstance(verdict, ServiceError):
             return verdict
         send = send_of(verdict, send_id, self.now_ms)
@@ -131,8 +131,8 @@ class SendBatch:
                 send.message_count,
                 ids.text_of_number("snd", request.number),
             )
-        if companion is not None:
-            companion.accepted(request, self.now_ms)
+        if extension is not None:
+            extension.accepted(request, self.now_ms)
         if key is not None:
             self._used_keys.add(key, request.body_sha256, send)
             self._key_counts[request.key_account_id].add(
@@ -236,8 +236,8 @@ class SendBatch:
         """Counts what was stored, for /metrics."""
         for send in self._sends:
             metrics.accepted(send.message_count, sandbox=bool(send.sandbox))
-        for companion in self.aboard.values():
-            companion.stored()
+        for extension in self.extensions.values():
+            extension.stored()
 
     def rows(self) -> BatchRows:
         """All accepted sends, as they are stored."""

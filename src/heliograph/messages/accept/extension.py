@@ -1,4 +1,4 @@
-"""Another capability can extend sends of its type: it judges them with `judge`, and its rows are
+"""Another capability can for_batch sends of its type: it judges them with `judge`, and its rows are
 stored with theirs.
 
 This is one transaction, under the locks of the wallets that pay. So nothing that it judged by has
@@ -14,7 +14,7 @@ from heliograph.messages.accept.request import SendRequest
 
 
 class BatchExtension(Protocol):
-    """Its part in one batch, whose requests it has seen."""
+    """Judges the sends of one batch, and stores rows that belong to them."""
 
     def refusal(self, request: SendRequest, now_ms: int) -> ServiceError | None:
         """Returns why this send must not go out, if so. It is asked before the send is paid."""
@@ -36,6 +36,8 @@ class BatchExtension(Protocol):
 
 
 class SendExtension(Protocol):
-    async def board(self, tx: HotTx, requests: Sequence[SendRequest]) -> BatchExtension:
-        """Reads what these are judged by, under the locks of their wallets."""
+    """Adds judgement and rows to sends of one type."""
+
+    async def for_batch(self, tx: HotTx, requests: Sequence[SendRequest]) -> BatchExtension:
+        """Reads what a batch is judged by, under the locks of its wallets."""
         ...

@@ -73,10 +73,10 @@ def judge(
     tariff: Tariff,
     wallet: WalletState,
     now_ms: int,
-    companion: BatchExtension | None = None,
+    extension: BatchExtension | None = None,
 ) -> Accepted | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
-    `companion`: of its type, if that has one.
+    `extension`: of its type, if that has one.
     """
     sender = (
         request.sender
@@ -88,7 +88,7 @@ def judge(
     accepted = _price(request, sender, facts, tariff)
     if not accepted.recipients:
         return no_valid_recipient(request, accepted.rejected)
-    refusal = companion.refusal(request, now_ms) if companion is not None else None
+    refusal = extension.refusal(request, now_ms) if extension is not None else None
     if refusal is None and not request.dry_run:
         refusal = _debit(request, accepted, facts, wallet, now_ms)
     accepted.credits_remaining = wallet.sms_credits

@@ -14,7 +14,7 @@ from bench.reading import Conditions, Reading
 from bench.server import set_up
 from heliograph import contacts
 from heliograph.accounts.tables import accounts
-from heliograph.contacts import World
+from heliograph.contacts import ContactOwner
 from heliograph.contacts.csv_file import Sheet, open_sheet
 from heliograph.contacts.import_file import Import
 from heliograph.database.database import Database
@@ -71,7 +71,7 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
         db = Database(place.url)
         try:
             with db.read() as tx:
-                world = World(
+                world = ContactOwner(
                     tx.execute(
                         sa.select(accounts.c.id).where(accounts.c.name.like("bench %")).limit(1)
                     ).scalar_one(),
@@ -93,7 +93,7 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
         ]
 
 
-def _searched(db: Database, world: World) -> tuple[float, dict[str, float]]:
+def _searched(db: Database, world: ContactOwner) -> tuple[float, dict[str, float]]:
     """The slowest median, and each needle's."""
     with db.read() as tx:
         middle = contacts.page(tx, world, limit=1_000)[-1].id

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from heliograph import contacts
 from heliograph.base import clock, ids
 from heliograph.base.errors import NotFound
-from heliograph.contacts import Contact, ContactPatch, World, search_buckets, store
+from heliograph.contacts import Contact, ContactOwner, ContactPatch, search_buckets, store
 from heliograph.contacts.change import TooManyFields, changed
 from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of, neutral, plain
 from heliograph.contacts.fields import CUSTOM_MAX
@@ -57,7 +57,7 @@ class Book(RuleBasedStateMachine):
     def __init__(self, url: str) -> None:
         super().__init__()
         self.db = Database(url)
-        self.model: dict[World, dict[str, Contact]] = {}  # by id
+        self.model: dict[ContactOwner, dict[str, Contact]] = {}  # by id
 
     def teardown(self) -> None:
         self.db.close()
@@ -66,7 +66,9 @@ class Book(RuleBasedStateMachine):
     def begin(self) -> None:
         accounts = open_account(self.db), open_account(self.db, "chidi")
         self.model = {
-            World(account_id, sandbox): {} for account_id in accounts for sandbox in (False, True)
+            ContactOwner(account_id, sandbox): {}
+            for account_id in accounts
+            for sandbox in (False, True)
         }
 
     @rule(
@@ -78,16 +80,16 @@ class Book(RuleBasedStateMachine):
     def upsert(
         self, who: int, phones: list[Phone], given: dict[str, Any], parts: dict[str, str | None]
     ) -> None:
-        world, now_ms = list(self.model)[who], clock.now_ms()
+        owner, now_ms = list(self.model)[who], clock.now_ms()
         with self.db.write() as tx:
             stored = contacts.upsert(
-                tx, world, [ContactPatch(phone, given, parts) for phone in phones], now_ms=now_ms
+                tx, owner, [ContactPatch(phone, given, parts) for phone in phones], now_ms=now_ms
             )
         for phone, (outcome, after, _, _) in zip(phones, stored, strict=True):
             before = next(
                 (
                     contact
-                    for contact in self.model[world].values()
+                    for contact in self.model[owner].values()
                     if contact.phone == phone.digits
                 ),
                 None,
@@ -96,48 +98,48 @@ class Book(RuleBasedStateMachine):
             assert outcome == ("updated" if before else "created")
             assert before is None or after.id == before.id
             blank = Contact(after.id, phone.digits, "GH", None, None, (), {}, False, now_ms, now_ms)
-            self.model[world][after.id] = changed(
+            self.model[owner][after.id] = changed(
                 before or blank, ContactPatch(phone, given, parts), now_ms
             )
-            assert after == self.model[world][after.id]
+            assert after == self.model[owner][after.id]
 
     @rule(who=st.integers(0, 3), which=st.integers(0), phone=st.none() | PHONES, given=GIVEN)
     def update(self, who: int, which: int, phone: Phone | None, given: dict[str, Any]) -> None:
-        world = list(self.model)[who]
+        owner = list(self.model)[who]
         contact, change, now_ms = (
-            self.one_of(world, which),
+            self.one_of(owner, which),
             ContactPatch(phone, given),
             clock.now_ms(),
         )
         taken = phone is not None and any(
-            each.phone == phone.digits and each != contact for each in self.model[world].values()
+            each.phone == phone.digits and each != contact for each in self.model[owner].values()
         )
         try:
             with self.db.write() as tx:
-                after = contacts.update(tx, world, contacts.text_id(contact), change, now_ms=now_ms)
+                after = contacts.update(tx, owner, contacts.text_id(contact), change, now_ms=now_ms)
         except NotFound:
-            assert contact.id not in self.model[world]
+            assert contact.id not in self.model[owner]
         except store.PhoneTaken:
             assert taken
         else:
             assert not taken
-            self.model[world][contact.id] = changed(contact, change, now_ms)
-            assert after == self.model[world][contact.id]
+            self.model[owner][contact.id] = changed(contact, change, now_ms)
+            assert after == self.model[owner][contact.id]
 
     @rule(who=st.integers(0, 3), which=st.integers(0))
     def delete(self, who: int, which: int) -> None:
-        world = list(self.model)[who]
-        contact = self.one_of(world, which)
+        owner = list(self.model)[who]
+        contact = self.one_of(owner, which)
         try:
             with self.db.write() as tx:
-                contacts.delete(tx, world, contacts.text_id(contact))
-            del self.model[world][contact.id]
+                contacts.delete(tx, owner, contacts.text_id(contact))
+            del self.model[owner][contact.id]
         except NotFound:
-            assert contact.id not in self.model[world]
+            assert contact.id not in self.model[owner]
 
     @rule(needle=NEEDLES, limit=st.integers(1, 4))
     def search(self, needle: str, limit: int) -> None:
-        for world, there in self.model.items():
+        for owner, there in self.model.items():
             expected = [
                 contact
                 for contact in sorted(there.values(), reverse=True)
@@ -154,23 +156,23 @@ class Book(RuleBasedStateMachine):
             found: list[Contact] = []
             with self.db.read() as tx:
                 while page := contacts.search(
-                    tx, world, needle, limit=limit, before=found[-1].id if found else None
+                    tx, owner, needle, limit=limit, before=found[-1].id if found else None
                 ):
                     found += page
             assert found == expected, needle
 
     @invariant()
     def those_that_are_there_are_those_of_the_model(self) -> None:
-        for world, there in self.model.items():
+        for owner, there in self.model.items():
             with self.db.read() as tx:
-                assert contacts.page(tx, world, limit=1_000) == sorted(there.values(), reverse=True)
+                assert contacts.page(tx, owner, limit=1_000) == sorted(there.values(), reverse=True)
 
-    def one_of(self, world: World, which: int) -> Contact:
-        """A contact of this world, of another one, or one that is nowhere."""
+    def one_of(self, owner: ContactOwner, which: int) -> Contact:
+        """A contact of this owner, of another one, or one that is nowhere."""
         nobody = Contact(
             ids.raw_of_number(ids.new_number()), "1", None, None, None, (), {}, False, 0, 0
         )
-        there = [*self.model[world].values()] or [
+        there = [*self.model[owner].values()] or [
             contact for each in self.model.values() for contact in each.values()
         ]
         return [*there, nobody][which % (len(there) + 1)]

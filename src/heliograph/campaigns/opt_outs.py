@@ -48,7 +48,7 @@ class _FrozenSince(Row, frozen=True):
     freezing: Id
 
 
-class _World(Row, frozen=True):
+class _AccountMode(Row, frozen=True):
     """Identifies an account in one mode."""
 
     account_id: Id
@@ -97,7 +97,7 @@ _DUE: Final = same(
 )
 _FREEZING: Final = same(
     _FrozenSince,
-    _World,
+    _AccountMode,
     """
         SELECT DISTINCT account_id, sandbox FROM campaigns WHERE ended_at_ms IS NULL
             AND freezing >= :freezing""",
@@ -193,7 +193,7 @@ async def heed(tx: HotTx, now_ms: int) -> int:
     freezing = set(await _FREEZING.rows(tx, _FrozenSince(first_id_of(now_ms - SILENT_MS))))
     await _leave_out(tx, people)
     again = await fail_blocked(tx, people, now_ms) | {
-        person for person in people if _World(person.account_id, person.sandbox) in freezing
+        person for person in people if _AccountMode(person.account_id, person.sandbox) in freezing
     }
     await _AGAIN.rows(
         tx,

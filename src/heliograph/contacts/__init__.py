@@ -3,15 +3,23 @@
 """
 
 from heliograph.contacts.change import ContactPatch, read_change
-from heliograph.contacts.contact import Contact, World, as_record, by_id, by_phone, page, text_id
+from heliograph.contacts.contact import (
+    Contact,
+    ContactOwner,
+    as_record,
+    by_id,
+    by_phone,
+    page,
+    text_id,
+)
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
     "NEEDLE_MAX",
     "Contact",
+    "ContactOwner",
     "ContactPatch",
-    "World",
     "api",
     "as_record",
     "by_id",

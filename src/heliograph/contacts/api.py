@@ -9,7 +9,7 @@ from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, ContactPatch, read_change
-from heliograph.contacts.contact import World, as_record, page
+from heliograph.contacts.contact import ContactOwner, as_record, page
 from heliograph.contacts.search import NEEDLE_MAX, search
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
@@ -47,17 +47,17 @@ class _Handlers:
         wanted = read_page(call.query)
         call.query.finish()
         with self._db.read() as tx:
-            world = _world(tx, call, customer_id)
+            owner = _owner(tx, call, customer_id)
             if needle is None:
-                found = page(tx, world, limit=wanted.limit + 1, before=wanted.before)
+                found = page(tx, owner, limit=wanted.limit + 1, before=wanted.before)
             else:
-                found = search(tx, world, needle, limit=wanted.limit + 1, before=wanted.before)
+                found = search(tx, owner, needle, limit=wanted.limit + 1, before=wanted.before)
         return Answer(
             page_body(
                 found,
                 wanted,
                 lambda contact: contact.id,
-                lambda contact: as_record(contact, sandbox=world.sandbox),
+                lambda contact: as_record(contact, sandbox=owner.sandbox),
             )
         )
 
@@ -66,15 +66,15 @@ class _Handlers:
         asked = _asked(self._db, call, phone_required=True)
 
         def effect(tx: Connection) -> Answer:
-            world = _world(tx, call, asked.customer_id, changes=True)
+            owner = _owner(tx, call, asked.customer_id, changes=True)
             (stored,), warnings = _opting_out(
-                tx, asked.change, lambda change: upsert(tx, world, [change], now_ms=clock.now_ms())
+                tx, asked.change, lambda change: upsert(tx, owner, [change], now_ms=clock.now_ms())
             )
             assert stored.contact is not None, (
                 "custom fields of a body are replaced whole, so they are never too many"
             )
             body = {
-                "data": as_record(stored.contact, sandbox=world.sandbox),
+                "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.outcome is UpsertResult.CREATED,
             }
             return _answer(body, [*asked.warnings, *warnings])
@@ -90,14 +90,14 @@ class _Handlers:
         asked = _asked(self._db, call, phone_required=False)
 
         def effect(tx: Connection) -> Answer:
-            world = _world(tx, call, asked.customer_id, changes=True)
+            owner = _owner(tx, call, asked.customer_id, changes=True)
             contact, warnings = _opting_out(
                 tx,
                 asked.change,
-                lambda change: update(tx, world, call.path["id"], change, now_ms=clock.now_ms()),
+                lambda change: update(tx, owner, call.path["id"], change, now_ms=clock.now_ms()),
             )
             return _answer(
-                {"data": as_record(contact, sandbox=world.sandbox)}, [*asked.warnings, *warnings]
+                {"data": as_record(contact, sandbox=owner.sandbox)}, [*asked.warnings, *warnings]
             )
 
         return self._db.transact(effect)
@@ -107,7 +107,7 @@ class _Handlers:
         call.query.finish()
 
         def effect(tx: Connection) -> Answer:
-            delete(tx, _world(tx, call, customer_id, changes=True), call.path["id"])
+            delete(tx, _owner(tx, call, customer_id, changes=True), call.path["id"])
             return Answer({"data": {"id": call.path["id"], "deleted": True}})
 
         return self._db.transact(effect)
@@ -138,8 +138,10 @@ def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
     return read_change(body, phone_required=phone_required, home=home)
 
 
-def _world(tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False) -> World:
-    return World(
+def _owner(
+    tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False
+) -> ContactOwner:
+    return ContactOwner(
         acting_for(tx, call.principal, customer_id, changes=changes), call.principal.sandbox
     )
 

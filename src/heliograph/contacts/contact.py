@@ -19,7 +19,7 @@ _tags: Final = msgspec.json.Decoder(list[str])
 _custom: Final = msgspec.json.Decoder(dict[str, str])
 
 
-class World(NamedTuple):
+class ContactOwner(NamedTuple):
     """Says whose contacts are meant, and of which mode. No contact is read without both.
     `account_id` is raw.
     """
@@ -28,7 +28,7 @@ class World(NamedTuple):
     sandbox: bool
 
     @property
-    def here(self) -> sa.ColumnElement[bool]:
+    def owns(self) -> sa.ColumnElement[bool]:
         return sa.and_(
             contacts.c.account_id == self.account_id, contacts.c.sandbox.is_(self.sandbox)
         )
@@ -85,39 +85,39 @@ def of_row(row: Sequence[Any]) -> Contact:
     )
 
 
-def by_id(tx: Connection, world: World, contact_id: str) -> Contact:
+def by_id(tx: Connection, owner: ContactOwner, contact_id: str) -> Contact:
     """Returns the contact with the id `contact_id` in text form. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, contact_id)
     row = (
         None
         if raw is None
-        else tx.execute(sa.select(*COLUMNS).where(world.here, contacts.c.id == raw)).one_or_none()
+        else tx.execute(sa.select(*COLUMNS).where(owner.owns, contacts.c.id == raw)).one_or_none()
     )
     if row is None:
         raise NotFound("There is no such contact.")
     return of_row(row)
 
 
-def by_phone(tx: Connection, world: World, phone: str) -> Contact | None:
+def by_phone(tx: Connection, owner: ContactOwner, phone: str) -> Contact | None:
     """Returns the contact with this phone in E.164 digits, if there is one."""
     row = tx.execute(
-        sa.select(*COLUMNS).where(world.here, contacts.c.phone == int(phone))
+        sa.select(*COLUMNS).where(owner.owns, contacts.c.phone == int(phone))
     ).one_or_none()
     return None if row is None else of_row(row)
 
 
-def by_phones(tx: Connection, world: World, phones: Iterable[str]) -> dict[str, Contact]:
+def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dict[str, Contact]:
     """Those that there are, by their phones; so many at once as one batch of an import holds."""
     numbers = sorted(map(int, phones))
     query = (
-        _each_of(world, numbers)
+        _each_of(owner, numbers)
         if tx.dialect.name == "postgresql"
-        else sa.select(*COLUMNS).where(world.here, contacts.c.phone.in_(numbers))
+        else sa.select(*COLUMNS).where(owner.owns, contacts.c.phone.in_(numbers))
     )
     return {contact.phone: contact for contact in map(of_row, tx.execute(query))}
 
 
-def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
+def _each_of(owner: ContactOwner, numbers: Sequence[int]) -> sa.Select[Any]:
     """Looks into the index once for each number: OFFSET 0 leaves no other way. Asked for a list,
     PostgreSQL may compare each of the account's contacts with each of its numbers, which takes
     seconds.
@@ -126,7 +126,7 @@ def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
     wanted = sa.func.unnest(array).table_valued("phone").render_derived("wanted")
     found = (
         sa.select(*COLUMNS)
-        .where(world.here, contacts.c.phone == wanted.c.phone)
+        .where(owner.owns, contacts.c.phone == wanted.c.phone)
         .offset(sa.literal_column("0"))
         .lateral("found")
     )
@@ -135,11 +135,13 @@ def _each_of(world: World, numbers: Sequence[int]) -> sa.Select[Any]:
     )
 
 
-def page(tx: Connection, world: World, *, limit: int, before: str | None = None) -> list[Contact]:
+def page(
+    tx: Connection, owner: ContactOwner, *, limit: int, before: str | None = None
+) -> list[Contact]:
     """Returns at most `limit` contacts, newest first: those made before the one with the raw id
     `before`.
     """
-    query = sa.select(*COLUMNS).where(world.here).order_by(contacts.c.id.desc()).limit(limit)
+    query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(contacts.c.id < before)
     return [of_row(row) for row in tx.execute(query)]

@@ -8,7 +8,7 @@ from typing import IO, Final
 import sqlalchemy as sa
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row
 from heliograph.contacts.csv_cells import COLUMNS_MAX, FIELDS, cells_of, header_of, line_of
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
@@ -18,16 +18,19 @@ PAGE: Final = 2_000  # contacts that are in memory at once
 
 
 def write(
-    db: Database, world: World, file: IO[str], tell: Callable[[int], object] = lambda more: None
+    db: Database,
+    owner: ContactOwner,
+    file: IO[str],
+    tell: Callable[[int], object] = lambda more: None,
 ) -> int:
-    """All contacts of a world, in the order in which they were made; how many. `tell` is told of
-    each page.
+    """Writes all contacts of an owner, in the order in which they were made, and returns how many.
+    `tell` is called after each page.
 
     They are read twice, for the columns and for the cells. Raises InvalidRequest when there are too
     many columns, or a new one came up between.
     """
     names: dict[str, None] = {}
-    for page in _pages(db, world):
+    for page in _pages(db, owner):
         for contact in page:
             names |= dict.fromkeys(contact.custom)
         if len(names) > COLUMNS_MAX - len(FIELDS):
@@ -39,7 +42,7 @@ def write(
     columns = sorted(names)
     file.write(line_of(header_of(columns), DELIMITER))
     written = 0
-    for page in _pages(db, world):
+    for page in _pages(db, owner):
         if any(contact.custom.keys() - names.keys() for contact in page):
             raise InvalidRequest(
                 "A new custom field came up while the contacts were written; the file is not whole."
@@ -51,21 +54,21 @@ def write(
     return written
 
 
-def count(db: Database, world: World) -> int:
+def count(db: Database, owner: ContactOwner) -> int:
     """Returns how many contacts there are."""
     with db.read() as tx:
         return tx.execute(
-            sa.select(sa.func.count()).select_from(contacts).where(world.here)
+            sa.select(sa.func.count()).select_from(contacts).where(owner.owns)
         ).scalar_one()
 
 
-def _pages(db: Database, world: World) -> Iterator[list[Contact]]:
+def _pages(db: Database, owner: ContactOwner) -> Iterator[list[Contact]]:
     """Yields pages of contacts, oldest first. Each page has a transaction of its own, so that
     none stays open as long as a file takes.
     """
     after = ""
     while True:
-        query = sa.select(*COLUMNS).where(world.here).order_by(contacts.c.id).limit(PAGE)
+        query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id).limit(PAGE)
         with db.read() as tx:
             page = [
                 of_row(row)

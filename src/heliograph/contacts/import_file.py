@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from heliograph.base import clock
-from heliograph.contacts.contact import World
+from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.csv_file import BadRow, Row
 from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
 from heliograph.database.database import Database
@@ -23,9 +23,9 @@ class Import:
     last one wins.
     """
 
-    def __init__(self, db: Database, world: World) -> None:
+    def __init__(self, db: Database, owner: ContactOwner) -> None:
         self._db = db
-        self._world = world
+        self._owner = owner
         self._began_ms = clock.now_ms()
         # contacts that are older than the import; what it makes or changes itself has its time
         self._there_before = _Seen()
@@ -57,7 +57,7 @@ class Import:
         bad = [row for row in batch if isinstance(row, BadRow)]
         changes = [row.change for row in good]
         outcomes = (
-            self._db.transact(lambda tx: upsert(tx, self._world, changes, now_ms=self._began_ms))
+            self._db.transact(lambda tx: upsert(tx, self._owner, changes, now_ms=self._began_ms))
             if changes
             else []
         )

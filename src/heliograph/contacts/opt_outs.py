@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.contacts.contact import Contact, World
+from heliograph.contacts.contact import Contact, ContactOwner
 from heliograph.contacts.tables import opt_outs
 from heliograph.database.postgresql.arrays import literal
 
@@ -25,7 +25,9 @@ _NOTE_SQLITE: Final = (
 )
 
 
-def note(tx: Connection, world: World, changes: Iterable[tuple[Contact | None, Contact]]) -> None:
+def note(
+    tx: Connection, owner: ContactOwner, changes: Iterable[tuple[Contact | None, Contact]]
+) -> None:
     """Notes which contacts want no campaigns any more, and which want them again. `changes` holds
     contacts before (None when new) and after a change.
 
@@ -43,14 +45,14 @@ def note(tx: Connection, world: World, changes: Iterable[tuple[Contact | None, C
     if back:
         tx.execute(
             sa.delete(opt_outs).where(
-                opt_outs.c.account_id == world.account_id,
-                opt_outs.c.sandbox.is_(world.sandbox),
+                opt_outs.c.account_id == owner.account_id,
+                opt_outs.c.sandbox.is_(owner.sandbox),
                 opt_outs.c.phone.in_(sorted(back)),
             )
         )
     if not out:
         return
     if tx.dialect.name == "postgresql":
-        tx.execute(_NOTE, {**world._asdict(), "phones": literal(sorted(out))})
+        tx.execute(_NOTE, {**owner._asdict(), "phones": literal(sorted(out))})
     else:
-        tx.exec_driver_sql(_NOTE_SQLITE, [(*world, phone) for phone in sorted(out)])
+        tx.exec_driver_sql(_NOTE_SQLITE, [(*owner, phone) for phone in sorted(out)])

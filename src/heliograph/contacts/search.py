@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.change import folded
-from heliograph.contacts.contact import COLUMNS, Contact, World, of_row
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # characters; a query parameter has no more, and no field that is searched has
@@ -22,7 +22,7 @@ _SHELF: Final = "\x01"
 
 
 def search(
-    tx: Connection, world: World, needle: str, *, limit: int, before: str | None = None
+    tx: Connection, owner: ContactOwner, needle: str, *, limit: int, before: str | None = None
 ) -> list[Contact]:
     """Returns at most `limit` contacts, newest first: those made before the one with the raw id
     `before`.
@@ -31,25 +31,25 @@ def search(
     if not wanted or "\n" in wanted or _SHELF in wanted:
         return []  # nothing but joiners; a line's end stands between the fields, and is in none
     query = (
-        _by_shelves(world, wanted, before)
+        _by_shelves(owner, wanted, before)
         if tx.dialect.name == "postgresql"
-        else _one_by_one(world, wanted)
+        else _one_by_one(owner, wanted)
     )
     if before is not None:
         query = query.where(query.selected_columns.id < before)
     return sorted((of_row(row) for row in tx.execute(query.limit(limit))), reverse=True)
 
 
-def _one_by_one(world: World, wanted: str) -> sa.Select[Any]:
+def _one_by_one(owner: ContactOwner, wanted: str) -> sa.Select[Any]:
     """All contacts from the newest on, until there are enough."""
     return (
         sa.select(*COLUMNS)
-        .where(world.here, sa.func.instr(contacts.c.searched, wanted) > 0)
+        .where(owner.owns, sa.func.instr(contacts.c.searched, wanted) > 0)
         .order_by(contacts.c.id.desc())
     )
 
 
-def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]:
+def _by_shelves(owner: ContactOwner, wanted: str, before: str | None) -> sa.Select[Any]:
     """Shelf by shelf, newest first; of each, what the index says, looked at in full, newest first.
 
     A nested loop is the only way to carry this out, as the inner query speaks of the outer one's
@@ -57,8 +57,8 @@ def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]
     So nothing is read beyond what fills the page.
     """
     shelves = sa.select(contact_shelves.c.id).where(
-        contact_shelves.c.account_id == world.account_id,
-        contact_shelves.c.sandbox.is_(world.sandbox),
+        contact_shelves.c.account_id == owner.account_id,
+        contact_shelves.c.sandbox.is_(owner.sandbox),
     )
     if before is not None:
         shelves = shelves.where(contact_shelves.c.first_id < before)
@@ -79,7 +79,7 @@ def _by_shelves(world: World, wanted: str, before: str | None) -> sa.Select[Any]
     return (
         sa.select(*(found.c[column.name] for column in COLUMNS))
         .select_from(shelf.join(found, sa.true()))
-        .where(found.c.account_id == world.account_id, found.c.sandbox.is_(world.sandbox))
+        .where(found.c.account_id == owner.account_id, found.c.sandbox.is_(owner.sandbox))
     )
 
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.engine import Connection
 
-from heliograph.contacts.contact import World
+from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # contacts: to look through all of them takes some milliseconds, and a million are on 122 shelves
@@ -27,23 +27,23 @@ _LOWEST: Final = "0" * 32  # the first shelf's first id: no contact is below it
 _shelves: Final = contact_shelves.c
 
 
-def hold(tx: Connection, world: World) -> None:
-    """Waits until nobody else is changing contacts of this world, and keeps others waiting
+def hold(tx: Connection, owner: ContactOwner) -> None:
+    """Waits until nobody else is changing contacts of this owner, and keeps others waiting
     until the transaction ends.
     """
     if tx.dialect.name != "postgresql":
         return  # a writer is alone there anyway
-    first = _of(world) & (_shelves.first_id == _LOWEST)
+    first = _of(owner) & (_shelves.first_id == _LOWEST)
     if tx.execute(sa.select(_shelves.id).where(first).with_for_update()).one_or_none() is None:
         tx.execute(
             postgresql_insert(contact_shelves)
-            .values(**world._asdict(), first_id=_LOWEST, size=0)
+            .values(**owner._asdict(), first_id=_LOWEST, size=0)
             .on_conflict_do_nothing()
         )
         tx.execute(sa.select(_shelves.id).where(first).with_for_update()).one()
 
 
-def shelve(tx: Connection, world: World, new_ids: Sequence[str]) -> list[int | None]:
+def shelve(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) -> list[int | None]:
     """The shelves of contacts that are about to be stored, `new_ids` in ascending order; a new one
     begins when the newest is full. None: on SQLite, which has no use for them. Call `hold` first.
     """
@@ -51,23 +51,23 @@ def shelve(tx: Connection, world: World, new_ids: Sequence[str]) -> list[int | N
         return [None] * len(new_ids)
     lowest = (
         sa.select(_shelves.first_id)
-        .where(_of(world), _shelves.first_id <= new_ids[0])
+        .where(_of(owner), _shelves.first_id <= new_ids[0])
         .order_by(_shelves.first_id.desc())
         .limit(1)
         .scalar_subquery()
     )
     rows = tx.execute(
         sa.select(_shelves.first_id, _shelves.id, _shelves.size)
-        .where(_of(world), _shelves.first_id >= lowest)
+        .where(_of(owner), _shelves.first_id >= lowest)
         .order_by(_shelves.first_id)
     ).all()
     if (
         rows[-1].size + len(new_ids) > SHELF_SIZE
-        and (begins := _begins(tx, world, new_ids)) is not None
+        and (begins := _begins(tx, owner, new_ids)) is not None
     ):
         made = tx.execute(
             contact_shelves.insert()
-            .values(**world._asdict(), first_id=begins, size=0)
+            .values(**owner._asdict(), first_id=begins, size=0)
             .returning(_shelves.id)
         ).scalar_one()
         firsts, numbers = (
@@ -80,24 +80,24 @@ def shelve(tx: Connection, world: World, new_ids: Sequence[str]) -> list[int | N
     for number, count in Counter(found).items():
         tx.execute(
             contact_shelves.update()
-            .where(_shelves.id == number, _of(world))
+            .where(_shelves.id == number, _of(owner))
             .values(size=_shelves.size + count)
         )
     return found
 
 
-def _begins(tx: Connection, world: World, new_ids: Sequence[str]) -> str | None:
+def _begins(tx: Connection, owner: ContactOwner, new_ids: Sequence[str]) -> str | None:
     """Returns where a new shelf may begin: above all that is there. None means nowhere yet, for
     these contacts were made by a clock that is behind another's.
     """
     newest = (
         tx.execute(
-            sa.select(contacts.c.id).where(world.here).order_by(contacts.c.id.desc()).limit(1)
+            sa.select(contacts.c.id).where(owner.owns).order_by(contacts.c.id.desc()).limit(1)
         ).scalar_one_or_none()
         or _LOWEST
     )
     return next((new_id for new_id in new_ids if new_id > newest), None)
 
 
-def _of(world: World) -> sa.ColumnElement[bool]:
-    return sa.and_(_shelves.account_id == world.account_id, _shelves.sandbox.is_(world.sandbox))
+def _of(owner: ContactOwner) -> sa.ColumnElement[bool]:
+    return sa.and_(_shelves.account_id == owner.account_id, _shelves.sandbox.is_(owner.sandbox))

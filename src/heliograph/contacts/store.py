@@ -16,7 +16,7 @@ from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
 from heliograph.contacts.change import ContactPatch, TooManyFields, changed, searched
-from heliograph.contacts.contact import Contact, World, by_id, by_phone, by_phones
+from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones
 from heliograph.contacts.opt_outs import note
 from heliograph.contacts.search_buckets import hold, shelve
 from heliograph.contacts.tables import contacts
@@ -53,15 +53,15 @@ class UpsertedContact(NamedTuple):
 
 
 def upsert(
-    tx: Connection, world: World, changes: Sequence[ContactPatch], *, now_ms: int
+    tx: Connection, owner: ContactOwner, changes: Sequence[ContactPatch], *, now_ms: int
 ) -> list[UpsertedContact]:
     """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th
     change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
     Raises StorageQuotaReached.
     """
-    hold(tx, world)
+    hold(tx, owner)
     phones = [_phone(change) for change in changes]
-    found = by_phones(tx, world, set(phones))
+    found = by_phones(tx, owner, set(phones))
     there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
@@ -88,30 +88,30 @@ def upsert(
     grown = [(found.get(phone), there[phone]) for phone in (*new, *touched)]
     charge(
         tx,
-        world.account_id,
+        owner.account_id,
         Kind.CONTACTS,
         sum(growth(*pair) for pair in grown),
-        sandbox=world.sandbox,
+        sandbox=owner.sandbox,
         now_ms=now_ms,
     )
     if new:
-        _insert(tx, world, [there[phone] for phone in new])
+        _insert(tx, owner, [there[phone] for phone in new])
     if touched:
-        _update(tx, world, [there[phone] for phone in touched])
-    note(tx, world, grown)
+        _update(tx, owner, [there[phone] for phone in touched])
+    note(tx, owner, grown)
     return outcomes
 
 
 def update(
-    tx: Connection, world: World, contact_id: str, change: ContactPatch, *, now_ms: int
+    tx: Connection, owner: ContactOwner, contact_id: str, change: ContactPatch, *, now_ms: int
 ) -> Contact:
     """Changes the contact with the id `contact_id` in text form. Raises NotFound, PhoneTaken,
     StorageQuotaReached.
     """
-    hold(tx, world)
-    before = by_id(tx, world, contact_id)
+    hold(tx, owner)
+    before = by_id(tx, owner, contact_id)
     after = changed(before, change, now_ms)
-    if after.phone != before.phone and by_phone(tx, world, after.phone) is not None:
+    if after.phone != before.phone and by_phone(tx, owner, after.phone) is not None:
         raise PhoneTaken(
             f"phone {after.phone} is another contact's.",
             fields=[FieldError("phone", "is another contact's")],
@@ -119,22 +119,22 @@ def update(
     if after is not before:
         charge(
             tx,
-            world.account_id,
+            owner.account_id,
             Kind.CONTACTS,
             growth(before, after),
-            sandbox=world.sandbox,
+            sandbox=owner.sandbox,
             now_ms=now_ms,
         )
-        _update(tx, world, [after])
-        note(tx, world, [(before, after)])
+        _update(tx, owner, [after])
+        note(tx, owner, [(before, after)])
     return after
 
 
-def delete(tx: Connection, world: World, contact_id: str) -> None:
+def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
     """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
-    hold(tx, world)
-    found = by_id(tx, world, contact_id)
-    tx.execute(contacts.delete().where(world.here, contacts.c.id == found.id))
+    hold(tx, owner)
+    found = by_id(tx, owner, contact_id)
+    tx.execute(contacts.delete().where(owner.owns, contacts.c.id == found.id))
 
 
 def growth(before: Contact | None, after: Contact) -> int:
@@ -210,29 +210,29 @@ _UPDATE: Final = sa.text(
 )
 
 
-def _insert(tx: Connection, world: World, made: Sequence[Contact]) -> None:
+def _insert(tx: Connection, owner: ContactOwner, made: Sequence[Contact]) -> None:
     in_order = sorted(made)
     rows = [
         _row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": shelf}
         for contact, shelf in zip(
-            in_order, shelve(tx, world, [contact.id for contact in in_order]), strict=True
+            in_order, shelve(tx, owner, [contact.id for contact in in_order]), strict=True
         )
     ]
     if tx.dialect.name == "postgresql":
-        tx.execute(_INSERT, _columns(rows) | world._asdict())
+        tx.execute(_INSERT, _columns(rows) | owner._asdict())
     else:
-        tx.execute(contacts.insert(), [row | world._asdict() for row in rows])
+        tx.execute(contacts.insert(), [row | owner._asdict() for row in rows])
 
 
-def _update(tx: Connection, world: World, touched: Sequence[Contact]) -> None:
+def _update(tx: Connection, owner: ContactOwner, touched: Sequence[Contact]) -> None:
     rows = [_row(contact) for contact in touched]
     if tx.dialect.name == "postgresql":
-        tx.execute(_UPDATE, _columns(rows) | world._asdict())
+        tx.execute(_UPDATE, _columns(rows) | owner._asdict())
     else:
         changing: dict[str, Any] = {name: sa.bindparam(name) for name in _CHANGING if name != "id"}
         tx.execute(
             contacts.update()
-            .where(world.here, contacts.c.id == sa.bindparam("raw_id"))
+            .where(owner.owns, contacts.c.id == sa.bindparam("raw_id"))
             .values(changing),
             [{"raw_id": row.pop("id"), **row} for row in rows],
         )

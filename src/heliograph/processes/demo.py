@@ -147,7 +147,9 @@ def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
     try:
         with db.write() as tx:
             account = accounts.named(tx, ACCOUNT)[0]
-            contacts.upsert(tx, contacts.World(account.id, sandbox=False), CONTACTS, now_ms=now_ms)
+            contacts.upsert(
+                tx, contacts.ContactOwner(account.id, sandbox=False), CONTACTS, now_ms=now_ms
+            )
             ready = ready._replace(
                 contacts=(
                     f"{len(CONTACTS)}, {sum(bool(each.given['opted_out']) for each in CONTACTS)} of"

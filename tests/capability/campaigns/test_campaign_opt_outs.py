@@ -12,7 +12,7 @@ from heliograph.audit.audit import audit
 from heliograph.base import clock
 from heliograph.campaigns.jobs import Jobs
 from heliograph.carriers import Outcome
-from heliograph.contacts import ContactPatch, World
+from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.contacts.tables import opt_outs
 from heliograph.messages.accept import Chunker
 from heliograph.messages.groups import GroupTally
@@ -29,7 +29,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
     with house.db.write() as tx:
         contacts.upsert(
             tx,
-            World(house.amina, False),
+            ContactOwner(house.amina, False),
             [
                 ContactPatch(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
                 for place in places
@@ -40,13 +40,13 @@ def opts(house: House, *places: int, out: bool = True) -> None:
 
 def changes_phone(house: House, place: int) -> None:
     """Of a contact, to one that nobody has."""
-    world = World(house.amina, False)
+    owner = ContactOwner(house.amina, False)
     with house.db.write() as tx:
-        contact = contacts.by_phone(tx, world, phones(1, first=place)[0])
+        contact = contacts.by_phone(tx, owner, phones(1, first=place)[0])
         assert contact is not None
         contacts.update(
             tx,
-            world,
+            owner,
             contacts.text_id(contact),
             ContactPatch(Phone("233209999999", "GH")),
             now_ms=clock.now_ms(),
@@ -54,11 +54,11 @@ def changes_phone(house: House, place: int) -> None:
 
 
 def is_removed(house: House, place: int) -> None:
-    world = World(house.amina, False)
+    owner = ContactOwner(house.amina, False)
     with house.db.write() as tx:
-        contact = contacts.by_phone(tx, world, phones(1, first=place)[0])
+        contact = contacts.by_phone(tx, owner, phones(1, first=place)[0])
         assert contact is not None
-        contacts.delete(tx, world, contacts.text_id(contact))
+        contacts.delete(tx, owner, contacts.text_id(contact))
 
 
 def reached(running: Running) -> set[int]:

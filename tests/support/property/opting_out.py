@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from heliograph import contacts
 from heliograph.base import clock
-from heliograph.contacts import ContactPatch, World, by_phone
+from heliograph.contacts import ContactOwner, ContactPatch, by_phone
 from heliograph.contacts.tables import contacts as table
 from heliograph.messages.tables import inflight, messages
 from tests.support.capability.sending import House
@@ -30,9 +30,9 @@ class OptingOut:
         """A contact that wants campaigns wants none any more. `then`: it is `removed`, or
         wants them `back`.
         """
-        world = World(self._house.amina, False)
+        owner = ContactOwner(self._house.amina, False)
         with self._house.db.read() as tx:
-            before = by_phone(tx, world, str(phone))
+            before = by_phone(tx, owner, str(phone))
         if before is None or before.opted_out:
             return
         text_id = contacts.text_id(before)
@@ -40,14 +40,14 @@ class OptingOut:
             with self._house.db.write() as tx:
                 contacts.update(
                     tx,
-                    world,
+                    owner,
                     text_id,
                     ContactPatch(None, {"opted_out": opted_out}),
                     now_ms=clock.now_ms(),
                 )
         if then == "removed":
             with self._house.db.write() as tx:
-                contacts.delete(tx, world, text_id)
+                contacts.delete(tx, owner, text_id)
         if phone in self.audience and then != "back":
             self._unseen.add(phone)
             self._place(phone)

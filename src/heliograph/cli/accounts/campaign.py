@@ -138,7 +138,7 @@ def test(session: CommandRun, campaign_id: str, to: str, country: str | None) ->
         phone = _read_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)
         text = campaigns.sample(tx, campaign, int(phone.digits))
         known = contacts.by_phone(
-            tx, contacts.World(campaign.account_id, campaign.sandbox), phone.digits
+            tx, contacts.ContactOwner(campaign.account_id, campaign.sandbox), phone.digits
         )
     body = {
         "sender": campaign.sender,

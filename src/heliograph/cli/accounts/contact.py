@@ -11,8 +11,8 @@ from heliograph.cli.accounts.contact_csv import (
     export,
     home_of,
     import_,
+    owner_of,
     whose,
-    world_of,
 )
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
@@ -21,7 +21,7 @@ from heliograph.cli.values import country_code, page_options
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.contacts import Contact, World
+    from heliograph.contacts import Contact, ContactOwner
 
 command = Noun(
     "contact",
@@ -91,8 +91,8 @@ def add(
         session,
         account,
         sandbox,
-        lambda tx, world, now_ms: (
-            contacts.upsert(tx, world, [change(home_of(tx, world))], now_ms=now_ms)[0].contact
+        lambda tx, owner, now_ms: (
+            contacts.upsert(tx, owner, [change(home_of(tx, owner))], now_ms=now_ms)[0].contact
         ),
     )
 
@@ -122,12 +122,12 @@ def list_(
     from heliograph import contacts
 
     with session.read() as tx:
-        world = world_of(tx, account, sandbox)
-        before_id = contacts.by_id(tx, world, before).id if before is not None else None
+        owner = owner_of(tx, account, sandbox)
+        before_id = contacts.by_id(tx, owner, before).id if before is not None else None
         found = (
-            contacts.search(tx, world, search, limit=limit, before=before_id)
+            contacts.search(tx, owner, search, limit=limit, before=before_id)
             if search
-            else contacts.page(tx, world, limit=limit, before=before_id)
+            else contacts.page(tx, owner, limit=limit, before=before_id)
         )
     show_list(
         session,
@@ -148,7 +148,7 @@ def show_(
     code = country_code(country)
     with session.read() as tx:
         record = contacts.as_record(
-            _find(tx, world_of(tx, account, sandbox), contact, code), sandbox=sandbox
+            _find(tx, owner_of(tx, account, sandbox), contact, code), sandbox=sandbox
         )
     show(session, record)
 
@@ -193,11 +193,11 @@ def set_(
         session,
         account,
         sandbox,
-        lambda tx, world, now_ms: contacts.update(
+        lambda tx, owner, now_ms: contacts.update(
             tx,
-            world,
-            contacts.text_id(_find(tx, world, contact, code)),
-            change(home_of(tx, world)),
+            owner,
+            contacts.text_id(_find(tx, owner, contact, code)),
+            change(home_of(tx, owner)),
             now_ms=now_ms,
         ),
     )
@@ -223,22 +223,22 @@ def opt_out(
 
     code, now_ms = country_code(country), clock.now_ms()
     with session.write() as tx:
-        world = world_of(tx, account, sandbox)
-        phone = parse_phone(contact, code, home_of(tx, world))
+        owner = owner_of(tx, account, sandbox)
+        phone = parse_phone(contact, code, home_of(tx, owner))
         change = contacts.ContactPatch(phone, {"opted_out": True})
         if phone is None:
             stored, is_new = (
                 contacts.update(
                     tx,
-                    world,
-                    contacts.text_id(_find(tx, world, contact, code)),
+                    owner,
+                    contacts.text_id(_find(tx, owner, contact, code)),
                     change,
                     now_ms=now_ms,
                 ),
                 False,
             )
         else:
-            ((outcome, made, *_),) = contacts.upsert(tx, world, [change], now_ms=now_ms)
+            ((outcome, made, *_),) = contacts.upsert(tx, owner, [change], now_ms=now_ms)
             assert made is not None
             stored, is_new = made, outcome == "created"
     show(
@@ -261,10 +261,10 @@ def opt_in(
         session,
         account,
         sandbox,
-        lambda tx, world, now_ms: contacts.update(
+        lambda tx, owner, now_ms: contacts.update(
             tx,
-            world,
-            contacts.text_id(_find(tx, world, contact, code)),
+            owner,
+            contacts.text_id(_find(tx, owner, contact, code)),
             contacts.ContactPatch(None, {"opted_out": False}),
             now_ms=now_ms,
         ),
@@ -281,9 +281,9 @@ def remove(
 
     code = country_code(country)
     with session.write() as tx:
-        world = world_of(tx, account, sandbox)
-        found = contacts.text_id(_find(tx, world, contact, code))
-        contacts.delete(tx, world, found)
+        owner = owner_of(tx, account, sandbox)
+        found = contacts.text_id(_find(tx, owner, contact, code))
+        contacts.delete(tx, owner, found)
     show(session, {"id": found, "deleted": True})
 
 
@@ -307,18 +307,18 @@ def _store(
     session: CommandRun,
     account: str,
     sandbox: bool,
-    effect: "Callable[[Connection, World, int], Contact | None]",
+    effect: "Callable[[Connection, ContactOwner, int], Contact | None]",
 ) -> None:
     from heliograph import contacts
     from heliograph.base import clock
 
     with session.write() as tx:
-        stored = effect(tx, world_of(tx, account, sandbox), clock.now_ms())
+        stored = effect(tx, owner_of(tx, account, sandbox), clock.now_ms())
     assert stored is not None
     show(session, contacts.as_record(stored, sandbox=sandbox))
 
 
-def _find(tx: "Connection", world: "World", contact: str, country: str | None) -> "Contact":
+def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | None) -> "Contact":
     """Finds a contact by id or phone. Raises NotFound."""
     from heliograph import contacts
     from heliograph.base.errors import NotFound
@@ -326,15 +326,15 @@ def _find(tx: "Connection", world: "World", contact: str, country: str | None) -
     from heliograph.text import parse_phone
 
     if contact.startswith("con_"):
-        return contacts.by_id(tx, world, contact)
-    phone = parse_phone(contact, country, home_of(tx, world))
+        return contacts.by_id(tx, owner, contact)
+    phone = parse_phone(contact, country, home_of(tx, owner))
     if phone is None:
         raise NotFound(
             f"There is no contact {shown(contact)}, which is neither an id nor a phone in"
             " international digits such as 233201234567; with --country GH, say, it may be written"
             " as it is dialled there."
         )
-    found = contacts.by_phone(tx, world, phone.digits)
+    found = contacts.by_phone(tx, owner, phone.digits)
     if found is None:
         raise NotFound(f"There is no contact with the phone {phone.digits}.")
     return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from heliograph.contacts import World
+    from heliograph.contacts import ContactOwner
     from heliograph.contacts.csv_cells import Layout
     from heliograph.contacts.csv_file import Sheet
     from heliograph.contacts.import_file import Import
@@ -43,19 +43,19 @@ def whose(callback: Callable[..., None]) -> Callable[..., None]:
     return account_option(mode_option("Live and sandbox have separate contacts.")(callback))
 
 
-def world_of(tx: "Connection", account: str, sandbox: bool) -> "World":
+def owner_of(tx: "Connection", account: str, sandbox: bool) -> "ContactOwner":
     from heliograph import accounts, contacts
 
-    return contacts.World(accounts.find(tx, account).id, sandbox)
+    return contacts.ContactOwner(accounts.find(tx, account).id, sandbox)
 
 
-def home_of(tx: "Connection", world: "World") -> str:
+def home_of(tx: "Connection", owner: "ContactOwner") -> str:
     """The account's country, by which a phone with a leading 0 is read (docs/api.md, "Phone
     numbers").
     """
     from heliograph import accounts
 
-    return accounts.by_id(tx, world.account_id).country_code
+    return accounts.by_id(tx, owner.account_id).country_code
 
 
 @click.command(
@@ -100,9 +100,9 @@ def import_(
         refuse_same(bad_rows, STANDARD_INPUT if file == "-" else file, option="--bad-rows")
     code = country_code(country)
     with session.read() as tx:
-        world = world_of(tx, account, sandbox)
-        home = home_of(tx, world)
-    done = Import(session.database, world)
+        owner = owner_of(tx, account, sandbox)
+        home = home_of(tx, owner)
+    done = Import(session.database, owner)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
         sheet = Sheet(text, code, home)
@@ -243,13 +243,13 @@ def export(session: CommandRun, file: str, account: str, sandbox: bool, force: b
     from heliograph.contacts.export_file import count, write
 
     with session.read() as tx:
-        world = world_of(tx, account, sandbox)
+        owner = owner_of(tx, account, sandbox)
     if file == "-" or is_standard_output(file):
-        write(session.database, world, sys.stdout)
+        write(session.database, owner, sys.stdout)
         return
     with (
         whole_file(file, force=force) as opened,
-        progress("Exporting", lambda: 2 * count(session.database, world)) as tell,
+        progress("Exporting", lambda: 2 * count(session.database, owner)) as tell,
     ):
-        written = write(session.database, world, opened, tell)
+        written = write(session.database, owner, opened, tell)
     show(session, {"file": file, "contacts": written})

@@ -52,7 +52,7 @@ NEEDLES = st.text("aAbBéÉßsİ12 %_'\\\\\"@:&!ñ\n\x01", min_size=1, max_size=
 
 
 class Book(RuleBasedStateMachine):
-    """Two accounts, each with a sandbox; shelves so small that there are many."""
+    """Two accounts, each with a sandbox; search buckets so small that there are many."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class Book(RuleBasedStateMachine):
 def test_contacts_are_those_of_a_model(
     emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_buckets, "SHELF_SIZE", 3)
+    monkeypatch.setattr(search_buckets, "BUCKET_SIZE", 3)
 
     class BookHere(Book):
         def __init__(self) -> None:

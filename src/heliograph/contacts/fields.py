@@ -16,7 +16,7 @@ TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign
 TAG_MAX: Final = 64  # characters
 CUSTOM_MAX: Final = 50  # fields of one contact: as many as a campaign's text may ask for
 CUSTOM_NAME_MAX: Final = 64  # characters; so long may a placeholder's name be
-# characters; ten segments hold 1,530, and 50 fields of a contact 25,000
+# characters; ten segments lock_contacts 1,530, and 50 fields of a contact 25,000
 CUSTOM_VALUE_MAX: Final = 500
 TAG_SEPARATOR: Final = "|"  # between the tags of a cell
 NOT_IN_NAMES: Final = "{}|"  # what a placeholder of a campaign's text ends at

@@ -14,11 +14,11 @@ from heliograph.contacts.tables import contact_shelves, contacts
 
 # characters; a query parameter has no more, and no field that is searched has
 NEEDLE_MAX: Final = 256
-# of a needle that are looked up; each costs some microseconds a shelf, and five leave little to
+# of a needle that are looked up; each costs some microseconds a bucket, and five leave little to
 # look at in vain
 GRAMS_MAX: Final = 5
-# stands for the shelf's number; in nothing that is searched, as all of that is printable
-_SHELF: Final = "\x01"
+# stands for the bucket's number; in nothing that is searched, as all of that is printable
+_BUCKET: Final = "\x01"
 
 
 def search(
@@ -28,10 +28,10 @@ def search(
     `before`.
     """
     wanted = folded(needle)
-    if not wanted or "\n" in wanted or _SHELF in wanted:
+    if not wanted or "\n" in wanted or _BUCKET in wanted:
         return []  # nothing but joiners; a line's end stands between the fields, and is in none
     query = (
-        _by_shelves(owner, wanted, before)
+        _by_buckets(owner, wanted, before)
         if tx.dialect.name == "postgresql"
         else _one_by_one(owner, wanted)
     )
@@ -49,22 +49,23 @@ def _one_by_one(owner: ContactOwner, wanted: str) -> sa.Select[Any]:
     )
 
 
-def _by_shelves(owner: ContactOwner, wanted: str, before: str | None) -> sa.Select[Any]:
-    """Shelf by shelf, newest first; of each, what the index says, looked at in full, newest first.
+def _by_buckets(owner: ContactOwner, wanted: str, before: str | None) -> sa.Select[Any]:
+    """Searches one bucket after the other, newest first. In each it reads the contacts that the
+    index names, newest first, and compares their whole text.
 
     A nested loop is the only way to carry this out, as the inner query speaks of the outer one's
     row; OFFSET 0 keeps the inner query whole, so that the index is the only way to carry that out.
     So nothing is read beyond what fills the page.
     """
-    shelves = sa.select(contact_shelves.c.id).where(
+    buckets = sa.select(contact_shelves.c.id).where(
         contact_shelves.c.account_id == owner.account_id,
         contact_shelves.c.sandbox.is_(owner.sandbox),
     )
     if before is not None:
-        shelves = shelves.where(contact_shelves.c.first_id < before)
-    shelf = shelves.order_by(contact_shelves.c.first_id.desc()).subquery("shelf")
+        buckets = buckets.where(contact_shelves.c.first_id < before)
+    bucket = buckets.order_by(contact_shelves.c.first_id.desc()).subquery("bucket")
     asked = sa.cast(
-        sa.func.replace(_query_of(wanted), _SHELF, sa.cast(shelf.c.id, sa.Text)), TSQUERY
+        sa.func.replace(_query_of(wanted), _BUCKET, sa.cast(bucket.c.id, sa.Text)), TSQUERY
     )
     found = (
         sa.select(*COLUMNS, contacts.c.account_id, contacts.c.sandbox)
@@ -78,14 +79,14 @@ def _by_shelves(owner: ContactOwner, wanted: str, before: str | None) -> sa.Sele
     )
     return (
         sa.select(*(found.c[column.name] for column in COLUMNS))
-        .select_from(shelf.join(found, sa.true()))
+        .select_from(bucket.join(found, sa.true()))
         .where(found.c.account_id == owner.account_id, found.c.sandbox.is_(owner.sandbox))
     )
 
 
 def _query_of(wanted: str) -> str:
     """Returns a tsquery for the trigrams of a needle, or for all that begin with a shorter one,
-    with _SHELF in place of the bucket's number.
+    with _BUCKET in place of the bucket's number.
     """
     if len(wanted) < 3:
         return f"{_lexeme(wanted)}:*"
@@ -97,4 +98,4 @@ def _query_of(wanted: str) -> str:
 
 def _lexeme(gram: str) -> str:
     """Quoted, as the PostgreSQL manual says in 8.11.2."""
-    return f"'{_SHELF}." + gram.replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"'{_BUCKET}." + gram.replace("\\", "\\\\").replace("'", "''") + "'"

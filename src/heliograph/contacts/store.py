@@ -18,7 +18,7 @@ from heliograph.base.json import encode
 from heliograph.contacts.change import ContactPatch, TooManyFields, changed, searched
 from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones
 from heliograph.contacts.opt_outs import note
-from heliograph.contacts.search_buckets import hold, shelve
+from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
 
@@ -59,7 +59,7 @@ def upsert(
     change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
     Raises StorageQuotaReached.
     """
-    hold(tx, owner)
+    lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, owner, set(phones))
     there = dict(found)
@@ -108,7 +108,7 @@ def update(
     """Changes the contact with the id `contact_id` in text form. Raises NotFound, PhoneTaken,
     StorageQuotaReached.
     """
-    hold(tx, owner)
+    lock_contacts(tx, owner)
     before = by_id(tx, owner, contact_id)
     after = changed(before, change, now_ms)
     if after.phone != before.phone and by_phone(tx, owner, after.phone) is not None:
@@ -132,7 +132,7 @@ def update(
 
 def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
     """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
-    hold(tx, owner)
+    lock_contacts(tx, owner)
     found = by_id(tx, owner, contact_id)
     tx.execute(contacts.delete().where(owner.owns, contacts.c.id == found.id))
 
@@ -213,9 +213,9 @@ _UPDATE: Final = sa.text(
 def _insert(tx: Connection, owner: ContactOwner, made: Sequence[Contact]) -> None:
     in_order = sorted(made)
     rows = [
-        _row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": shelf}
-        for contact, shelf in zip(
-            in_order, shelve(tx, owner, [contact.id for contact in in_order]), strict=True
+        _row(contact) | {"created_at_ms": contact.created_at_ms, "shelf": bucket}
+        for contact, bucket in zip(
+            in_order, assign_buckets(tx, owner, [contact.id for contact in in_order]), strict=True
         )
     ]
     if tx.dialect.name == "postgresql":

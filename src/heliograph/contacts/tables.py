@@ -42,7 +42,7 @@ contacts = sa.Table(
         postgresql_where=sa.text("opted_out"),
         sqlite_where=sa.text("opted_out"),
     ),
-    # trigrams of `searched`, each behind the number of its shelf
+    # trigrams of `searched`, each behind the number of its search bucket
     sa.Index(
         "contacts_grams",
         sa.text("contact_grams(shelf, searched)"),
@@ -74,7 +74,7 @@ opt_outs = sa.Table(
     sa.Index("opt_outs_due", "due_ms"),
 )
 
-# Contacts of an account and mode by age, some thousands to a shelf: a search goes through them
+# Contacts of an account and mode by age, some thousands to a bucket: a search goes through them
 # newest first, and ends when its page is full.
 contact_shelves = sa.Table(
     "contact_shelves",

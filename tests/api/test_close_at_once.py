@@ -117,7 +117,7 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
     assert {answer for answer in late if answer not in REFUSALS} == set()
     assert left == count(db, account_id) == (accepted, 0)
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         assert wallet.wallet_of(tx, account_id).figures == (0, 0)
         assert [*wallet.verify(tx), *verify_charges(tx)] == []
     assert_books_agree(db)

@@ -57,7 +57,7 @@ class Partner:
                 *(one.sms_credits for one in found),
             ) == (credits, *customers)
         with self.db.read() as tx:
-            wallet.hold_still(tx)
+            wallet.read_one_snapshot(tx)
             assert wallet.verify(tx) == []
         assert_books_agree(self.db)
 

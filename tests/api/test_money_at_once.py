@@ -66,7 +66,7 @@ class Client:
         assert (len(charges), -sum(charge["credits"] for charge in charges)) == (sends, charged)
         assert len({record["send_id"] for record in self.reports()}) == sends
         with self.db.read() as tx:
-            wallet.hold_still(tx)
+            wallet.read_one_snapshot(tx)
             assert [*wallet.verify(tx), *verify_charges(tx)] == []
         assert_books_agree(self.db)
 

@@ -41,7 +41,7 @@ from heliograph.plugin.api import endpoints as plugin_endpoints
 from heliograph.requests import Endpoint
 from heliograph.senders.api import endpoints as sender_endpoints
 from heliograph.text import numbering_plans
-from heliograph.wallet import hold_still
+from heliograph.wallet import read_one_snapshot
 from heliograph.wallet.api import endpoints as wallet_endpoints
 
 log = Log(__name__)
@@ -171,7 +171,7 @@ class App:
 def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
     """Returns what a process's FairQueue resumes from."""
     with db.read() as tx:
-        hold_still(tx)  # ten million sends that wait take ten seconds
+        read_one_snapshot(tx)  # ten million sends that wait take ten seconds
         return account_ends(tx)
 
 

@@ -45,9 +45,9 @@ def audit(
     accepted: Iterable[str] = (),
     shown_max: int = FINDINGS_SHOWN_MAX,
 ) -> Audit:
-    """`tx` sees one moment (`wallet.hold_still`), after the `asked_ms` of the log. `accepted`: raw
-    ids of messages that were answered 200; of those that were deleted when they were old, nothing
-    is asked.
+    """Returns what was found. `tx` reads one snapshot (`wallet.read_one_snapshot`), taken after the
+    `asked_ms` of the log. `accepted` are raw ids of messages that were answered 200; those that
+    were deleted because of their age are not checked. At most `shown_max` findings are returned.
     """
     counts: Counter[str] = Counter()
     said = words(tx)

@@ -32,22 +32,22 @@ PEOPLE_PER_LOOK: Final = 20_000
 Tell: TypeAlias = Callable[[int], object]  # of so many people more that were looked at
 
 
-def freeze(hold: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
+def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
     """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
     A file's numbers stand there already: who of them opted out is marked, anew each time.
 
-    Transactions of `hold.size` people. Raises Taken, and StorageQuotaReached; what was written
+    Transactions of `lock.size` people. Raises Taken, and StorageQuotaReached; what was written
     until then stays until it is cleared.
     """
     if campaign.audience.kind != "numbers":
-        clear(hold, campaign)
+        clear(lock, campaign)
     if _is_filled_in(campaign):
-        with _Ahead(hold.db, campaign, hold.size) as ahead, _Behind(hold) as behind:
+        with _Ahead(lock.db, campaign, lock.size) as ahead, _Behind(lock) as behind:
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
-    looking = _looking(campaign, pricing, hold.size, write=True)
+    looking = _looking(campaign, pricing, lock.size, write=True)
     _go(
-        lambda after: _without_texts(campaign, hold.step(lambda tx: looking(tx, after))),
+        lambda after: _without_texts(campaign, lock.step(lambda tx: looking(tx, after))),
         pricing,
         tell,
     )
@@ -68,12 +68,12 @@ def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
     _go(lambda after: _without_texts(campaign, step(after)), pricing, tell)
 
 
-def clear(hold: AudienceLock, campaign: Campaign) -> None:
+def clear(lock: AudienceLock, campaign: Campaign) -> None:
     """Takes all its recipients away."""
     written = WrittenRecipients(campaign)
     after: int | None = 0
     while after is not None:
-        after = hold.step(lambda tx: written.drop(tx, after or 0, hold.size))  # noqa: B023  it is called at once
+        after = lock.step(lambda tx: written.drop(tx, after or 0, lock.size))  # noqa: B023  it is called at once
 
 
 def _go(
@@ -144,8 +144,8 @@ class _Behind:
     when it is left without an error.
     """
 
-    def __init__(self, hold: AudienceLock) -> None:
-        self._hold = hold
+    def __init__(self, lock: AudienceLock) -> None:
+        self._lock = lock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recipients")
         self._last: Future[object] | None = None
 
@@ -160,7 +160,7 @@ class _Behind:
     def store(self, step: Callable[[Connection], object]) -> None:
         """Raises Taken, and whatever else became of the one before."""
         self._wait()
-        self._last = self._thread.submit(self._hold.step, step)
+        self._last = self._thread.submit(self._lock.step, step)
 
     def _wait(self) -> None:
         if self._last is not None:

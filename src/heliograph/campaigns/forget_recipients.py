@@ -109,7 +109,7 @@ _CANCEL_PAUSED: Final = same(
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
         WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
-# `hold.fail_canceled` fails what may still be queued, and then the campaign ends.
+# `pause.fail_canceled` fails what may still be queued, and then the campaign ends.
 _CANCEL_GROUP: Final = same(
     _CanceledAt, Nothing, "UPDATE groups SET canceled_at_ms = :now_ms WHERE id = :group_id"
 )

@@ -98,23 +98,23 @@ def create_listed(
     campaign = db.transact(
         lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
     )
-    hold = AudienceLock(db, campaign.id)
-    hold.take(lambda tx: None)
+    lock = AudienceLock(db, campaign.id)
+    lock.take(lambda tx: None)
     reading, stored, left = _Reading(wish), 0, numbers.rows(wish.template.names)
     try:
-        while batch := list(islice(left, hold.size)):
+        while batch := list(islice(left, lock.size)):
             recipients = reading.recipients(batch)
-            stored += hold.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023  it is called at once
+            stored += lock.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023  it is called at once
             tell(len(batch))
             if reading.rows > NUMBERS_MAX:
                 raise InvalidRequest(f"The file has more than {NUMBERS_MAX} numbers.")
         if not stored:
             raise InvalidRequest(_nobody(reading))
     except (InvalidRequest, StorageQuotaReached):
-        clear(hold, campaign)
-        hold.finish(lambda tx: _remove(tx, campaign))
+        clear(lock, campaign)
+        lock.finish(lambda tx: _remove(tx, campaign))
         raise
-    whole = hold.finish(
+    whole = lock.finish(
         lambda tx: change(
             tx, by_id(tx, campaign.id), audience=encoded(wish.audience._replace(whole=True))
         )

@@ -95,14 +95,14 @@ def launch(
     NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken: somebody else
     launched it, too, and this one gave way.
     """
-    hold = AudienceLock(db, campaign_id)
+    lock = AudienceLock(db, campaign_id)
 
     def begin(tx: Connection) -> Campaign:
         campaign = by_id(tx, campaign_id, lock=True)
         _require_startable(tx, campaign, "be launched")
         return campaign
 
-    return _start(hold, hold.take(begin), tell, as_far=as_far_as_credits_reach)
+    return _start(lock, lock.take(begin), tell, as_far=as_far_as_credits_reach)
 
 
 def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
@@ -118,7 +118,7 @@ def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
 
 
 def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
-    hold = AudienceLock(db, campaign_id)
+    lock = AudienceLock(db, campaign_id)
 
     def begin(tx: Connection) -> Campaign:
         campaign = by_id(tx, campaign_id, lock=True)
@@ -135,9 +135,9 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
         return campaign
 
     try:
-        campaign = hold.take(begin)
+        campaign = lock.take(begin)
         if campaign.status == SCHEDULED:
-            _start(hold, campaign, tell, refused=_failed)
+            _start(lock, campaign, tell, refused=_failed)
     except AudienceTaken:
         return False
     except (NoRecipients, InsufficientCredits, StorageQuotaReached):
@@ -160,7 +160,7 @@ def _failed(
 
 
 def _start(
-    hold: AudienceLock,
+    lock: AudienceLock,
     campaign: Campaign,
     tell: Tell,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
@@ -171,12 +171,12 @@ def _start(
     cannot be sent, in the transaction that finds it out, with how many of its audience opted
     out.
     """
-    with hold.db.read() as tx:
+    with lock.db.read() as tx:
         pricing = pricing_of(tx, campaign)
     try:
-        freeze(hold, campaign, pricing, tell)
+        freeze(lock, campaign, pricing, tell)
     except StorageQuotaReached as error:
-        _give_up(hold, campaign, error, refused)
+        _give_up(lock, campaign, error, refused)
         raise
 
     def begin_to_send(tx: Connection) -> Launched | ServiceError:
@@ -205,14 +205,14 @@ def _start(
         )
         return Launched(sending, quote)
 
-    launched = hold.finish(begin_to_send)
+    launched = lock.finish(begin_to_send)
     if isinstance(launched, ServiceError):
         raise launched
     return launched
 
 
 def _give_up(
-    hold: AudienceLock,
+    lock: AudienceLock,
     campaign: Campaign,
     error: StorageQuotaReached,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None,
@@ -221,8 +221,8 @@ def _give_up(
     was, or what `refused` makes of it.
     """
     if campaign.audience.kind != "numbers":
-        clear(hold, campaign)
-    hold.finish(
+        clear(lock, campaign)
+    lock.finish(
         lambda tx: refused(tx, by_id(tx, campaign.id), error, 0) if refused is not None else None
     )
 

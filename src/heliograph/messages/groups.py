@@ -118,8 +118,8 @@ def cancel_group(tx: Connection, group_id: int, now_ms: int) -> None:
 
 
 def mark_held(tx: Connection, group_id: int, *, held: bool) -> None:
-    """Says that something of it may be held; or that something may not be, which is to be.
-    `hold.hold` and `release` see to all of it.
+    """Stores whether messages of the group are to be held. `pause.hold` and `pause.release` then
+    move all of them.
     """
     tx.execute(sa.update(groups).where(groups.c.id == group_id).values(held=held))
 

@@ -75,7 +75,7 @@ class Sending:
         self._deliveries: Deliveries | None = None
         self.keeping: asyncio.Task[None]  # ends when this process may not go on
 
-    async def hold(self) -> None:
+    async def take_queue(self) -> None:
         """Takes the database's queue, or its part of it. Raises AlreadyServed, SettingError,
         OperationalError, ClockApart, Unavailable.
         """

@@ -60,7 +60,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     # 0: there is one a database, so nobody else would answer
     server = Server(app, settings.drain_s or 0.0)
     try:
-        await sending.hold()
+        await sending.take_queue()
         await counting.take()
         await app.start()
         await sending.start()

@@ -75,7 +75,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     try:
-        await sending.hold()
+        await sending.take_queue()
         await cache.refresh()
         beside = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
         queue.resume(await asyncio.to_thread(account_ends_of, db))

@@ -195,10 +195,10 @@ def post(
         created_at_ms=now_ms,
     )
     add_entry(tx, entry)
-    return Posted(entry, applied=True, alarms=hold(tx, wallet, after, now_ms))
+    return Posted(entry, applied=True, alarms=store_figures(tx, wallet, after, now_ms))
 
 
-def hold(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[str, ...]:
+def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[str, ...]:
     """Stores what a locked wallet holds after an entry, and tells of what has become low.
     Returns the alarms that it fired.
     """

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.short_texts import one_line
 from heliograph.wallet.entry import Entry, add_entry
-from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, figures_after, hold
+from heliograph.wallet.ledger import DESCRIPTION_MAX, REFERENCE_MAX, figures_after, store_figures
 from heliograph.wallet.tables import wallets
 from heliograph.wallet.wallet import Wallet, locked_open
 
@@ -59,8 +59,8 @@ def transfer(
         created_at_ms=now_ms,
     )
     add_entry(tx, entry)
-    hold(tx, giver, given, now_ms)
-    hold(tx, taker, taken, now_ms)
+    store_figures(tx, giver, given, now_ms)
+    store_figures(tx, taker, taken, now_ms)
     return entry
 
 

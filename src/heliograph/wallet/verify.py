@@ -47,7 +47,7 @@ class _Side(NamedTuple):
     credits_after: int
 
 
-def hold_still(tx: Connection) -> None:
+def read_one_snapshot(tx: Connection) -> None:
     """Lets all queries of the transaction see one moment, and take their time. It is called
     first in a transaction that verifies beside a running service.
     """

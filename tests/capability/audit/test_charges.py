@@ -17,7 +17,7 @@ from tests.support.capability.charges import send
 
 def wrong(db: Database) -> list[str]:
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         return [what for _, what in verify_charges(tx)]
 
 

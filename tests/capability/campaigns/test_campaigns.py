@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from heliograph import accounts, campaigns
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
-from heliograph.campaigns import Campaign
-from heliograph.campaigns import audience_lock as hold
+from heliograph.campaigns import Campaign, audience_lock
 from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken
 from heliograph.campaigns.due_steps import Glance, glance
 from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
@@ -368,7 +367,7 @@ def test_who_is_at_work_on_a_campaign_is_left_alone_until_it_is_silent(
     first = AudienceLock(db, campaign.id)
     first.take(lambda tx: None)
     assert campaigns.start_due(db) == []
-    clock.move(by_ms=hold.SILENT_MS + 1)
+    clock.move(by_ms=audience_lock.SILENT_MS + 1)
     assert campaigns.start_due(db) == [campaign.id]
     with pytest.raises(AudienceTaken):
         first.step(lambda tx: None)

@@ -72,7 +72,7 @@ def told(run: Run, account: str) -> list[list[str]]:
 def proven(db: Database) -> None:
     """By `ledger verify`, and by SQL alone."""
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         assert [*wallet.verify(tx), *verify_charges(tx)] == []
     assert_books_agree(db)
 

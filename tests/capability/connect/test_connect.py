@@ -104,7 +104,7 @@ def test_credits_go_between_wallets_of_different_currencies_and_the_ledger_agree
     with db.write() as tx:
         wallet.topup(tx, bilal, "1.234", "cash", now_ms=clock.now_ms())
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         assert wallet.verify(tx) == []
         assert (wallet.wallet_of(tx, bilal).figures, wallet.wallet_of(tx, amina.id).figures) == (
             Figures(1_234, 40),

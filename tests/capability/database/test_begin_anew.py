@@ -41,7 +41,7 @@ async def begun(db: Database, kind: str = "worker", carrier_id: int | None = Non
     sending = Sending(
         db, cache, Settings(Path(), db.url, SECRET_KEY), FairQueue(), kind, carrier_id
     )
-    await sending.hold()
+    await sending.take_queue()
     await cache.refresh()
     await sending.start()
     polling = asyncio.create_task(cache.poll())
@@ -86,7 +86,7 @@ async def test_a_process_whose_start_fails_is_gone_at_once(
     sending = Sending(
         db, ConfigCache(db), Settings(Path(), db.url, SECRET_KEY), FairQueue(), "carrier", 1
     )
-    await sending.hold()
+    await sending.take_queue()
     registered = epochs(db)
     with pytest.raises(Unavailable):
         await sending.start()

@@ -104,7 +104,7 @@ def ledger(house: House) -> tuple[int, list[int], list[int]]:
 def assert_proven(house: House) -> None:
     house.assert_sound()
     with house.db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         found = [what for _, what in verify_events(tx, clock.now_ms())]
         assert (found, audit(tx).findings) == ([], [])
 

@@ -154,8 +154,8 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
     if is_scheduled:
         with house.db.write() as tx:
             campaigns.schedule(tx, campaign.id, clock.now_ms() + DAY_MS)
-    hold = AudienceLock(house.db, campaign.id)
-    hold.take(lambda tx: None)
+    lock = AudienceLock(house.db, campaign.id)
+    lock.take(lambda tx: None)
     exit_status, said = erase(run)
     assert (exit_status, f"{campaigns.text_id(campaign)} is just being launched" in said) == (
         1,
@@ -166,11 +166,11 @@ def test_a_campaign_whose_audience_is_just_being_written_down_is_waited_for(
     if is_killed:
         clock.move(by_ms=SILENT_MS + 1)
     else:
-        hold.finish(lambda tx: None)
+        lock.finish(lambda tx: None)
     assert erased(run) == {"contacts": 1}
     if is_killed:
         with pytest.raises(AudienceTaken):
-            hold.step(lambda tx: None)
+            lock.step(lambda tx: None)
 
 
 def test_a_launch_that_begins_while_the_number_is_erased_is_told(

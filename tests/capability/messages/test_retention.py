@@ -25,7 +25,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.read import as_record, message_of
 from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
-from heliograph.wallet import hold_still
+from heliograph.wallet import read_one_snapshot
 from heliograph.webhooks.tables import webhook_events
 from tests.support.capability.campaigns import (
     add_contacts,
@@ -61,7 +61,7 @@ def texts(house: House) -> list[tuple[int | None, str | None]]:
 def assert_proven(house: House) -> None:
     house.assert_sound()
     with house.db.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         assert (verify_events(tx, clock.now_ms()), audit(tx).findings) == ([], [])
 
 

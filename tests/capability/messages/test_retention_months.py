@@ -71,7 +71,7 @@ def kept(db: Database) -> list[str]:
 
 def assert_proven(db: Database) -> None:
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         assert (wallet.verify(tx), verify_charges(tx)) == ([], [])
 
 

@@ -28,7 +28,7 @@ def figures(db: Database, account_id: str) -> wallet.Figures:
 
 def wrong(db: Database) -> list[str]:
     with db.read() as tx:
-        wallet.hold_still(tx)
+        wallet.read_one_snapshot(tx)
         return [what for _, what in wallet.verify(tx)]
 
 

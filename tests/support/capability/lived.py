@@ -17,7 +17,7 @@ from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight, messages, queue
-from heliograph.wallet import hold_still
+from heliograph.wallet import read_one_snapshot
 from tests.support import plain_http
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
@@ -122,7 +122,7 @@ def _is_quiet(db: Database) -> bool:
     stands there has its reason.
     """
     with db.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         assert audit(tx).findings == []
         waits = tx.execute(sa.select(sa.func.count()).select_from(queue)).scalar_one()
         return (

@@ -350,7 +350,7 @@ class House:
         what those add up to.
         """
         with self.db.read() as tx:
-            wallet.hold_still(tx)
+            wallet.read_one_snapshot(tx)
             found = [*wallet.verify(tx), *verify_charges(tx), *verify_tallies(tx)]
         assert not found, found
 

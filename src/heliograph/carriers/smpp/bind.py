@@ -69,7 +69,7 @@ class Bind:
                 failures += 1
                 status, why = 0, f"cannot connect: {str(fault) or 'no answer in time'}"
             else:
-                status, why = await self._hold(session)
+                status, why = await self._until_closed(session)
                 # a session that lasted less than the pause before it is no success: the pause goes
                 # on growing
                 failures = 1 if loop.time() - bound_s > self._base_s(failures) else failures + 1
@@ -104,7 +104,7 @@ class Bind:
             raise
         return session
 
-    async def _hold(self, session: SmppSession) -> tuple[int, str]:
+    async def _until_closed(self, session: SmppSession) -> tuple[int, str]:
         """Waits for the session's end; the session fault that ended it (0: none) and the reason in
         words.
         """

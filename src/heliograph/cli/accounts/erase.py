@@ -114,10 +114,10 @@ def _found(
 ) -> "list[RowChange]":
     from heliograph.jobs.erase_blockers import refuse_while_under_way
     from heliograph.jobs.erase_number import changes
-    from heliograph.wallet import hold_still
+    from heliograph.wallet import read_one_snapshot
 
     with session.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         refuse_while_under_way(tx, account_id, quoted, erased=erased)
         return list(changes(tx, account_id, quoted))
 

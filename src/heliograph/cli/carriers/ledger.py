@@ -95,12 +95,12 @@ class _Proof(NamedTuple):
 def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
     from heliograph.audit import audit, events_size, verify_charges, verify_events, verify_tallies
     from heliograph.base import clock
-    from heliograph.wallet import hold_still, size, verify
+    from heliograph.wallet import read_one_snapshot, size, verify
 
     promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()
     with session.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         found = [
             *verify(tx),
             *verify_charges(tx),

@@ -121,7 +121,7 @@ def list_(
     from heliograph.messages.doubt import trace
     from heliograph.messages.read import LOOKED_AT_MAX
     from heliograph.text import parse_phone
-    from heliograph.wallet import hold_still
+    from heliograph.wallet import read_one_snapshot
 
     if (
         to is not None
@@ -135,7 +135,7 @@ def list_(
             "--older-than says how long a message has been in doubt: give --in-doubt too."
         )
     with session.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         wanted = wanted_of(tx, carrier, account, older_than)._replace(
             before=trace.raw_of(before) if before is not None else None,
             span=TimeSpan(since, until),
@@ -167,10 +167,10 @@ def show_(session: CommandRun, message_id: str) -> None:
     from heliograph.messages.doubt import trace
     from heliograph.messages.doubt.segments import segments
     from heliograph.messages.read import timeline
-    from heliograph.wallet import hold_still
+    from heliograph.wallet import read_one_snapshot
 
     with session.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         found = trace.one(tx, message_id)
         names = carrier_names(tx)
         record = records_of(tx, [found])[0]

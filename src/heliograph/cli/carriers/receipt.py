@@ -69,7 +69,7 @@ def list_(session: CommandRun, unmatched: bool, carrier: str | None, limit: int)
     """
     from heliograph.carriers import all_carriers, carrier_named
     from heliograph.messages.doubt import unmatched as receipts
-    from heliograph.wallet import hold_still
+    from heliograph.wallet import read_one_snapshot
 
     if not unmatched:
         raise click.UsageError(
@@ -77,7 +77,7 @@ def list_(session: CommandRun, unmatched: bool, carrier: str | None, limit: int)
             " message show`."
         )
     with session.read() as tx:
-        hold_still(tx)
+        read_one_snapshot(tx)
         found = receipts.unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
         )

@@ -13,9 +13,9 @@ from sqlalchemy.engine import Connection
 
 from heliograph.audit.causes import COMMAND_STATUS
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
-from heliograph.audit.overrides import OperatorWord, words
-from heliograph.audit.positions import MessagePosition, standings
-from heliograph.audit.reconcile import Join, missing
+from heliograph.audit.overrides import Overrides, operator_overrides
+from heliograph.audit.positions import MessagePosition, message_positions
+from heliograph.audit.reconcile import Reconciliation, missing
 from heliograph.audit.smsc_log import SmscLog
 from heliograph.messages.carrier import NOT_ENCODED
 from heliograph.messages.retention import MESSAGES, first_kept
@@ -23,7 +23,7 @@ from heliograph.messages.states import DELIVERED, FAILED, IN_DOUBT, QUEUED, SENT
 from heliograph.messages.tables import STATUSES
 
 FINDINGS_SHOWN_MAX: Final = 20  # whoever has more needs to see why, not all of them
-_UNSAID: Final = OperatorWord()  # of a message that no operator has decided about
+_NO_OVERRIDES: Final = Overrides()  # of a message that no operator has decided about
 
 
 class Audit(NamedTuple):
@@ -50,12 +50,16 @@ def audit(
     were deleted because of their age are not checked. At most `shown_max` findings are returned.
     """
     counts: Counter[str] = Counter()
-    said = words(tx)
-    join = None if log is None else Join(tx, log, said)
+    overrides = operator_overrides(tx)
+    reconciliation = None if log is None else Reconciliation(tx, log, overrides)
     found = list[Finding]()
     first = first_kept(tx, MESSAGES)
     for finding in _findings(
-        tx, join, said, {message_id for message_id in accepted if message_id >= first}, counts
+        tx,
+        reconciliation,
+        overrides,
+        {message_id for message_id in accepted if message_id >= first},
+        counts,
     ):
         counts[finding.kind] += 1
         if len(found) < shown_max:
@@ -63,20 +67,20 @@ def audit(
     figures = {
         name: counts[name] for name in ("messages", "segments", *STATUSES, "in_flight", "in_doubt")
     }
-    figures |= join.figures if join is not None else {}
+    figures |= reconciliation.figures if reconciliation is not None else {}
     return Audit(figures | {LOST: counts[LOST], UNEXPLAINED: counts[UNEXPLAINED]}, found)
 
 
 def _findings(
     tx: Connection,
-    join: Join | None,
-    said: dict[str, OperatorWord],
+    reconciliation: Reconciliation | None,
+    overrides: dict[str, Overrides],
     accepted: set[str],
     counts: Counter[str],
 ) -> Iterator[Finding]:
     strays: list[Finding] = []
-    yield from join.early if join else ()
-    for message in standings(
+    yield from reconciliation.early if reconciliation else ()
+    for message in message_positions(
         tx, lambda where, what: strays.append(Finding(UNEXPLAINED, where, what))
     ):
         accepted.discard(message.id)
@@ -88,17 +92,17 @@ def _findings(
         for kind, what in (
             *_faults(message),
             *_too_many(message),
-            *_made_up(message, said.get(message.id, _UNSAID)),
+            *_made_up(message, overrides.get(message.id, _NO_OVERRIDES)),
         ):
             yield Finding(kind, message.text_id, what)
-        if join is not None:
-            yield from join.of(message)
+        if reconciliation is not None:
+            yield from reconciliation.of(message)
         yield from strays
         strays.clear()
     yield from strays
     yield from missing(accepted)
-    if join is not None:
-        yield from join.left()
+    if reconciliation is not None:
+        yield from reconciliation.left()
 
 
 def _faults(message: MessagePosition) -> Iterator[tuple[str, str]]:
@@ -164,14 +168,14 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
         yield UNEXPLAINED, "what is in flight of it was accepted before, and was not sent again"
 
 
-def _made_up(message: MessagePosition, word: OperatorWord) -> Iterator[tuple[str, str]]:
+def _made_up(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[str, str]]:
     """Failures that no receipt brings about."""
     code, whole = message.error_code, message.all_parts
     if message.status != FAILED:
         return
     if (
         code == "canceled"
-        and not word.cancels
+        and not overrides.cancels
         and (message.canceled_at_ms is None or (message.failed_at_ms or 0) < message.canceled_at_ms)
     ):
         yield (
@@ -180,7 +184,7 @@ def _made_up(message: MessagePosition, word: OperatorWord) -> Iterator[tuple[str
         )
     elif (
         code in ("carrier_rejected", "no_route", "blocked")
-        and message.parts_accepted & ~word.accepted & ~message.parts_resent == whole
+        and message.parts_accepted & ~overrides.accepted & ~message.parts_resent == whole
     ):
         yield UNEXPLAINED, f"it has failed ({code}), and all of it is accepted"
     if code == "carrier_rejected" and not any(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from heliograph.audit.finding import UNEXPLAINED
-from heliograph.audit.overrides import OperatorWord
+from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.smsc_log import STATE_BITS, SmscLog, Submit
 from heliograph.audit.submissions import parts_of, which
@@ -37,14 +37,14 @@ class _Said(NamedTuple):
 def causes(
     message: MessagePosition,
     submits: Sequence[Submit],
-    word: OperatorWord,
+    overrides: Overrides,
     log: SmscLog,
     is_parked: Callable[[Submit], bool],
 ) -> Iterator[tuple[str, str]]:
     """Tells what a terminal message came to without that the SMSC, or the operator, has said so.
     `submits`: those that are its. `is_parked`: whether a submission's receipt has found no message.
     """
-    said = _said(message, submits, word, log, is_parked)
+    said = _said(message, submits, overrides, log, is_parked)
     if message.status == DELIVERED:
         missing = message.all_parts & ~said.delivered
         if missing:
@@ -56,13 +56,13 @@ def causes(
                 ),
             )
     if message.status == FAILED:
-        yield from _failures(message, submits, word, said.receipts)
+        yield from _failures(message, submits, overrides, said.receipts)
 
 
 def _said(
     message: MessagePosition,
     submits: Sequence[Submit],
-    word: OperatorWord,
+    overrides: Overrides,
     log: SmscLog,
     is_parked: Callable[[Submit], bool],
 ) -> _Said:
@@ -80,15 +80,15 @@ def _said(
             delivered |= parts
     if message.status == DELIVERED and not receipts & DELIVRD:
         delivered = 0  # where one segment asks for a receipt, it decides for the others
-    if word.matched:
+    if overrides.matched:
         receipts |= log.said_to(str(message.recipient))
     taken = [(submit.at_ms, parts_of(message, submit)) for submit in submits if submit.is_taken]
-    delivered |= word.delivered(taken, bool(receipts & DELIVRD), message.segments)
+    delivered |= overrides.delivered(taken, bool(receipts & DELIVRD), message.segments)
     return _Said(receipts, delivered)
 
 
 def _failures(
-    message: MessagePosition, submits: Sequence[Submit], word: OperatorWord, receipts: int
+    message: MessagePosition, submits: Sequence[Submit], overrides: Overrides, receipts: int
 ) -> Iterator[tuple[str, str]]:
     status = _STATUS.search(message.error_message or "")
     if status and int(status[1], 16) not in {submit.status for submit in submits}:
@@ -98,7 +98,7 @@ def _failures(
         )
     code = message.error_code or ""
     if code in _FAILED_BY:
-        is_said = bool(receipts & _FAILED_BY[code]) or word.fails(code)
+        is_said = bool(receipts & _FAILED_BY[code]) or overrides.fails(code)
         ends_by_itself = code in _ENDS and _is_over(message)
         if not is_said and not ends_by_itself:
             yield UNEXPLAINED, f"it has failed ({code}), and no receipt of the SMSC has said so"

@@ -1,5 +1,5 @@
-"""An operator's word replaces, in the audit, some of what the SMSCs' logs would have to say. All
-else is judged as if he had said nothing.
+"""Reads what an operator has decided about messages. In the audit, these decisions replace some of
+what the SMSCs' logs would have to say.
 """
 
 from collections import defaultdict
@@ -26,8 +26,8 @@ class LoggedDecision(NamedTuple):
     at_ms: int
 
 
-class OperatorWord:
-    """All that was decided about one message, oldest first."""
+class Overrides:
+    """Answers what an operator's decisions about one message explain."""
 
     def __init__(self, decided: Sequence[LoggedDecision] = ()) -> None:
         self._decided = decided
@@ -91,8 +91,8 @@ class OperatorWord:
         )
 
 
-def words(tx: Connection) -> dict[str, OperatorWord]:
-    """Returns the word of each message that an operator has decided about, by its raw id."""
+def operator_overrides(tx: Connection) -> dict[str, Overrides]:
+    """Returns the overrides of each message that an operator has decided about, by its raw id."""
     columns = operator_decisions.c
     query = sa.select(
         raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms
@@ -100,4 +100,4 @@ def words(tx: Connection) -> dict[str, OperatorWord]:
     found: dict[str, list[LoggedDecision]] = defaultdict(list)
     for message_id, *decided in streamed(tx, query):
         found[message_id].append(LoggedDecision(*decided))
-    return {message_id: OperatorWord(decided) for message_id, decided in found.items()}
+    return {message_id: Overrides(decided) for message_id, decided in found.items()}

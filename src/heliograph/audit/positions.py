@@ -95,7 +95,7 @@ class MessagePosition(NamedTuple):
         return (1 << self.segments) - 1
 
 
-def standings(tx: Connection, stray: Stray) -> Iterator[MessagePosition]:
+def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]:
     """Every message that is kept, in the order of ids. Rows of the queue or in flight that
     belong to none go to `stray`.
     """

@@ -1,5 +1,5 @@
-"""Messages joined with what the SMSCs say that they were given: whatever the one side has, the
-other has it too, or it is known why not.
+"""Reconciles messages with the logs of the SMSCs: what one side has, the other must have too, or it
+is known why not.
 
 A submission is a message's if recipient and reference say so, and sender, text and part agree.
 """
@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.causes import DELIVRD, causes
 from heliograph.audit.erased import Forgotten
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
-from heliograph.audit.overrides import OperatorWord
+from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
 from heliograph.audit.repetitions import repetitions
 from heliograph.audit.smsc_log import SmscLog, Submit, plain
@@ -29,10 +29,12 @@ from heliograph.wallet import raw_id, streamed
 _ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
 
 
-class Join:
-    """Asked of one message after the other, and of what is left at the end. `figures` counts."""
+class Reconciliation:
+    """Compares one message after the other with the logs, and at the end what is left of the logs.
+    `figures` counts.
+    """
 
-    def __init__(self, tx: Connection, log: SmscLog, said: dict[str, OperatorWord]) -> None:
+    def __init__(self, tx: Connection, log: SmscLog, overrides: dict[str, Overrides]) -> None:
         self._log = log
         self._simulators = set(
             tx.execute(sa.select(carriers.c.id).where(carriers.c.type == "simulator")).scalars()
@@ -40,7 +42,7 @@ class Join:
         # segments that the simulator accepted, by message: they are in nobody's log
         self._simulated: dict[str, int] = {}
         self._parked = _parked(tx)
-        self._words = said
+        self._overrides = overrides
         self._forgotten = Forgotten(tx)
         self.early = list(self._own(tx))
         self.figures = {
@@ -100,14 +102,14 @@ class Join:
         simulated = self._simulated.get(message.id, 0) or (
             message.all_parts if message.carrier_id in self._simulators and not submits else 0
         )
-        word = self._words.get(message.id) or OperatorWord()
+        overrides = self._overrides.get(message.id) or Overrides()
         found = [
-            *_accepted_parts(message, submits, simulated, word),
-            *self._submissions(message, submits, word),
-            *self._receipts(message, submits, word),
+            *_accepted_parts(message, submits, simulated, overrides),
+            *self._submissions(message, submits, overrides),
+            *self._receipts(message, submits, overrides),
         ]
         if not simulated:
-            found += causes(message, submits, word, self._log, self._is_parked)
+            found += causes(message, submits, overrides, self._log, self._is_parked)
         for kind, what in found:
             yield Finding(kind, message.text_id, what)
 
@@ -146,7 +148,7 @@ class Join:
         return own
 
     def _submissions(
-        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
+        self, message: MessagePosition, submits: list[Submit], overrides: Overrides
     ) -> Iterator[tuple[str, str]]:
         """Each that was taken is known to us, or in doubt; each repetition has a reason."""
         on_the_wire = 0
@@ -158,7 +160,7 @@ class Join:
                 continue
             unknown = parts_of(message, submit) & ~known
             if unknown and not (
-                _may_be_unknown(message, submit, unknown) or word.explains_unknown(unknown)
+                _may_be_unknown(message, submit, unknown) or overrides.explains_unknown(unknown)
             ):
                 yield (
                     UNEXPLAINED,
@@ -168,22 +170,22 @@ class Join:
                     ),
                 )
         if len(submits) > 1:
-            yield from self._repetitions(message, submits, word)
+            yield from self._repetitions(message, submits, overrides)
 
     def _repetitions(
-        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
+        self, message: MessagePosition, submits: list[Submit], overrides: Overrides
     ) -> Iterator[tuple[str, str]]:
         repeated: set[Submit] = set()
         for part in range(message.segments):
             of_part = [submit for submit in submits if parts_of(message, submit) >> part & 1]
             yield from repetitions(
-                message, part, of_part, word.resent_ms(part), self._log.asked_ms, repeated
+                message, part, of_part, overrides.resent_ms(part), self._log.asked_ms, repeated
             )
             self.figures["duplicates"] += max(0, sum(submit.is_taken for submit in of_part) - 1)
         self.figures["repeated"] += len(repeated)
 
     def _receipts(
-        self, message: MessagePosition, submits: list[Submit], word: OperatorWord
+        self, message: MessagePosition, submits: list[Submit], overrides: Overrides
     ) -> Iterator[tuple[str, str]]:
         """Yields receipts that were acknowledged, and neither had their effect nor wait for
         their message.
@@ -191,7 +193,7 @@ class Join:
         if message.status in (DELIVERED, FAILED):
             return  # the first final receipt counts, the others change nothing
         # segments that were given a receipt: it may be of another one of the message
-        spare = message.parts_delivered & word.matched
+        spare = message.parts_delivered & overrides.matched
         for submit in submits:
             spare &= ~parts_of(message, submit) if submit.acknowledged & DELIVRD else spare
         for submit in submits:
@@ -234,7 +236,7 @@ def _parked(tx: Connection) -> set[str]:
 
 
 def _accepted_parts(
-    message: MessagePosition, submits: list[Submit], simulated: int, word: OperatorWord
+    message: MessagePosition, submits: list[Submit], simulated: int, overrides: Overrides
 ) -> Iterator[tuple[str, str]]:
     """Every segment that counts as accepted was taken by the SMSC, under the id that we have."""
     taken = 0
@@ -245,7 +247,7 @@ def _accepted_parts(
             if (
                 submit.owner is not None
                 and not submit.owner_parts & parts
-                and submit.owner_parts & ~word.matched
+                and submit.owner_parts & ~overrides.matched
             ):
                 yield (
                     UNEXPLAINED,
@@ -254,7 +256,7 @@ def _accepted_parts(
                         f" SMSC ({submit.where})"
                     ),
                 )
-    missing = message.parts_accepted & ~taken & ~simulated & ~word.accepted
+    missing = message.parts_accepted & ~taken & ~simulated & ~overrides.accepted
     if missing:
         yield (
             LOST,

@@ -2,7 +2,7 @@
 must see nothing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy.engine import Connection
 
@@ -57,6 +57,16 @@ class Cast:
     amina: Actor
     bilal: Actor
     chidi: Actor
+
+
+def in_copy(db: Database, cast: Cast) -> Cast:
+    """The same cast, with the keys that it has, in a copy of the database that it was made in."""
+    return Cast(
+        *(
+            replace(actor, db=db, _keys=dict(actor._keys))
+            for actor in (cast.amina, cast.bilal, cast.chidi)
+        )
+    )
 
 
 def make_cast(db: Database) -> Cast:

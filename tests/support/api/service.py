@@ -19,7 +19,7 @@ from heliograph.base.settings import Settings
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
-from tests.support.api.cast import Actor, Cast, make_cast
+from tests.support.api.cast import Actor, Cast, in_copy, make_cast
 from tests.support.api.contract import Contract
 from tests.support.factories import SECRET_KEY
 
@@ -181,8 +181,12 @@ class Loop:
 
 
 @contextmanager
-def service_on(database_url: str, data_dir: Path, **more: Any) -> Iterator[Service]:
-    """`more`: further settings."""
+def service_on(
+    database_url: str, data_dir: Path, cast: Cast | None = None, **more: Any
+) -> Iterator[Service]:
+    """`cast`: of the database that this one is a copy of; without one, a cast is made. `more`:
+    further settings.
+    """
     db, run = Database(database_url), Loop()
     try:
         app = App(
@@ -192,7 +196,7 @@ def service_on(database_url: str, data_dir: Path, **more: Any) -> Iterator[Servi
         )
         run(app.start())
         try:
-            yield Service(db, app, make_cast(db), run)
+            yield Service(db, app, in_copy(db, cast) if cast else make_cast(db), run)
         finally:
             run(app.stop())
             run(db.close_hot())

@@ -19,6 +19,7 @@ from hypothesis import Phase, settings
 
 from heliograph.base import clock
 from heliograph.database import cache, commits, migrate
+from tests.support import compiled
 from tests.support.crash import processes
 from tests.support.services import redis
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
@@ -32,6 +33,7 @@ NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
 PHASES = [phase for phase in Phase if phase != Phase.shrink or os.environ.get("CI") != "true"]
 settings.register_profile("heliograph", deadline=None, phases=PHASES)
 settings.load_profile("heliograph")
+compiled.share()
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from bench.server import SECRET_KEY, one_row, sending, serving, set_up
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.webhooks import Event, emit, endpoints, listeners
+from heliograph.webhooks import Event, emit, endpoints, load_listeners
 from heliograph.webhooks.http.address_guard import Openings
 
 EVENTS = 20_000
@@ -164,7 +164,7 @@ async def _happened(place: Place, account_ids: list[str]) -> None:
     try:
         while some := list(itertools.islice(happened, EVENTS_A_COMMIT)):
             async with database.hot() as tx:
-                await emit(tx, await listeners(tx, account_ids), some)
+                await emit(tx, await load_listeners(tx, account_ids), some)
     finally:
         await database.close_hot()
         database.close()

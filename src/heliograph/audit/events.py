@@ -32,7 +32,7 @@ from heliograph.webhooks.tables import (
 )
 
 # an endpoint is committed some time after it was made, and the clocks of processes differ
-HEARS_AFTER_MS: Final = 60_000
+LISTENS_AFTER_MS: Final = 60_000
 PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
 
 # Of a body: the message that it is about, and what it shows of it.
@@ -49,12 +49,12 @@ _SHOWN: Final = {
     ),
 }
 _WHICH: Final = itemgetter(0)
-_NOBODY: Final[list["_Ear"]] = []
+_NOBODY: Final[list["_Listener"]] = []
 
-_Ears = dict[tuple[str, bool], list["_Ear"]]  # by account and mode
+_Listeners = dict[tuple[str, bool], list["_Listener"]]  # by account and mode
 
 
-class _Ear(NamedTuple):
+class _Listener(NamedTuple):
     """An endpoint that was to hear of these kinds, of what happened since then."""
 
     endpoint_id: str
@@ -102,14 +102,17 @@ class _Change(NamedTuple):
 
 def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
     """Returns what is wrong with events: nothing, if all agree, and at most DISCREPANCIES_MAX."""
-    ears = _ears(tx)
-    if not ears and not events_size(tx):
+    listeners = _listeners(tx)
+    if not listeners and not events_size(tx):
         return []
     first_event = first_kept(tx, EVENTS)
     since_ms = max(now_ms - PRUNED_FROM_MS, ids.made_at_ms(int(first_event, 16)))
     return list(
         islice(
-            chain(_of_messages(tx, ears, since_ms, first_event), _of_endpoints(tx, ears, since_ms)),
+            chain(
+                _of_messages(tx, listeners, since_ms, first_event),
+                _of_endpoints(tx, listeners, since_ms),
+            ),
             DISCREPANCIES_MAX,
         )
     )
@@ -120,7 +123,7 @@ def events_size(tx: Connection) -> int:
     return int(tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one())
 
 
-def _ears(tx: Connection) -> _Ears:
+def _listeners(tx: Connection) -> _Listeners:
     """Returns the endpoints. Those of `heliograph listen` come and go: nothing is expected of
     them.
     """
@@ -135,27 +138,27 @@ def _ears(tx: Connection) -> _Ears:
         endpoint.kinds,
         endpoint.created_at_ms,
     )
-    found: _Ears = {}
+    found: _Listeners = {}
     for account_id, sandbox, endpoint_id, kinds, created_at_ms in tx.execute(
         query.join_from(accounts, webhook_endpoints, hears).where(
             endpoint.listens_until_ms.is_(None)
         )
     ):
         found.setdefault((account_id, sandbox), []).append(
-            _Ear(endpoint_id, frozenset(kinds.split(",")), created_at_ms + HEARS_AFTER_MS)
+            _Listener(endpoint_id, frozenset(kinds.split(",")), created_at_ms + LISTENS_AFTER_MS)
         )
     return found
 
 
-def _hear(
-    ears: _Ears, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
-) -> Iterator[_Ear]:
+def _must_have_heard(
+    listeners: _Listeners, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
+) -> Iterator[_Listener]:
     """Yields which endpoints must have heard of it, as far as that is still kept: since then."""
     if at_ms > since_ms:
         yield from (
-            ear
-            for ear in ears.get((account_id, sandbox), _NOBODY)
-            if kind in ear.kinds and at_ms >= ear.since_ms
+            listener
+            for listener in listeners.get((account_id, sandbox), _NOBODY)
+            if kind in listener.kinds and at_ms >= listener.since_ms
         )
 
 
@@ -163,7 +166,7 @@ def _hear(
 
 
 def _of_messages(
-    tx: Connection, ears: _Ears, since_ms: int, first_event: str
+    tx: Connection, listeners: _Listeners, since_ms: int, first_event: str
 ) -> Iterator[Discrepancy]:
     """Yields discrepancies of messages. `first_event` is the id (raw) from which on events are
     there; those of a message have the message's own time.
@@ -192,7 +195,9 @@ def _of_messages(
                 change.at_ms is not None
                 and message.id >= first_event
                 and any(
-                    _hear(ears, message.account_id, message.sandbox, kind, change.at_ms, since_ms)
+                    _must_have_heard(
+                        listeners, message.account_id, message.sandbox, kind, change.at_ms, since_ms
+                    )
                 )
             )
             of_kind = [event for event in events if event.kind == kind]
@@ -310,7 +315,7 @@ def _told(tx: Connection) -> Iterator[_Told]:
 # --- events and who was to hear of them
 
 
-def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discrepancy]:
+def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Iterator[Discrepancy]:
     """Each event is once with each endpoint: in its queue, or among what it is done with."""
     placed = groupby(_placed(tx), key=_WHICH)
     of_event, places = next(placed, (None, iter(())))
@@ -329,12 +334,12 @@ def _of_endpoints(tx: Connection, ears: _Ears, since_ms: int) -> Iterator[Discre
         if of_event == event_id:
             found = [endpoint_id for _, endpoint_id in places]
             of_event, places = next(placed, (None, iter(())))
-        for ear in _hear(ears, account_id, sandbox, kind, at_ms, since_ms):
-            if ear.endpoint_id not in found:
+        for listener in _must_have_heard(listeners, account_id, sandbox, kind, at_ms, since_ms):
+            if listener.endpoint_id not in found:
                 yield Discrepancy(
                     account_id,
-                    f"{_event(event_id)} neither waits for {_endpoint(ear.endpoint_id)} nor has"
-                    " come to an end with it",
+                    f"{_event(event_id)} neither waits for {_endpoint(listener.endpoint_id)}"
+                    " nor has come to an end with it",
                 )
         for endpoint_id in sorted(
             {endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}

@@ -58,17 +58,17 @@ class News:
     """
 
     def __init__(self) -> None:
-        self._heard_by: dict[str, list[Callable[[], None]]] = {}
+        self._listeners: dict[str, list[Callable[[], None]]] = {}
 
     def hear(self, name: str, tell: Callable[[], None]) -> None:
-        self._heard_by.setdefault(name, []).append(tell)
+        self._listeners.setdefault(name, []).append(tell)
 
     def ignore(self, name: str, tell: Callable[[], None]) -> None:
-        self._heard_by[name].remove(tell)
+        self._listeners[name].remove(tell)
 
     def committed(self, news: set[str]) -> None:
         for name in news:
-            for tell in self._heard_by.get(name, ()):
+            for tell in self._listeners.get(name, ()):
                 tell()
 
 

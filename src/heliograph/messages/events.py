@@ -10,7 +10,7 @@ from heliograph.messages.changes import Changes, MessageRow
 from heliograph.messages.message_lock import LockedMessage
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.states import DELIVERED, FAILED, SENT
-from heliograph.webhooks import Event, Listeners, listeners_of
+from heliograph.webhooks import Event, Listeners, parse_listeners
 
 KIND_OF: Final = {SENT: "message.sent", DELIVERED: "message.delivered", FAILED: "message.failed"}
 # In the event's id, by which it is known again when a change is made twice: after a restore, or
@@ -18,26 +18,26 @@ KIND_OF: Final = {SENT: "message.sent", DELIVERED: "message.delivered", FAILED: 
 _PLACE_OF: Final = {SENT: 1, DELIVERED: 2, FAILED: 3}
 
 
-def listeners_to(changes: Changes) -> Listeners:
+def listeners_of_changes(changes: Changes) -> Listeners:
     """Returns who hears of the accounts whose messages have moved on."""
-    return listeners_of(
+    return parse_listeners(
         {
-            row.account_id: row.locked.heard_by
+            row.account_id: row.locked.listeners
             for row in changes.messages.values()
-            if row.locked is not None and row.locked.heard_by is not None and any(_reached(row))
+            if row.locked is not None and row.locked.listeners is not None and any(_reached(row))
         }
     )
 
 
-def events_of(changes: Changes, heard_by: Listeners) -> list[Event]:
+def events_of(changes: Changes, listeners: Listeners) -> list[Event]:
     """Returns the events that they want to hear."""
     found = list[Event]()
     for row in changes.messages.values():
-        if row.locked is not None and row.locked.heard_by is not None:
+        if row.locked is not None and row.locked.listeners is not None:
             found += [
                 _event(row, row.locked, status, at_ms)
                 for status, at_ms in _reached(row)
-                if heard_by.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])
+                if listeners.of(row.account_id, sandbox=row.sandbox, kind=KIND_OF[status])
             ]
     return found
 

@@ -13,7 +13,12 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.webhooks.tables import EARS, EARS_SQLITE, ENDPOINTS_EXIST, HEARS
+from heliograph.webhooks.tables import (
+    ENDPOINTS_EXIST,
+    LISTENERS_TEXT,
+    LISTENERS_TEXT_SQLITE,
+    LISTENS,
+)
 
 
 class MessageIds(Row, frozen=True):
@@ -27,8 +32,8 @@ class MessageIds(Row, frozen=True):
 
 
 class LockedMessage(Row, frozen=True):
-    """Holds a message under lock. `heard_by` holds the endpoints that hear of its account, in the
-    form that `webhooks.listeners_of` takes. The fields that follow it are what an event shows
+    """Holds a message under lock. `listeners` holds the endpoints that hear of its account, in the
+    form that `webhooks.parse_listeners` takes. The fields that follow it are what an event shows
     besides, and are read only if there are such endpoints.
     """
 
@@ -46,7 +51,7 @@ class LockedMessage(Row, frozen=True):
     error_code: Text | None
     error_message: Text | None
     group_id: Int | None
-    heard_by: Text | None
+    listeners: Text | None
     type: Text | None
     sender: Text | None
     country_code: Text | None
@@ -63,16 +68,16 @@ class LockedMessage(Row, frozen=True):
 # SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
 # all, nobody is looked for.
 _SHOWN: Final = f"""heard AS (
-        SELECT a.id, {{ears}} AS ears FROM (SELECT DISTINCT account_id FROM m
+        SELECT a.id, {{listeners}} AS listeners FROM (SELECT DISTINCT account_id FROM m
             WHERE {ENDPOINTS_EXIST}) d
-        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {HEARS} GROUP BY a.id)
+        JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {LISTENS} GROUP BY a.id)
     SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
         m.refunded, m.parts_accepted,
-        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.ears AS heard_by, s.type,
+        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.listeners, s.type,
             s.sender, m.country_code, s.text, s.encoding,
         s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
     FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
-        WHEN h.ears IS NOT NULL THEN m.send_id END
+        WHEN h.listeners IS NOT NULL THEN m.send_id END
     LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
 _LOCK_MESSAGES: Final = Statement(
     MessageIds,
@@ -80,11 +85,11 @@ _LOCK_MESSAGES: Final = Statement(
     postgresql=f"""
         WITH m AS (SELECT * FROM messages WHERE id = ANY(:ids) AND id >= :first AND id <= :last
             ORDER BY id FOR UPDATE),
-        {_SHOWN.format(ears=EARS)}""",
+        {_SHOWN.format(listeners=LISTENERS_TEXT)}""",
     sqlite=f"""
         WITH m AS MATERIALIZED (SELECT messages.* FROM json_each(:ids) j
             JOIN messages ON messages.id = j.value),
-        {_SHOWN.format(ears=EARS_SQLITE)}""",
+        {_SHOWN.format(listeners=LISTENERS_TEXT_SQLITE)}""",
 )
 
 

@@ -6,7 +6,7 @@ from heliograph.webhooks import LOW_BALANCE, Event, Listeners
 
 
 def low_balance(
-    heard_by: Listeners,
+    listeners: Listeners,
     account_id: str,
     figure: str,
     after: Figures,
@@ -31,7 +31,7 @@ def low_balance(
         LOW_BALANCE,
         now_ms,
         {
-            "account_id": heard_by.shown(account_id),
+            "account_id": listeners.shown(account_id),
             "kind": figure,
             "sms_credits": after.sms_credits,
             "wallet": {"balance": to_number(after.balance_minor, currency), "currency": currency},

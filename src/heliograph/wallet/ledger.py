@@ -217,9 +217,9 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
         tell_listeners(
             tx,
             wallet.account_id,
-            lambda heard_by: [
+            lambda listeners: [
                 low_balance(
-                    heard_by,
+                    listeners,
                     wallet.account_id,
                     figure,
                     after=after,

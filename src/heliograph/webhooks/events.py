@@ -1,8 +1,8 @@
 """Events are written in the transaction of the change that they tell of, once each, and only if an
 endpoint wants them.
 
-Two steps, because most changes are heard by nobody: `listeners` of the accounts concerned, then
-`emit` of what they want to hear.
+There are two steps, because nobody listens to most changes: `load_listeners` reads the endpoints of
+the accounts concerned, and `emit` stores what these want to hear.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.json import encode
 from heliograph.database.hot import HotTx, run_in
 from heliograph.webhooks import events_sql
-from heliograph.webhooks.events_sql import ForEndpoint, HeardAccount, Hearing, StoredEvent
+from heliograph.webhooks.events_sql import EventAccount, ForEndpoint, ListeningEndpoint, StoredEvent
 
 EVENT_PREFIX: Final = "evt"
 NEWS: Final = "webhooks"  # something waits for an endpoint
@@ -47,10 +47,10 @@ class Listener(NamedTuple):
 class Listeners:
     """Holds the endpoints that hear of some accounts."""
 
-    def __init__(self, hearing: Iterable[Hearing]) -> None:
+    def __init__(self, endpoints: Iterable[ListeningEndpoint]) -> None:
         self._by_account: dict[tuple[str, bool], list[Listener]] = {}
         self._shown: dict[str, str] = {}
-        for one in hearing:
+        for one in endpoints:
             self._shown[one.account_id] = text_of_id(one.account_id, is_customer=one.is_customer)
             self._by_account.setdefault((one.account_id, one.sandbox), []).append(
                 Listener(one.endpoint_id, frozenset(one.kinds.split(",")), one.enabled)
@@ -83,13 +83,13 @@ class EventRows(NamedTuple):
 
 
 @lru_cache(4_096)
-def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
-    """Returns who hears of an account (raw id), by the text that `tables.EARS` makes of it."""
+def _endpoints(account_id: str, listeners: str) -> tuple[ListeningEndpoint, ...]:
+    """Parses the text that `tables.LISTENERS_TEXT` made of the endpoints of an account (raw id)."""
     found = []
-    for ear in ears.split(";"):
-        endpoint_id, sandbox, enabled, is_customer, kinds = ear.split(" ")
+    for listener in listeners.split(";"):
+        endpoint_id, sandbox, enabled, is_customer, kinds = listener.split(" ")
         found.append(
-            Hearing(
+            ListeningEndpoint(
                 account_id,
                 is_customer == "1",
                 endpoint_id.replace("-", ""),
@@ -101,25 +101,25 @@ def _endpoints(account_id: str, ears: str) -> tuple[Hearing, ...]:
     return tuple(found)
 
 
-def listeners_of(ears: Mapping[str, str]) -> Listeners:
-    """Returns who hears of these accounts, by what `tables.EARS` said of each."""
+def parse_listeners(listeners: Mapping[str, str]) -> Listeners:
+    """Returns who hears of these accounts, by the text of `tables.LISTENERS_TEXT` of each."""
     return Listeners(
-        one for account_id, text in ears.items() for one in _endpoints(account_id, text)
+        one for account_id, text in listeners.items() for one in _endpoints(account_id, text)
     )
 
 
-async def listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
+async def load_listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
     """Returns who hears of these accounts (raw ids)."""
     return Listeners(
         await events_sql.LISTENERS.rows(
-            tx, [HeardAccount(account_id) for account_id in sorted(set(account_ids))]
+            tx, [EventAccount(account_id) for account_id in sorted(set(account_ids))]
         )
     )
 
 
-async def emit(tx: HotTx, heard_by: Listeners, events: Sequence[Event]) -> None:
+async def emit(tx: HotTx, listeners: Listeners, events: Sequence[Event]) -> None:
     """Stores those that somebody wants to hear, and for whom."""
-    await emit_rows(tx, rows_of(heard_by, events))
+    await emit_rows(tx, rows_of(listeners, events))
 
 
 async def emit_rows(tx: HotTx, rows: EventRows) -> None:
@@ -135,18 +135,18 @@ def tell_listeners(
     """Stores what `events` returns, in an ordinary transaction, if anybody hears of the account.
     All of the events are of this account.
     """
-    heard_by = run_in(tx, lambda hot: listeners(hot, [account_id]))
-    if heard_by:
-        run_in(tx, lambda hot: emit(hot, heard_by, events(heard_by)))
+    listeners = run_in(tx, lambda hot: load_listeners(hot, [account_id]))
+    if listeners:
+        run_in(tx, lambda hot: emit(hot, listeners, events(listeners)))
 
 
-def rows_of(heard_by: Listeners, events: Sequence[Event]) -> EventRows:
+def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
     """Returns what is to be stored, with the bodies encoded. This is the first half of `emit`."""
     rows = EventRows([], [], [])
     # a run for each moment: one by one, ids cost as much as all the rest of a row
     next_of: dict[int, int] = {}
     for event in events:
-        told = heard_by.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
+        told = listeners.of(event.account_id, sandbox=event.sandbox, kind=event.kind)
         if not told:
             continue
         number = event.number
@@ -155,7 +155,7 @@ def rows_of(heard_by: Listeners, events: Sequence[Event]) -> EventRows:
             next_of[event.at_ms] = number + 1
         raw = ids.raw_of_number(number)
         body = body_of(
-            ids.text_of_number(EVENT_PREFIX, number), event, heard_by.shown(event.account_id)
+            ids.text_of_number(EVENT_PREFIX, number), event, listeners.shown(event.account_id)
         )
         rows.events.append(
             StoredEvent(raw, event.account_id, event.sandbox, event.kind, body, event.at_ms)

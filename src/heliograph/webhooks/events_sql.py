@@ -19,11 +19,11 @@ from heliograph.database.statements import (
 from heliograph.webhooks.states import MISSED
 
 
-class HeardAccount(Row, frozen=True):
+class EventAccount(Row, frozen=True):
     account_id: Id
 
 
-class Hearing(Row, frozen=True):
+class ListeningEndpoint(Row, frozen=True):
     """Describes an endpoint that hears of an account: the account's own, or its partner's. `kinds`
     is comma-separated.
     """
@@ -39,8 +39,8 @@ class Hearing(Row, frozen=True):
 _ENDPOINT: Final = "e.id AS endpoint_id, e.sandbox, e.kinds, e.disabled_at_ms IS NULL AS enabled"
 # A partner's endpoint may want to hear of its customers too.
 LISTENERS: Final = BatchStatement(
-    HeardAccount,
-    Hearing,
+    EventAccount,
+    ListeningEndpoint,
     postgresql=f"""
         SELECT a.id AS account_id, a.parent_id IS NOT NULL AS is_customer, {_ENDPOINT}
         FROM :given AS g JOIN accounts a ON a.id = g.account_id

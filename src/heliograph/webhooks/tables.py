@@ -139,20 +139,22 @@ KEPT: Final = (
     PruningRule("webhook_events", "id", EVENTS_KEPT_MS),
 )
 
-# The endpoints `e` that hear of the account `a`, as one text, which `events.listeners_of` reads:
+# The endpoints `e` that hear of the account `a`, as one text, which `events.parse_listeners` reads:
 # for statements that read an account's rows anyway.
 ENDPOINTS_EXIST: Final = "(SELECT EXISTS (SELECT 1 FROM webhook_endpoints))"
-_EAR: Final = "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
-_EAR_POSTGRESQL: Final = _EAR.format(
+_LISTENER: Final = (
+    "e.id || ' ' || {sandbox} || ' ' || {enabled} || ' ' || {customer} || ' ' || e.kinds"
+)
+_LISTENER_POSTGRESQL: Final = _LISTENER.format(
     sandbox="e.sandbox::int",
     enabled="(e.disabled_at_ms IS NULL)::int",
     customer="(a.parent_id IS NOT NULL)::int",
 )
-_EAR_SQLITE: Final = _EAR.format(
+_LISTENER_SQLITE: Final = _LISTENER.format(
     sandbox="e.sandbox", enabled="(e.disabled_at_ms IS NULL)", customer="(a.parent_id IS NOT NULL)"
 )
-EARS: Final = f"string_agg({_EAR_POSTGRESQL}, ';')"
-EARS_SQLITE: Final = f"group_concat({_EAR_SQLITE}, ';')"
-HEARS: Final = (
+LISTENERS_TEXT: Final = f"string_agg({_LISTENER_POSTGRESQL}, ';')"
+LISTENERS_TEXT_SQLITE: Final = f"group_concat({_LISTENER_SQLITE}, ';')"
+LISTENS: Final = (
     "e.account_id IN (a.id, a.parent_id) AND (e.account_id = a.id OR e.include_customers)"
 )

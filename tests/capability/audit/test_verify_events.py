@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.audit.events import HEARS_AFTER_MS, verify_events
+from heliograph.audit.events import LISTENS_AFTER_MS, verify_events
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import messages
@@ -190,8 +190,8 @@ async def test_an_endpoint_is_held_to_what_it_was_to_hear(house: House) -> None:
     assert is_missed(sandbox=True) == 0
     assert is_missed(sandbox=False, account_id=customer) == 0
     assert is_missed(listens_until_ms=1) == 0
-    assert is_missed(listens_until_ms=None, created_at_ms=first_ms - HEARS_AFTER_MS) == 3
-    assert is_missed(created_at_ms=clock.now_ms() - HEARS_AFTER_MS + 1) == 0
+    assert is_missed(listens_until_ms=None, created_at_ms=first_ms - LISTENS_AFTER_MS) == 3
+    assert is_missed(created_at_ms=clock.now_ms() - LISTENS_AFTER_MS + 1) == 0
     assert is_missed(disabled_at_ms=1, disabled_reason="operator") == 3, "what it misses is kept"
     clock.move(by_ms=KEPT_MS - HOUR_MS // 2)
     assert is_missed(created_at_ms=first_ms - HOUR_MS) == 0

@@ -23,7 +23,7 @@ from heliograph.processes import carriers
 from heliograph.processes import sending as sends
 from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, DatabaseHeld
 from heliograph.processes.sending import Sending
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import SECRET_KEY, awaited, open_account, open_carrier
 
@@ -147,7 +147,7 @@ async def test_a_process_begins_anew_though_the_endpoint_that_it_holds_is_locked
     async with db.hot() as tx:
         await emit(
             tx,
-            await listeners(tx, [account_id]),
+            await load_listeners(tx, [account_id]),
             [Event(account_id, False, "message.sent", clock.now_ms(), {})],
         )
     sending = await begun(db)

@@ -18,7 +18,7 @@ from heliograph.database.leases import workers
 from heliograph.webhooks import endpoints, replay
 from heliograph.webhooks.deliver import LOOK_S, POLL_S, Deliveries
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from heliograph.webhooks.record_attempts import FAILING_MAX_MS, RETRY_DELAYS_MS
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.sending import House
@@ -173,7 +173,7 @@ async def test_a_dead_endpoint_with_a_long_queue_delays_nobody(house: House) -> 
             async with house.db.hot() as tx:
                 await emit(
                     tx,
-                    await listeners(tx, [house.amina]),
+                    await load_listeners(tx, [house.amina]),
                     [Event(house.amina, False, "message.delivered", clock.now_ms(), {})],
                 )
             await until(lambda: len(alive.bodies) == 1)

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from heliograph.base import clock, open_files
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from tests.support.capability.sending import House
 from tests.support.capability.webhook_delivery import delivering, happened, until
@@ -66,7 +66,7 @@ async def test_many_slow_endpoints_leave_room_for_another_ones_rush(
             async with house.db.hot() as tx:
                 await emit(
                     tx,
-                    await listeners(tx, [house.amina]),
+                    await load_listeners(tx, [house.amina]),
                     [
                         Event(
                             house.amina,

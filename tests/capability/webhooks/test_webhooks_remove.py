@@ -16,7 +16,7 @@ from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, REMOVED_MS
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from heliograph.webhooks.tables import (
     LOW_BALANCE,
     webhook_attempts,
@@ -128,7 +128,7 @@ async def test_what_is_under_way_is_recorded_and_goes_too(house: House) -> None:
         async with house.db.hot() as tx:
             await emit(
                 tx,
-                await listeners(tx, [house.amina]),
+                await load_listeners(tx, [house.amina]),
                 [Event(house.amina, False, LOW_BALANCE, clock.now_ms(), {})] * 100,
             )
         await until(lambda: len(receiver.bodies) == 8)

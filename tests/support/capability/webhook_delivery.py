@@ -8,7 +8,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks.deliver import Deliveries
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import (
     DEVELOPMENT,
@@ -21,10 +21,10 @@ WITHIN_S = 20.0
 async def happened(house: House, count: int = 1) -> None:
     """So many changes of amina's, each with its event."""
     async with house.db.hot() as tx:
-        heard_by = await listeners(tx, [house.amina])
+        listeners = await load_listeners(tx, [house.amina])
         await emit(
             tx,
-            heard_by,
+            listeners,
             [
                 Event(house.amina, False, "message.sent", clock.now_ms(), {"number": number})
                 for number in range(count)

@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.events import Event, emit, listeners
+from heliograph.webhooks.events import Event, emit, load_listeners
 from heliograph.webhooks.http.address_guard import Openings
 from heliograph.webhooks.tables import (
     webhook_attempts,
@@ -107,7 +107,7 @@ async def happened(house: House, count: int, said: str = "") -> None:
     async with house.db.hot() as tx:
         await emit(
             tx,
-            await listeners(tx, [house.amina]),
+            await load_listeners(tx, [house.amina]),
             [
                 Event(
                     house.amina,

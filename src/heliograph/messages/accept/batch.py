@@ -28,7 +28,7 @@ from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, unpaid
 from heliograph.messages.queue.rank import Ranks, rank_ahead
 from heliograph.requests import KeyPlace, StoredKey, UsedKeys
 from heliograph.wallet import SALES_ID, Alarm, Entry, Figures, Thresholds, judge_alarm, low_balance
-from heliograph.webhooks import Event, Listeners, emit, listeners
+from heliograph.webhooks import Event, Listeners, emit, load_listeners
 
 
 class SendResult(NamedTuple):
@@ -199,21 +199,21 @@ class SendBatch:
             for account_id, wallet in self._wallets.items()
             if wallet.charged and self._alarm(account_id).fires
         ]
-        if low and (heard_by := await listeners(tx, low)):
+        if low and (listeners := await load_listeners(tx, low)):
             await emit(
                 tx,
-                heard_by,
+                listeners,
                 [
-                    self._low_balance(heard_by, account_id)
+                    self._low_balance(listeners, account_id)
                     for account_id in low
-                    if heard_by.knows(account_id)
+                    if listeners.knows(account_id)
                 ],
             )
 
-    def _low_balance(self, heard_by: Listeners, account_id: str) -> Event:
+    def _low_balance(self, listeners: Listeners, account_id: str) -> Event:
         locked, credits = self._locked[account_id], self._wallets[account_id].sms_credits
         return low_balance(
-            heard_by,
+            listeners,
             account_id,
             "credits",
             after=Figures(locked.balance_minor, credits),

@@ -22,7 +22,7 @@ from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
 from heliograph.messages.carrier.settle import refund_due
 from heliograph.messages.changes import Changes, MessageRow
-from heliograph.messages.events import events_of, listeners_to
+from heliograph.messages.events import events_of, listeners_of_changes
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
@@ -62,11 +62,11 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     for row, credits in refunds:
         row.refunded += credits
         row.changed = True
-    heard_by = listeners_to(changes)
+    listeners = listeners_of_changes(changes)
     storing = messages_sql.store_messages(
         tx, [_settled(row) for _, row in sorted(changes.messages.items()) if row.changed]
     )
-    told = await meanwhile(storing, lambda: rows_of(heard_by, events_of(changes, heard_by)))
+    told = await meanwhile(storing, lambda: rows_of(listeners, events_of(changes, listeners)))
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)

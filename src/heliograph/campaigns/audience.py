@@ -22,8 +22,7 @@ from heliograph.campaigns.recipients import (
     WrittenRecipients,
     store,
 )
-from heliograph.campaigns.template import FilledText as Text
-from heliograph.campaigns.template import counted
+from heliograph.campaigns.template import FilledText, counted
 from heliograph.database.database import Database
 
 # 0.1 s; nobody waits for it, and so many groups at most are in memory
@@ -93,7 +92,7 @@ def _looking(
     """Returns what takes the next chunk behind a number, when no texts have to be filled in."""
     plain = campaign.template.plain
     of_all = counted(plain) if plain is not None else None
-    segments = of_all.segments if isinstance(of_all, Text) else 0
+    segments = of_all.segments if isinstance(of_all, FilledText) else 0
     people = (
         WrittenRecipients(campaign) if campaign.audience.kind == "numbers" else Contacts(campaign)
     )

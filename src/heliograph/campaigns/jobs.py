@@ -14,8 +14,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, survive_faults, told
-from heliograph.campaigns import due_steps as work
-from heliograph.campaigns import opt_outs
+from heliograph.campaigns import due_steps, opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.due_steps import AtWork, Glance
 from heliograph.campaigns.expand import Expanded, expand
@@ -70,8 +69,8 @@ class Jobs:
         self._next = ""  # whose turn it is to be expanded
 
     async def once(self) -> bool:
-        """One look at all that are at work. What cannot go on now is looked at again. Whether there
-        are any.
+        """Looks at all campaigns that are under way, and returns whether there are any. A campaign
+        that cannot go on now is looked at again the next time.
         """
         campaigns, opted_out = await asyncio.to_thread(self._at_work)
         if opted_out:
@@ -101,12 +100,12 @@ class Jobs:
 
     def _glance(self) -> Glance:
         with self._db.read() as tx:
-            return work.glance(tx)
+            return due_steps.glance(tx)
 
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """And whether somebody has opted out."""
         with self._db.read() as tx:
-            return work.at_work(tx), opt_outs.any_due(tx, clock.now_ms())
+            return due_steps.at_work(tx), opt_outs.any_due(tx, clock.now_ms())
 
     # what is decided already
 
@@ -123,16 +122,16 @@ class Jobs:
         if campaign.status == CANCELED:
             await self._cancel(campaign)
         elif campaign.expanded and not campaign.queued:
-            if await self._change(lambda tx: work.complete(tx, campaign.id)):
+            if await self._change(lambda tx: due_steps.complete(tx, campaign.id)):
                 log.info("campaign_completed", campaign=_shown(campaign))
         elif campaign.status == PAUSED and campaign.status_reason == PAUSED_BY_OPERATOR:
             if not campaign.held and await self._all(hold, campaign):
-                await self._change(lambda tx: work.all_held(tx, campaign.group_id))
+                await self._change(lambda tx: due_steps.all_held(tx, campaign.group_id))
         elif campaign.status == PAUSED and campaign.can_go_on:
-            await self._change(lambda tx: work.go_on(tx, campaign))
+            await self._change(lambda tx: due_steps.go_on(tx, campaign))
             log.info("campaign_resumed", campaign=_shown(campaign))
         elif campaign.held and await self._all(release, campaign):
-            await self._change(lambda tx: work.all_let_go(tx, campaign.group_id))
+            await self._change(lambda tx: due_steps.all_let_go(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
         """Fails what is queued of a canceled campaign. What a carrier has at that moment goes
@@ -140,7 +139,7 @@ class Jobs:
         has ended.
         """
         if not campaign.queued:
-            await self._change(lambda tx: work.end_canceled(tx, campaign.id))
+            await self._change(lambda tx: due_steps.end_canceled(tx, campaign.id))
             return
         until_s = clock.monotonic_s() + SETTLE_S
         while (

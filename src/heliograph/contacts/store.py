@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import MEASURES, charge, octets_of
-from heliograph.accounts import StoredKind as Kind
+from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
@@ -89,7 +88,7 @@ def upsert(
     charge(
         tx,
         owner.account_id,
-        Kind.CONTACTS,
+        StoredKind.CONTACTS,
         sum(growth(*pair) for pair in grown),
         sandbox=owner.sandbox,
         now_ms=now_ms,
@@ -120,7 +119,7 @@ def update(
         charge(
             tx,
             owner.account_id,
-            Kind.CONTACTS,
+            StoredKind.CONTACTS,
             growth(before, after),
             sandbox=owner.sandbox,
             now_ms=now_ms,
@@ -143,7 +142,7 @@ def growth(before: Contact | None, after: Contact) -> int:
     """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)
-        return 0 if is_bare else MEASURES[Kind.CONTACTS].row_octets + _octets(after)
+        return 0 if is_bare else MEASURES[StoredKind.CONTACTS].row_octets + _octets(after)
     return max(0, _octets(after) - _octets(before))
 
 

@@ -18,7 +18,7 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.base.secrets import SecretKeys, encrypt, key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.database import secret_key_canary as canary
+from heliograph.database import secret_key_canary
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
@@ -66,9 +66,9 @@ def settings(db: Database, key: str, old: str | None = None) -> Settings:
     return Settings(data_dir, db.url, key, secret_key_old=old)
 
 
-def stored(db: Database) -> canary.Canary:
+def stored(db: Database) -> secret_key_canary.Canary:
     with db.read() as tx:
-        found = canary.found(tx)
+        found = secret_key_canary.found(tx)
     assert found is not None
     return found
 
@@ -127,9 +127,9 @@ def test_a_database_of_the_version_before_takes_the_key_that_reads_what_it_holds
     ):
         require_secret_key(db, settings(db, NEW))
     with db.read() as tx:
-        assert canary.found(tx) is None
+        assert secret_key_canary.found(tx) is None
     require_secret_key(db, settings(db, NEW, OLD))  # while another one replaces it
-    assert canary.is_of(stored(db).sealed, OLD)
+    assert secret_key_canary.is_of(stored(db).sealed, OLD)
 
 
 @awaited
@@ -214,7 +214,9 @@ def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key
         _refused_until_known(db, run, old_only, before)
 
 
-def _refused_until_known(db: Database, run: Run, old_only: Lease, before: canary.Canary) -> None:
+def _refused_until_known(
+    db: Database, run: Run, old_only: Lease, before: secret_key_canary.Canary
+) -> None:
     refused = run("secret", "rotate", **BOTH)
     assert (refused.status, refused.err) == (
         1,
@@ -253,12 +255,12 @@ async def test_a_process_seals_codes_with_the_key_in_use_as_soon_as_it_reads_the
     cache = ConfigCache(db)
     before = await cache.get(CANARY, 1)
     assert before is not None
-    assert canary.in_use(before, SecretKeys(NEW, OLD)) == SecretKeys(OLD, NEW)
+    assert secret_key_canary.in_use(before, SecretKeys(NEW, OLD)) == SecretKeys(OLD, NEW)
     await asyncio.to_thread(sealed_secrets.rotate, db, settings(db, NEW, OLD))
     await cache.refresh()
     after = await cache.get(CANARY, 1)
     assert after is not None
-    assert canary.in_use(after, SecretKeys(NEW, OLD)) == SecretKeys(NEW, OLD)
+    assert secret_key_canary.in_use(after, SecretKeys(NEW, OLD)) == SecretKeys(NEW, OLD)
     await cache.close()
 
 
@@ -345,7 +347,9 @@ def test_doctor_tells_of_the_key(db: Database, run: Run) -> None:
         "HELIOGRAPH_SECRET_KEY is not in use yet",
     )
     with db.write() as tx:
-        canary.replace(tx, NEW, former=encrypt(OLD, "canary", "x"), now_ms=clock.now_ms())
+        secret_key_canary.replace(
+            tx, NEW, former=encrypt(OLD, "canary", "x"), now_ms=clock.now_ms()
+        )
     assert _findings(db, NEW, OLD)["secret key"][0] == "failure"  # the one before is another one
     with db.write() as tx:
         tx.execute(sa.delete(secret_canary))

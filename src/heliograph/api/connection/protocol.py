@@ -19,7 +19,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
 from heliograph.api.bodies import PIECES_MAX
-from heliograph.api.connection import timeouts as times
+from heliograph.api.connection import timeouts
 from heliograph.api.connection.answers import BODY, HEAD, NOTHING, Answering
 from heliograph.api.connection.flow_control import DROPPED, Flow, Outlet
 from heliograph.api.connection.heads import (
@@ -78,7 +78,7 @@ class Protocol(Answering):
                 socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS
             )
         self._outlet = Outlet(transport, self._close)
-        self.until_s = self.loop.time() + times.FIRST_S
+        self.until_s = self.loop.time() + timeouts.FIRST_S
         if not self._connected.admit(self, self.client[0] if self.client else ""):
             self._is_over = True
             transport.write(
@@ -158,7 +158,7 @@ class Protocol(Answering):
     def _throw_away(self, octets: int) -> bool:
         """Counts what comes after its answer. True: it is enough, and nothing more is read."""
         self._thrown_away += octets
-        is_enough = self._thrown_away > times.LINGER_OCTETS
+        is_enough = self._thrown_away > timeouts.LINGER_OCTETS
         if is_enough:
             self.flow.hold()
         return is_enough
@@ -209,7 +209,7 @@ class Protocol(Answering):
         super().on_message_begin()
         self._reading = HEAD
         self._unbroken = 0
-        self.until_s = self.loop.time() + times.HEAD_S
+        self.until_s = self.loop.time() + timeouts.HEAD_S
 
     def on_headers_complete(self) -> None:
         # it came in more than one slice
@@ -228,7 +228,7 @@ class Protocol(Answering):
         self.headers = DROPPED
         self._reading = BODY
         self._unbroken = self._pieces = self._thrown_away = self._taken = 0
-        self.until_s = self.loop.time() + times.BODY_S
+        self.until_s = self.loop.time() + timeouts.BODY_S
         self._be_counted()
         if self.pipeline:
             self.flow.hold()
@@ -253,7 +253,7 @@ class Protocol(Answering):
         super().on_message_complete()
         self._reading = NOTHING
         # then the answer ends it, or `unread_until_s`
-        self.until_s = self.loop.time() + times.KEEP_ALIVE_S if self._is_answered() else math.inf
+        self.until_s = self.loop.time() + timeouts.KEEP_ALIVE_S if self._is_answered() else math.inf
 
     def _stop(self, why: ServiceError) -> None:
         """Stops the parsing, from within the parser."""
@@ -264,7 +264,7 @@ class Protocol(Answering):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.unread_until_s = self.loop.time() + times.UNREAD_S
+        self.unread_until_s = self.loop.time() + timeouts.UNREAD_S
         self._be_counted()
 
     def resume_writing(self) -> None:
@@ -294,20 +294,20 @@ class Protocol(Answering):
             metrics.connection_closed("slow_headers")
             self._refuse(
                 InvalidRequest(
-                    f"The headers did not come whole within {times.HEAD_S:g} s.",
+                    f"The headers did not come whole within {timeouts.HEAD_S:g} s.",
                     reason="headers_too_slow",
                 )
             )
         else:
             # what is refused now would be told after an answer that is still to come
-            self.until_s = now_s + times.HEAD_S
+            self.until_s = now_s + timeouts.HEAD_S
 
     def _end_last(self, now_s: float) -> None:
         """Ends the last of the answers. A client that is still taking it has as long for it as
         for any other.
         """
-        if self.transport.get_write_buffer_size() and now_s < self._last_s + times.UNREAD_S:
-            self.until_s = now_s + times.LINGER_S
+        if self.transport.get_write_buffer_size() and now_s < self._last_s + timeouts.UNREAD_S:
+            self.until_s = now_s + timeouts.LINGER_S
         else:
             self.transport.abort()
 
@@ -318,7 +318,7 @@ class Protocol(Answering):
             metrics.connection_closed("slow_body")
             self._refuse(
                 InvalidRequest(
-                    f"The body did not come whole within {times.BODY_S:g} s.",
+                    f"The body did not come whole within {timeouts.BODY_S:g} s.",
                     reason="body_too_slow",
                 )
             )

@@ -78,11 +78,11 @@ def pay_out(session: CommandRun, acc: str, reason: str) -> None:
     partner, and is written off too.
     """
     from heliograph import accounts
-    from heliograph.jobs import close_account as closing
+    from heliograph.jobs import close_account
     from heliograph.wallet import as_record
 
     with session.write() as tx:
-        entries = closing.pay_out(tx, accounts.find(tx, acc), reason)
+        entries = close_account.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(
         session,
         [as_record(entry) for entry in entries],
@@ -115,9 +115,11 @@ def close(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.jobs import close_account as closing
+    from heliograph.jobs import close_account
 
     with session.write() as tx:
-        account = closing.close(tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms())
+        account = close_account.close(
+            tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms()
+        )
         record = full_record(tx, account)
     show(session, record)

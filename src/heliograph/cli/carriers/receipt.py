@@ -52,6 +52,7 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
 )
 @click.option(
     "--unmatched",
+    "only_unmatched",
     is_flag=True,
     help="Those that found no message. The others are shown with their messages: `message show`.",
 )
@@ -63,22 +64,22 @@ def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[s
     show_default=True,
     help="The most to show, newest first.",
 )
-def list_(session: CommandRun, unmatched: bool, carrier: str | None, limit: int) -> None:
+def list_(session: CommandRun, only_unmatched: bool, carrier: str | None, limit: int) -> None:
     """List receipts that found no message, newest first: why, and to which messages in doubt they
     may belong.
     """
     from heliograph.carriers import all_carriers, carrier_named
-    from heliograph.messages.doubt import unmatched as receipts
+    from heliograph.messages.doubt import unmatched
     from heliograph.wallet import read_one_snapshot
 
-    if not unmatched:
+    if not only_unmatched:
         raise click.UsageError(
             "Give --unmatched: receipts that found their message are shown with it, by `heliograph"
             " message show`."
         )
     with session.read() as tx:
         read_one_snapshot(tx)
-        found = receipts.unmatched(
+        found = unmatched.unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
         )
         shown = found[:limit]
@@ -89,7 +90,7 @@ def list_(session: CommandRun, unmatched: bool, carrier: str | None, limit: int)
                 names.get(receipt.carrier_id, f"removed ({receipt.carrier_id})"),
                 candidates,
             )
-            for receipt, candidates in zip(shown, receipts.candidates(tx, shown), strict=True)
+            for receipt, candidates in zip(shown, unmatched.candidates(tx, shown), strict=True)
         ]
     show_list(
         session, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")
@@ -127,21 +128,20 @@ def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> Non
     """
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
-    from heliograph.messages.doubt import trace
-    from heliograph.messages.doubt import unmatched as receipts
+    from heliograph.messages.doubt import trace, unmatched
     from heliograph.messages.doubt.decide import run_again
     from heliograph.messages.doubt.match_receipt import match_to
     from heliograph.processes.carrier import facts_of
 
-    name, place = receipts.parse_id(receipt_id)
+    name, place = unmatched.parse_id(receipt_id)
     with session.read() as tx:
         raw = trace.one(tx, message_id).message.id
-        carrier_id = receipts.carrier_of(tx, place) if name is None else None
+        carrier_id = unmatched.carrier_of(tx, place) if name is None else None
         carrier = next(
             (each for each in all_carriers(tx) if each.name == name or each.id == carrier_id), None
         )
     if carrier is None:
-        raise receipts.none_such(receipt_id)
+        raise unmatched.none_such(receipt_id)
     session.awaited(
         lambda db: run_again(
             lambda: match_to(

@@ -46,13 +46,13 @@ def _keep(session: CommandRun, since: int, leave_later: bool) -> None:
     from heliograph.base import clock
     from heliograph.base.short_texts import refused
     from heliograph.database import processes
-    from heliograph.processes.checks import restore_check as restoring
+    from heliograph.processes.checks import restore_check
 
     if since > clock.now_ms():
         raise refused("since", "must not be in the future")
     processes.be_known_as("restore-check")
     done = session.awaited(
-        lambda db: restoring.keep(db, session.settings, since, leave_later=leave_later)
+        lambda db: restore_check.keep(db, session.settings, since, leave_later=leave_later)
     )
     _show(session, done.kept, [campaign._asdict() for campaign in done.campaigns])
 
@@ -110,14 +110,14 @@ def _decide(session: CommandRun, decision: str, account: str | None, carrier: st
     from heliograph.carriers import carrier_named
     from heliograph.cli.output import show
     from heliograph.messages.sweeps.restored import Which
-    from heliograph.processes.checks import restore_check as restoring
+    from heliograph.processes.checks import restore_check
 
     with session.read() as tx:
         which = Which(
             accounts.find(tx, account).id if account is not None else None,
             carrier_named(tx, carrier).id if carrier is not None else None,
         )
-    decided = session.awaited(lambda db: restoring.decide(db, which, send=decision == "send"))
+    decided = session.awaited(lambda db: restore_check.decide(db, which, send=decision == "send"))
     show(
         session,
         {

@@ -21,14 +21,13 @@ from heliograph.database.batching import Batcher
 from heliograph.database.cache import ConfigCache, Kind
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.messages.accept import sql as accept_sql
-from heliograph.messages.accept import store_sql
+from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import AccountFacts
+from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
-from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unpaid_storage import Room, StoragePlace, count_unpaid, is_too_much
 from heliograph.messages.queue.rank import BULK_FROM_US, FairQueue, Ranks
@@ -134,7 +133,7 @@ class Acceptor:
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked = _asked_keys(requests)
-                locked, may_be_known = await accept_sql.lock_and_look(
+                locked, may_be_known = await read_sql.lock_and_look(
                     tx, self._to_lock(requests, facts), asked
                 )
                 if not self._cache.confirm(locked[0].config_epoch, started_s):
@@ -144,7 +143,7 @@ class Acceptor:
                         [await self._facts(request) for request in requests],
                     )
                 if self._queue.is_old():
-                    self._queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+                    self._queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
                 used_keys = await _used_keys(tx, asked) if may_be_known else UsedKeys[Send]()
                 given = _Given(
                     requests,
@@ -263,7 +262,7 @@ async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
     """Returns those that were used, with their sends."""
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
-    sends = {send.id: send for send in await accept_sql.find_sends(tx, send_ids)}
+    sends = {send.id: send for send in await read_sql.find_sends(tx, send_ids)}
     return UsedKeys(
         (key.place, key.body_sha256, sends[key.send_id])
         for key in stored
@@ -289,7 +288,7 @@ async def _stored_already(tx: HotTx, requests: Sequence[SendRequest]) -> dict[st
     """
     return {
         send.id: send
-        for send in await accept_sql.find_sends(
+        for send in await read_sql.find_sends(
             tx, [ids.raw_of_number(request.number) for request in requests]
         )
     }

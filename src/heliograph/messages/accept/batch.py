@@ -14,8 +14,8 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
-from heliograph.messages.accept.sql import LockedWallet
 from heliograph.messages.accept.store_sql import (
     BatchRows,
     MessageColumns,

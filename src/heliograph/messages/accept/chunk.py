@@ -13,8 +13,7 @@ from heliograph.base import clock, ids
 from heliograph.database.cache import ConfigCache
 from heliograph.database.hot import HotTx, meanwhile
 from heliograph.messages import groups
-from heliograph.messages.accept import sql as accept_sql
-from heliograph.messages.accept import store_sql
+from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.acceptor import FACTS, TARIFF
 from heliograph.messages.accept.batch import SendBatch, send_of
 from heliograph.messages.accept.judge import (
@@ -99,14 +98,14 @@ class Chunker:
         """
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts(wanted), await self._tariff()
-        locked = await accept_sql.lock_wallets(tx, [wanted.account_id])
+        locked = await read_sql.lock_wallets(tx, [wanted.account_id])
         if locked[0].closed:
             return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
         if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
             facts, tariff = await self._facts(wanted), await self._tariff()
         if self.queue.is_old():
-            self.queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+            self.queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
         sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from heliograph.carriers import Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages import message_lock
-from heliograph.messages.carrier import match as parked
-from heliograph.messages.carrier import refs as receipts
+from heliograph.messages.carrier import match, refs
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT,
     END_INFLIGHT,
@@ -36,26 +35,26 @@ async def record(
     the process whose submissions were answered. Returns how much has matched that proves the format
     in which the carrier's ids are read (Matching.evidence).
     """
-    doubtful = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
+    unanswered = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
     settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
     await DOUBT.rows(
         tx,
         sorted(
             TryAt(answer.message_id, answer.part, answer.attempt, worker, now_ms)
-            for answer in doubtful
+            for answer in unanswered
         ),
     )
     ended = await _end_submissions(tx, worker, settled)
-    refs = await receipts.upsert(tx, carrier.id, carrier.id_format, settled, arrived, now_ms)
+    known = await refs.upsert(tx, carrier.id, carrier.id_format, settled, arrived, now_ms)
     locked = await message_lock.lock_messages(
         tx,
         {answer.message_id for answer in settled}
-        | {ref.message_id for ref in refs if ref.message_id},
+        | {ref.message_id for ref in known if ref.message_id},
     )
     changes = Changes.of(now_ms, locked)
     _settle(changes, carrier, settled, ended)
-    matching = await parked.match(tx, carrier, refs, changes)
-    await parked.park(tx, carrier.id, matching.foreign, now_ms)
+    matching = await match.match(tx, carrier, known, changes)
+    await match.park(tx, carrier.id, matching.foreign, now_ms)
     await store_changes(tx, carrier.id, changes)
     return matching.evidence
 

@@ -16,7 +16,7 @@ from heliograph.database.statements import (
     Row,
 )
 from heliograph.messages import groups
-from heliograph.messages.accept import sql as accept_sql
+from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
@@ -145,7 +145,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
     by_send = await _by_send(tx, refunds)
     wallets = {
         wallet.account_id: wallet
-        for wallet in await accept_sql.lock_wallets(
+        for wallet in await read_sql.lock_wallets(
             tx, sorted({account_id for account_id, _ in by_send})
         )
     }
@@ -182,7 +182,7 @@ async def _pay_back(tx: HotTx, refunds: list[tuple[MessageRow, int]], now_ms: in
     await INSERT_ENTRIES.rows(tx, entries)
 
 
-def _refunded(wallet: accept_sql.LockedWallet, sms_credits: int) -> _Refunded:
+def _refunded(wallet: read_sql.LockedWallet, sms_credits: int) -> _Refunded:
     """Returns a locked wallet as it is after its refunds: with so many credits."""
     alarm = judge_alarm(
         is_armed=wallet.credits_alarm_armed,

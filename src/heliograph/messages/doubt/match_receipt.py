@@ -20,8 +20,8 @@ from heliograph.messages.carrier.settle import agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, row_of
 from heliograph.messages.doubt import decide
+from heliograph.messages.doubt.doubts_sql import DOUBTS_OF, OfMessage, OnTheWire, Parked
 from heliograph.messages.doubt.receipts import adopt
-from heliograph.messages.doubt.sql import DOUBTS_OF, OfMessage, OnTheWire, Parked
 from heliograph.messages.doubt.unmatched import none_such, parse_id
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.read import CLOCK_SLACK_MS

@@ -38,8 +38,8 @@ from heliograph.messages.carrier.settle import (
 )
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
-from heliograph.messages.doubt import sql as doubts_sql
-from heliograph.messages.doubt.sql import OnTheWire, Parked, Told
+from heliograph.messages.doubt import doubts_sql
+from heliograph.messages.doubt.doubts_sql import OnTheWire, Parked, Told
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS

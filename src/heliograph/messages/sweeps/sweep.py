@@ -13,7 +13,7 @@ from heliograph.carriers import SIMULATOR_ID, Routes
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt, Text, same
-from heliograph.messages.accept import sql as accept_sql
+from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier.inflight_sql import (
     DOUBT_ORPHANS,
     END_INFLIGHT,
@@ -257,7 +257,7 @@ async def fail_over(
         with queue.places() as places:
             async with db.hot() as tx:
                 if queue.is_old():
-                    queue.read(await accept_sql.heads(tx, BULK_FROM_US), places)
+                    queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
                 moved += await _move(tx, carrier_id, routes, down, places, now_ms)
     return moved
 

@@ -5,7 +5,7 @@ database's secrets are stored under.
 from heliograph.base import clock
 from heliograph.base.secrets import Keys, known
 from heliograph.base.settings import SettingError, Settings
-from heliograph.database import secret_key_canary as canary
+from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.secret_key_canary import Canary
 
@@ -17,8 +17,8 @@ def require_secret_key(db: Database, settings: Settings) -> None:
     Raises SettingError, Unavailable.
     """
     with db.read() as tx:
-        there = canary.found(tx)
-    canary.in_use(
+        there = secret_key_canary.found(tx)
+    secret_key_canary.in_use(
         there if there is not None else _begun(db, settings.secret_keys), settings.secret_keys
     )
 
@@ -40,4 +40,4 @@ def _begun(db: Database, keys: Keys) -> Canary:
             "a key that reads none of the secrets which this database holds",
             "the one that they were stored with",
         )
-    return db.transact(lambda tx: canary.make(tx, secret_key, clock.now_ms()))
+    return db.transact(lambda tx: secret_key_canary.make(tx, secret_key, clock.now_ms()))

@@ -33,11 +33,11 @@ from tests.support.factories import open_account, open_route, phones
 LAUNCHES = "campaigns.launch(db, sys.argv[2], tell=stay)"
 STARTS = "campaigns.start_due(db, tell=stay)"
 READS = """
-wish = campaigns.read_wish({
+request = campaigns.read_campaign_request({
     "name": "Owed", "sender": "AMINA", "message": "You owe {amount}", "audience": "numbers"})
 file = io.StringIO("phone,amount\\n" + "".join(f"{233200000000 + k},{k}\\n" for k in range(100)))
 numbers = campaigns.Numbers(file, None)
-campaigns.create_listed(db, sys.argv[2], wish, numbers, sandbox=False, tell=stay)
+campaigns.create_listed(db, sys.argv[2], request, numbers, sandbox=False, tell=stay)
 """
 PROGRAM = """
 import io, sys, time

@@ -114,7 +114,7 @@ class Connect(Partners):
     ) -> None:
         partner, there = self.partners[who], self.with_ref(who, ref, sandbox)
         outcome = self.provisioned(
-            partner, self.wish(partner, ref, credits, minor, currency), sandbox
+            partner, self.request(partner, ref, credits, minor, currency), sandbox
         )
         if isinstance(outcome, Provisioned):
             assert outcome.created is (there is None)
@@ -158,8 +158,8 @@ class Connect(Partners):
     )
     def race_for_one_customer(self, who: int, ref: str, credits: int) -> None:
         partner, there = self.partners[who], self.with_ref(who, ref, False)
-        wish = self.wish(partner, ref, credits, 0, None)
-        outcomes = at_once(6, lambda k: self.provisioned(partner, wish, False))
+        request = self.request(partner, ref, credits, 0, None)
+        outcomes = at_once(6, lambda k: self.provisioned(partner, request, False))
         if not there and credits > partner.credits:
             assert all(isinstance(outcome, InsufficientCredits) for outcome in outcomes)
             return

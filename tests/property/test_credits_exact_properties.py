@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.json import InvalidJson, decode_object
-from heliograph.connect.request import CustomerRequest, read_move, read_wish
+from heliograph.connect.request import CustomerRequest, read_customer_request, read_move
 from heliograph.wallet import CREDITS_MAX
 from heliograph.wallet.money import to_minor
 
@@ -45,8 +45,8 @@ def taken(read: Callable[[], int], field: str) -> int | None:
     return None
 
 
-def wish(field: str, number: str) -> CustomerRequest:
-    return read_wish(decode_object(f'{{{CUSTOMER}, "{field}": {number}}}'.encode()))[0]
+def customer_request(field: str, number: str) -> CustomerRequest:
+    return read_customer_request(decode_object(f'{{{CUSTOMER}, "{field}": {number}}}'.encode()))[0]
 
 
 @given(NUMBERS)
@@ -63,7 +63,8 @@ def test_credits_are_exactly_the_integer_that_was_written_or_refused(number: str
     )
     assert moved == (whole or None)  # 0 moves nothing
     begun = taken(
-        lambda: wish("initial_sms_credits", number).initial_credits, "initial_sms_credits"
+        lambda: customer_request("initial_sms_credits", number).initial_credits,
+        "initial_sms_credits",
     )
     assert begun == (whole if whole is not None and whole >= 0 else None)
 
@@ -74,7 +75,7 @@ def test_credits_are_exactly_the_integer_that_was_written_or_refused(number: str
 def test_money_is_exactly_what_was_written_or_refused(number: str) -> None:
     minor = taken(
         lambda: to_minor(
-            wish("initial_wallet_balance", number).initial_balance,
+            customer_request("initial_wallet_balance", number).initial_balance,
             "GHS",
             field="initial_wallet_balance",
         ),

@@ -26,7 +26,9 @@ class CostlyNames(NamedTuple):
     instead: tuple[str, ...] = ()
 
 
-def _wish(but: str, names: str, *instead: str, joined: frozenset[str] = frozenset()) -> CostlyNames:
+def _costly(
+    but: str, names: str, *instead: str, joined: frozenset[str] = frozenset()
+) -> CostlyNames:
     return CostlyNames(but, joined.union(names.split()), instead)
 
 
@@ -40,7 +42,7 @@ def _joined(firsts: str, lasts: str) -> frozenset[str]:
 _TIMES: Final = "at on in by for after before until later next time date datetime timestamp"
 _SPANS: Final = "s sec secs second seconds m min mins minute minutes h hour hours d day days ms"
 
-TIME: Final = _wish(
+TIME: Final = _costly(
     "a message is sent at once",
     """
     schedule scheduled scheduling deliver publish release start begin delay delays delayed defer
@@ -53,7 +55,7 @@ TIME: Final = _wish(
     )
     | _joined("delay delayed defer postpone", f"{_TIMES} {_SPANS}"),
 )
-VALIDITY: Final = _wish(
+VALIDITY: Final = _costly(
     "the validity cannot be chosen here",
     "validity ttl expiry expire expires expiration lifetime timeout deadline maxage timetolive"
     " validityperiod",
@@ -63,32 +65,32 @@ VALIDITY: Final = _wish(
         f"{_TIMES} {_SPANS}",
     ),
 )
-TEST: Final = _wish(
+TEST: Final = _costly(
     "this request cannot be tried out",
     "test testing istest sandbox issandbox dry simulate simulation preview validate validateonly"
     " checkonly nosend mode draft",
     "dry_run",
     joined=_joined("test sandbox dry simulation", "mode run"),
 )
-COUNTRY: Final = _wish(
+COUNTRY: Final = _costly(
     "the country cannot be chosen here",
     "country countryiso countryprefix defaultcountry dialingcode diallingcode region",
     "countryCode",
     "country_code",
 )
-PRICE: Final = _wish(
+PRICE: Final = _costly(
     "the price cannot be limited here",
     "parts price cost budget",
     "max_segments",
     joined=_joined("max", "parts price cost credits segments amount spend")
     | _joined("price cost credit spend", "limit cap max"),
 )
-PAYER: Final = _wish(
+PAYER: Final = _costly(
     "the request cannot be made for a customer",
     "customer customerref externalref onbehalfof subaccount",
     "customer_id",
 )
-EFFECT: Final = _wish(
+EFFECT: Final = _costly(
     "the service has nothing of this kind",
     """
     flash isflash channel gateway route carrier voice media mediaurl mediaurls attachment
@@ -96,19 +98,19 @@ EFFECT: Final = _wish(
     personalisation personalize personalise params parameters merge mergefields cc bcc repeat
     repeats""",
 )
-ONCE: Final = _wish(
+ONCE: Final = _costly(
     "send it as the header Idempotency-Key", "idempotencykey idempotency idempotencytoken"
 )
-CODE: Final = _wish(
+CODE: Final = _costly(
     "the code and its form cannot be chosen",
     "code otp otpcode pin pincode length otplength codelength pinlength digits otptype lang"
     " language locale",
 )
-TEXT: Final = _wish("the text cannot be chosen here", "text content msg", "message")
-SENDER: Final = _wish(
+TEXT: Final = _costly("the text cannot be chosen here", "text content msg", "message")
+SENDER: Final = _costly(
     "the sender cannot be chosen here", "senderid sendername source originator", "sender"
 )
-FIGURES: Final = _wish(
+FIGURES: Final = _costly(
     "credits and money cannot be set here",
     "credit credits smscredits amount balance wallet walletbalance topup money",
     "initial_sms_credits",
@@ -117,7 +119,7 @@ FIGURES: Final = _wish(
     joined=_joined("initial starting opening", "credits balance amount"),
 )
 
-SITE: Final = _wish(
+SITE: Final = _costly(
     "the site cannot be chosen here", "url site website domain homeurl siteaddress", "site_url"
 )
 
@@ -125,28 +127,28 @@ SENDING: Final = (TIME, VALIDITY, TEST, COUNTRY, PRICE, PAYER, EFFECT, ONCE)
 
 
 def refusals(
-    unknown: Iterable[str], known: tuple[str, ...], wishes: tuple[CostlyNames, ...]
+    unknown: Iterable[str], known: tuple[str, ...], costly_names: tuple[CostlyNames, ...]
 ) -> Iterator[tuple[str, str]]:
     """Those of the `unknown` names that could cost, each with what is wrong with it. `known`: the
     names that the body may have, in order.
     """
     near = _nearness(known)
     longest = max(map(len, known), default=0) + _LONGER_MAX
-    wished = {name: wish for wish in reversed(wishes) for name in wish.names}
+    by_name = {name: costly for costly in reversed(costly_names) for name in costly.names}
     for name in unknown:
         if len(name) > 2 * longest:  # not looked at further: a megabyte of one name costs nothing
             continue
         folded = _folded(name)
         if (meant := near.find(folded)) is not None:
             yield name, f"is unknown here; did you mean {meant}?"
-        elif (wish := wished.get(folded)) is not None:
-            meant = next((instead for instead in wish.instead if instead in known), None)
+        elif (costly := by_name.get(folded)) is not None:
+            meant = next((instead for instead in costly.instead if instead in known), None)
             yield (
                 name,
                 (
                     f"is unknown here; did you mean {meant}?"
                     if meant
-                    else f"is unknown here: {wish.but}"
+                    else f"is unknown here: {costly.but}"
                 ),
             )
 

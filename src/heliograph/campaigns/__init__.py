@@ -2,7 +2,7 @@
 
 from heliograph.campaigns.audience_lock import take_from_the_dead
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, page, text_id
-from heliograph.campaigns.draft import create, read_wish
+from heliograph.campaigns.draft import create, read_campaign_request
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import Listed, create_listed
 from heliograph.campaigns.lifecycle import (
@@ -43,8 +43,8 @@ __all__ = [
     "launch",
     "page",
     "pause",
+    "read_campaign_request",
     "read_when",
-    "read_wish",
     "resume",
     "sample",
     "schedule",

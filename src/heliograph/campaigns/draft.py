@@ -37,7 +37,7 @@ class CampaignRequest(NamedTuple):
     rate: int | None = None
 
 
-def read_wish(body: dict[str, Any]) -> CampaignRequest:
+def read_campaign_request(body: dict[str, Any]) -> CampaignRequest:
     """Reads `name`, `sender`, `message`, `audience` (all, tags or numbers), `tags`, `validity_s`
     and `rate`.
 
@@ -78,7 +78,7 @@ def read_wish(body: dict[str, Any]) -> CampaignRequest:
 
 
 def create(
-    tx: Connection, account_id: str, wish: CampaignRequest, *, sandbox: bool, now_ms: int
+    tx: Connection, account_id: str, request: CampaignRequest, *, sandbox: bool, now_ms: int
 ) -> Campaign:
     """Stores a draft. Of a campaign to numbers it is the head: `from_file.py` writes the numbers
     down.
@@ -91,7 +91,7 @@ def create(
         raise InvalidRequest(
             "This customer is in sandbox only: its campaigns are too.", reason="invalid_field"
         )
-    require_sender(tx, account_id, wish.sender, sandbox=sandbox)
+    require_sender(tx, account_id, request.sender, sandbox=sandbox)
     campaign_id = ids.raw_of_number(ids.new_number(now_ms))
     group_id = open_group(tx, account_id, campaign_id, sandbox=sandbox)
     tx.execute(
@@ -100,12 +100,12 @@ def create(
             group_id=group_id,
             account_id=account_id,
             sandbox=sandbox,
-            name=wish.name,
-            sender=wish.sender,
-            text=wish.template.source,
-            audience=encoded(wish.audience),
-            validity_s=wish.validity_s,
-            rate=wish.rate,
+            name=request.name,
+            sender=request.sender,
+            text=request.template.source,
+            audience=encoded(request.audience),
+            validity_s=request.validity_s,
+            rate=request.rate,
             status=states.CAMPAIGN.begun_as(states.DRAFT),
             as_far_as_credits_reach=False,
             recipients_total=0,

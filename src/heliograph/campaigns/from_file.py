@@ -46,10 +46,10 @@ class Listed(NamedTuple):
 class _Reading:
     """Collects what was read so far."""
 
-    def __init__(self, wish: CampaignRequest) -> None:
-        self._wish = wish
-        self._same = wish.template.plain is not None
-        self.filling = Filling(wish.template)
+    def __init__(self, request: CampaignRequest) -> None:
+        self._request = request
+        self._same = request.template.plain is not None
+        self.filling = Filling(request.template)
         self.rows = self.bad = 0
         self.told: list[BadRow] = []
 
@@ -83,7 +83,7 @@ class _Reading:
 def create_listed(
     db: Database,
     account_id: str,
-    wish: CampaignRequest,
+    request: CampaignRequest,
     numbers: Numbers,
     *,
     sandbox: bool,
@@ -96,11 +96,11 @@ def create_listed(
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
     campaign = db.transact(
-        lambda tx: create(tx, account_id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+        lambda tx: create(tx, account_id, request, sandbox=sandbox, now_ms=clock.now_ms())
     )
     lock = AudienceLock(db, campaign.id)
     lock.take(lambda tx: None)
-    reading, stored, left = _Reading(wish), 0, numbers.rows(wish.template.names)
+    reading, stored, left = _Reading(request), 0, numbers.rows(request.template.names)
     try:
         while batch := list(islice(left, lock.size)):
             recipients = reading.recipients(batch)
@@ -116,7 +116,7 @@ def create_listed(
         raise
     whole = lock.finish(
         lambda tx: change(
-            tx, by_id(tx, campaign.id), audience=encoded(wish.audience._replace(whole=True))
+            tx, by_id(tx, campaign.id), audience=encoded(request.audience._replace(whole=True))
         )
     )
     return Listed(

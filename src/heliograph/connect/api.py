@@ -13,7 +13,7 @@ from heliograph.base.paging import page_body, read_page
 from heliograph.connect import credits
 from heliograph.connect.customer import as_record, by_id, page
 from heliograph.connect.provision import provision
-from heliograph.connect.request import read_move, read_wish
+from heliograph.connect.request import read_customer_request, read_move
 from heliograph.database.database import Database
 from heliograph.keys import acting_for
 from heliograph.requests import Answer, Call, Endpoint, replay_or_run
@@ -74,13 +74,13 @@ class _Handlers:
 
     def provision_customer(self, call: Call) -> Answer:
         call.query.finish()
-        wish, warnings = read_wish(call.json())
+        request, warnings = read_customer_request(call.json())
 
         def effect(tx: Connection) -> Answer:
             made = provision(
                 tx,
                 call.principal.account_id,
-                wish,
+                request,
                 sandbox=call.principal.sandbox,
                 now_ms=clock.now_ms(),
             )

@@ -29,7 +29,7 @@ class Provisioned(NamedTuple):
 
 
 def provision(
-    tx: Connection, partner_id: str, wish: CustomerRequest, *, sandbox: bool, now_ms: int
+    tx: Connection, partner_id: str, request: CustomerRequest, *, sandbox: bool, now_ms: int
 ) -> Provisioned:
     """Makes a new customer of the partner. With an `external_ref` there is one for ever, also when
     equal requests race.
@@ -38,21 +38,21 @@ def provision(
     the customer's to look at (docs/api.md, "Sandbox"). Raises CurrencyMismatch, InvalidRequest for
     money with more decimals than its currency, InsufficientCredits, DailyCapReached, AccountClosed.
     """
-    if wish.external_ref is not None:
-        there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
+    if request.external_ref is not None:
+        there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
         if there is None:
             # who comes second waits here, and finds what the first has made
             accounts.locked(tx, partner_id)
-            there = with_ref(tx, partner_id, wish.external_ref, sandbox=sandbox)
+            there = with_ref(tx, partner_id, request.external_ref, sandbox=sandbox)
         if there is not None:
             return Provisioned(there, created=False)
     # a partner is closed when its customers are: none comes meanwhile
     accounts.kept_open(tx, partner_id)
-    currency, given = _given(wish, wallet.wallet_of(tx, partner_id).currency)
+    currency, given = _given(request, wallet.wallet_of(tx, partner_id).currency)
     account = accounts.create(
         tx,
-        wish.full_name,
-        wish.country_code,
+        request.full_name,
+        request.country_code,
         parent_id=partner_id,
         sandbox=sandbox,
         daily_credits=accounts.by_id(tx, partner_id).daily_credits,
@@ -64,10 +64,10 @@ def provision(
             account_id=account.id,
             partner_id=partner_id,
             sandbox=sandbox,
-            external_ref=wish.external_ref,
-            label=wish.label,
-            phone=wish.phone,
-            email=wish.email,
+            external_ref=request.external_ref,
+            label=request.label,
+            phone=request.phone,
+            email=request.email,
         )
     )
     if any(given) and not sandbox:
@@ -84,16 +84,16 @@ def provision(
     return Provisioned(by_id(tx, partner_id, account.id, sandbox=sandbox), created=True)
 
 
-def _given(wish: CustomerRequest, partners_currency: str) -> tuple[str, wallet.Figures]:
+def _given(request: CustomerRequest, partners_currency: str) -> tuple[str, wallet.Figures]:
     """The customer's currency, and what it begins with."""
-    currency = wish.currency or partners_currency
-    if wish.initial_balance and currency != partners_currency:
+    currency = request.currency or partners_currency
+    if request.initial_balance and currency != partners_currency:
         wanted = FieldError(
             "currency",
             f"must be {partners_currency}, the partner's, for money to begin with; not {currency}",
         )
         raise CurrencyMismatch(fields=[wanted])
     return currency, wallet.Figures(
-        wallet.to_minor(wish.initial_balance, currency, field="initial_wallet_balance"),
-        wish.initial_credits,
+        wallet.to_minor(request.initial_balance, currency, field="initial_wallet_balance"),
+        request.initial_credits,
     )

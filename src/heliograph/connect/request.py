@@ -42,8 +42,8 @@ class Move(NamedTuple):
     reference: str | None
 
 
-def read_wish(body: dict[str, Any]) -> tuple[CustomerRequest, list[str]]:
-    """The wish (docs/api.md, "Connect"), and what is to be warned of. Raises InvalidRequest for all
+def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[str]]:
+    """Returns the request (docs/api.md, "Connect") and its warnings. Raises InvalidRequest for all
     bad fields together.
     """
     form = Form(body, costly=(FIGURES, TEST, COUNTRY, ONCE))
@@ -65,7 +65,7 @@ def read_wish(body: dict[str, Any]) -> tuple[CustomerRequest, list[str]]:
     assert full_name is not None
     assert country_code is not None
     assert phone is not None
-    wish = CustomerRequest(
+    request = CustomerRequest(
         full_name,
         phone,
         country_code,
@@ -76,11 +76,11 @@ def read_wish(body: dict[str, Any]) -> tuple[CustomerRequest, list[str]]:
         initial_balance=initial_balance or 0,
         currency=wanted_currency,
     )
-    return wish, form.warnings()
+    return request, form.warnings()
 
 
 def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
-    """Reads a move of credits, as `read_wish` reads a customer."""
+    """Reads a move of credits, as `read_customer_request` reads a customer."""
     form = Form(body, costly=(FIGURES, TEST, TIME, PRICE, ONCE))
     credits = form.integer("credits", required=True, least=-CREDITS_MAX, most=CREDITS_MAX)
     if credits == 0:

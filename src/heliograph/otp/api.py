@@ -30,7 +30,7 @@ from heliograph.otp.request import (
     default_text,
     no_phone,
     read_given,
-    read_wish,
+    read_otp_request,
 )
 from heliograph.otp.states import PENDING
 from heliograph.otp.verify import ID_PREFIX, VERIFY_PATH, VerificationTry, Verifier
@@ -80,8 +80,8 @@ def _sender(
 
     async def send(call: Call) -> Answer:
         call.query.finish()
-        wish = await read_at_home(cache, call, read_wish)
-        account_id = await acting_for_call(db, cache, call, SEND_PATH, wish.customer_id)
+        request = await read_at_home(cache, call, read_otp_request)
+        account_id = await acting_for_call(db, cache, call, SEND_PATH, request.customer_id)
         own = await cache.get(OWN, (account_id, call.principal.sandbox))
         assert own is not None  # accounts are never deleted
         there = await cache.get(CANARY, 1)
@@ -101,16 +101,16 @@ def _sender(
             _request(
                 call,
                 account_id,
-                wish,
+                request,
                 own=own,
                 codes=codes,
                 sealer=sealer,
                 service_sender=service_sender,
             ),
         )
-        body: dict[str, Any] = {"data": _record(outcome, wish)}
+        body: dict[str, Any] = {"data": _record(outcome, request)}
         return Answer(
-            {**body, "warnings": wish.warnings} if wish.warnings else body,
+            {**body, "warnings": request.warnings} if request.warnings else body,
             replayed=outcome.replayed,
         )
 
@@ -180,7 +180,7 @@ def _nothing_there(given: Given) -> InvalidRequest:
 def _request(
     call: Call,
     account_id: str,
-    wish: OtpSendRequest,
+    request: OtpSendRequest,
     own: Own,
     codes: Codes,
     sealer: Sealer,
@@ -191,7 +191,7 @@ def _request(
     """
     number, sandbox = ids.new_number(), call.principal.sandbox
     code = codes.make(sandbox=sandbox)
-    text = wish.text or own.text
+    text = request.text or own.text
     encoding, segments = count_segments(text.replace(PLACE, ANY_CODE))
     key, body_sha256 = _key(call)
     return OtpRequest(
@@ -199,23 +199,23 @@ def _request(
         account_id,
         call.principal.account_id,
         sandbox=sandbox,
-        sender=wish.sender or own.sender or service_sender,
+        sender=request.sender or own.sender or service_sender,
         text=sealer.seal(text.replace(PLACE, code)),
         encoding=encoding,
         segments=segments,
-        recipients=[wish.phone.digits],
-        phones=[wish.phone],
+        recipients=[request.phone.digits],
+        phones=[request.phone],
         reference=None,
         validity_s=VALID_MS // 1_000,
         dry_run=False,
-        warnings=wish.warnings,
+        warnings=request.warnings,
         type="otp",
         idempotency_key=key,
         body_sha256=body_sha256,
         path=SEND_PATH,
-        sender_is_ours=wish.sender is None and own.sender is None,
+        sender_is_ours=request.sender is None and own.sender is None,
         code_hmac=codes.keyed(
-            ids.raw_of_number(number), account_id, int(wish.phone.digits), code, sandbox=sandbox
+            ids.raw_of_number(number), account_id, int(request.phone.digits), code, sandbox=sandbox
         ),
     )
 
@@ -228,7 +228,7 @@ def _key(call: Call) -> tuple[str | None, bytes]:
     )
 
 
-def _record(outcome: SendResult, wish: OtpSendRequest) -> dict[str, Any]:
+def _record(outcome: SendResult, request: OtpSendRequest) -> dict[str, Any]:
     """Made from what is stored of the send, and of the body that a replay repeats: so a
     replay is the same by construction.
     """
@@ -237,7 +237,7 @@ def _record(outcome: SendResult, wish: OtpSendRequest) -> dict[str, Any]:
     return {
         "id": ids.text_of_number(ID_PREFIX, number),
         "message_id": ids.text_of_number("msg", number + 1),
-        "phone": wish.phone.digits,
+        "phone": request.phone.digits,
         "status": PENDING,
         "expires_at": clock.rfc3339(send.created_at_ms + VALID_MS),
         "resend_after_s": RESEND_AFTER_S,

@@ -48,7 +48,7 @@ class Given(NamedTuple):
     warnings: list[str]
 
 
-def read_wish(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
+def read_otp_request(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
     """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home`: the account's
     country. Raises InvalidRequest for all bad fields together.
     """

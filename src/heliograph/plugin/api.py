@@ -82,25 +82,25 @@ class _Handlers:
 
     def link_site(self, call: Call) -> Answer:
         call.query.finish()
-        wish = read_connecting(call.json())
+        request = read_connecting(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            url = wish.site_url or _site_to_link(tx, who)
+            url = request.site_url or _site_to_link(tx, who)
             return {
                 "site": as_record(
                     connect(
                         tx,
                         who.account_id,
                         url,
-                        wish.about,
+                        request.about,
                         sandbox=who.sandbox,
                         now_ms=clock.now_ms(),
                     )
                 )
             }
 
-        return self._once(call, CONNECT_PATH, effect, wish.warnings)
+        return self._once(call, CONNECT_PATH, effect, request.warnings)
 
     def sync_logs(self, call: Call) -> Answer:
         call.query.finish()

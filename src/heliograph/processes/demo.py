@@ -116,8 +116,8 @@ def prepare(db: Database, now_ms: int) -> Ready:
                 senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms).id,
                 now_ms=now_ms,
             )
-        wish = CUSTOMER._replace(initial_credits=0 if there else CUSTOMERS_CREDITS)
-        customer = connect.provision(tx, account.id, wish, sandbox=False, now_ms=now_ms).customer
+        request = CUSTOMER._replace(initial_credits=0 if there else CUSTOMERS_CREDITS)
+        customer = connect.provision(tx, account.id, request, sandbox=False, now_ms=now_ms).customer
         site = plugin.connect(tx, account.id, SITE_URL, SITE, sandbox=False, now_ms=now_ms)
         for key in keys.page(tx, limit=100, account_id=account.id):
             if key.revoked_at_ms is None:
@@ -165,7 +165,11 @@ def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
                 under_way[0]
                 if under_way
                 else campaigns.create(
-                    tx, account.id, campaigns.read_wish(CAMPAIGN), sandbox=False, now_ms=now_ms
+                    tx,
+                    account.id,
+                    campaigns.read_campaign_request(CAMPAIGN),
+                    sandbox=False,
+                    now_ms=now_ms,
                 )
             )
         if not under_way:

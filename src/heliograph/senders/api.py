@@ -86,25 +86,25 @@ class _Handlers:
 
     def register_sender(self, call: Call) -> Answer:
         call.query.finish()
-        wish = read_registration(call.json())
+        request = read_registration(call.json())
 
         def effect(tx: Connection) -> Answer:
             account_id = acting_for(
-                tx, call.principal, wish.customer_id, changes=True, takes_connect=False
+                tx, call.principal, request.customer_id, changes=True, takes_connect=False
             )
             sender = register(
                 tx,
                 account_id,
-                wish.sender,
+                request.sender,
                 sandbox=call.principal.sandbox,
-                country_code=wish.country_code,
-                purpose=wish.purpose,
-                set_default=wish.set_default,
+                country_code=request.country_code,
+                purpose=request.purpose,
+                set_default=request.set_default,
                 service_sender=self._service_sender,
                 now_ms=clock.now_ms(),
             )
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
-            return Answer({**body, "warnings": wish.warnings} if wish.warnings else body)
+            return Answer({**body, "warnings": request.warnings} if request.warnings else body)
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, REGISTER_PATH, effect))
 

@@ -169,7 +169,7 @@ FILE = """\
 
 
 def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, amina: str) -> None:
-    wish = campaigns.read_wish(
+    request = campaigns.read_campaign_request(
         {
             "name": "Owed",
             "sender": SENDER,
@@ -178,7 +178,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         }
     )
     listed = campaigns.create_listed(
-        db, amina, wish, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False
+        db, amina, request, campaigns.Numbers(io.StringIO(FILE), "GH"), sandbox=False
     )
     assert (listed.rows, listed.recipients, listed.duplicates, listed.bad, listed.lacking) == (
         6,
@@ -239,12 +239,12 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
 def test_a_file_that_is_no_list_of_numbers_makes_no_campaign(
     db: Database, amina: str, text: str, told: str
 ) -> None:
-    wish = campaigns.read_wish(
+    request = campaigns.read_campaign_request(
         {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"}
     )
     with pytest.raises(InvalidRequest, match=told):
         campaigns.create_listed(
-            db, amina, wish, campaigns.Numbers(io.StringIO(text), None), sandbox=False
+            db, amina, request, campaigns.Numbers(io.StringIO(text), None), sandbox=False
         )
     with db.read() as tx:
         assert [
@@ -256,11 +256,11 @@ def test_a_file_that_is_no_list_of_numbers_makes_no_campaign(
 def test_a_campaign_whose_file_was_not_read_to_its_end_is_not_launched(
     db: Database, amina: str
 ) -> None:
-    wish = campaigns.read_wish(
+    request = campaigns.read_campaign_request(
         {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers"}
     )
     with db.write() as tx:
-        killed = campaigns.create(tx, amina, wish, sandbox=False, now_ms=clock.now_ms())
+        killed = campaigns.create(tx, amina, request, sandbox=False, now_ms=clock.now_ms())
     with pytest.raises(WrongState, match="not read to its end"):
         campaigns.launch(db, killed.id)
 

@@ -58,7 +58,11 @@ def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields
     }
     with db.write() as tx:
         return campaigns.create(
-            tx, account_id, campaigns.read_wish(body), sandbox=sandbox, now_ms=clock.now_ms()
+            tx,
+            account_id,
+            campaigns.read_campaign_request(body),
+            sandbox=sandbox,
+            now_ms=clock.now_ms(),
         )
 
 
@@ -69,7 +73,11 @@ def write_down_file(
     body = {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers", **fields}
     file = io.StringIO("".join(f"{line}\n" for line in (columns, *lines)))
     return campaigns.create_listed(
-        db, account_id, campaigns.read_wish(body), campaigns.Numbers(file, "GH"), sandbox=False
+        db,
+        account_id,
+        campaigns.read_campaign_request(body),
+        campaigns.Numbers(file, "GH"),
+        sandbox=False,
     ).campaign
 
 

@@ -46,7 +46,7 @@ class Partners(RuleBasedStateMachine):
     def live(self) -> list[Held]:
         return [one for one in self.customers if not one.sandbox and not one.suspended]
 
-    def wish(
+    def request(
         self, partner: Held, ref: str | None, credits: int, minor: int, currency: str | None
     ) -> CustomerRequest:
         return CustomerRequest(
@@ -60,12 +60,12 @@ class Partners(RuleBasedStateMachine):
         )
 
     def provisioned(
-        self, partner: Held, wish: CustomerRequest, sandbox: bool
+        self, partner: Held, request: CustomerRequest, sandbox: bool
     ) -> Provisioned | Exception:
         try:
             return self.db.transact(
                 lambda tx: connect.provision(
-                    tx, partner.account_id, wish, sandbox=sandbox, now_ms=clock.now_ms()
+                    tx, partner.account_id, request, sandbox=sandbox, now_ms=clock.now_ms()
                 )
             )
         except (InsufficientCredits, CurrencyMismatch) as error:

@@ -89,19 +89,21 @@ def create(
 
     if country is not None and numbers is None:
         raise click.UsageError("--country is for the numbers of a file: give --numbers.")
-    wish = campaigns.read_wish(_body(name, numbers is not None, **asked))
+    request = campaigns.read_campaign_request(_body(name, numbers is not None, **asked))
     with session.read() as tx:
         owner = accounts.find(tx, account)
     if numbers is None:
         with session.write() as tx:
-            campaign = campaigns.create(tx, owner.id, wish, sandbox=sandbox, now_ms=clock.now_ms())
+            campaign = campaigns.create(
+                tx, owner.id, request, sandbox=sandbox, now_ms=clock.now_ms()
+            )
         with session.read() as tx:
             tell_unfilled(campaigns.unfilled(tx, campaign))
         return show_campaign(session, campaign)
     file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
         listed = campaigns.create_listed(
-            session.database, owner.id, wish, file, sandbox=sandbox, tell=tell
+            session.database, owner.id, request, file, sandbox=sandbox, tell=tell
         )
     tell_bad_rows(listed)
     return show_campaign(
@@ -131,7 +133,7 @@ def _body(
     validity: int | None,
     rate: int | None,
 ) -> dict[str, Any]:
-    """Returns the body that `campaigns.read_wish` reads."""
+    """Returns the body that `campaigns.read_campaign_request` reads."""
     if (message is None) == (message_file is None):
         raise click.UsageError(
             f"Give the text{'' if message is None else ' once'}: --message or --message-file."

@@ -22,7 +22,7 @@ from heliograph.api.ready import Readiness, has_schema
 from heliograph.base import cancelling, metrics
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
 from heliograph.base.log import Log
-from heliograph.base.own_threads import Apart
+from heliograph.base.own_threads import OwnThreads
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.api import endpoints as campaign_endpoints
 from heliograph.connect.api import endpoints as connect_endpoints
@@ -75,7 +75,7 @@ class App:
         self._readiness = Readiness(
             at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)]
         )
-        self._metrics_apart = Apart("metrics")
+        self._metrics_threads = OwnThreads("metrics")
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
         self._pages: dict[str, Page] = {
             "/healthz": self._health,
@@ -100,8 +100,8 @@ class App:
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
-        for apart in (self._readiness, self._writable, self._metrics_apart, self.cache):
-            await apart.close()
+        for each in (self._readiness, self._writable, self._metrics_threads, self.cache):
+            await each.close()
 
     async def _keep_usage(self) -> None:
         while True:
@@ -164,7 +164,7 @@ class App:
                 "Metrics need the token of HELIOGRAPH_METRICS_TOKEN. If no token is set, only a"
                 " loopback address may read them, and Host must name one too."
             )
-        text = await self._metrics_apart.run(lambda: generate_latest(metrics.registry()))
+        text = await self._metrics_threads.run(lambda: generate_latest(metrics.registry()))
         return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 

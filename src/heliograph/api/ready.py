@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.own_threads import Apart
+from heliograph.base.own_threads import OwnThreads
 from heliograph.database import migrate
 from heliograph.database.database import Database
 
@@ -29,7 +29,7 @@ class Readiness:
     def __init__(self, at_once: Sequence[Check], checks: Sequence[Check]) -> None:
         self._at_once = at_once
         self._checks = checks
-        self._apart = Apart("readyz")
+        self._threads = OwnThreads("readyz")
         self._running: asyncio.Future[None] | None = None
         self._began_s = float("-inf")
 
@@ -55,7 +55,7 @@ class Readiness:
             self._running.done() and clock.monotonic_s() - self._began_s > SHARED_S
         ):
             self._began_s = clock.monotonic_s()
-            self._running = asyncio.ensure_future(self._apart.run(self._run))
+            self._running = asyncio.ensure_future(self._threads.run(self._run))
             self._running.add_done_callback(_heard)
         return self._running
 
@@ -64,7 +64,7 @@ class Readiness:
             check()
 
     async def close(self) -> None:
-        await self._apart.close()
+        await self._threads.close()
 
 
 def has_schema(db: Database) -> Check:

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Apart:
+class OwnThreads:
     """Runs blocking work of one purpose in threads of its own, so that it never waits for other
     work. Threads are made when they are needed.
     """

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, told
-from heliograph.base.own_threads import Apart
+from heliograph.base.own_threads import OwnThreads
 from heliograph.database import config
 from heliograph.database.database import Database
 
@@ -58,9 +58,9 @@ class ConfigCache:
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         # what is asked for and not remembered: anybody can ask, with a key that is none
-        self._looks_up = Apart("look-ups")
+        self._looks_up = OwnThreads("look-ups")
         # so the look at the epoch, without which everything is 503, waits for none of those
-        self._reads_anew = Apart("configuration")
+        self._reads_anew = OwnThreads("configuration")
         self.epoch = -1
         self._seen_s = float("-inf")
 

@@ -12,7 +12,7 @@ from typing import Final
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, told
-from heliograph.base.own_threads import Apart
+from heliograph.base.own_threads import OwnThreads
 from heliograph.database.database import Database
 from heliograph.database.outage import reachable
 from heliograph.database.postgresql.answer_time import answer_within
@@ -46,7 +46,7 @@ class Writable:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._apart = Apart("writable")
+        self._threads = OwnThreads("writable")
         self._checking: asyncio.Task[str] | None = None
         self._checked_s = float("-inf")  # monotonic: when the last check was begun
         self._fault = ""  # what the last check found; empty: nothing
@@ -71,13 +71,13 @@ class Writable:
 
     async def close(self) -> None:
         """Waits for the check that is under way."""
-        await self._apart.close()
+        await self._threads.close()
 
     async def _check(self) -> str:
         """Answers why nothing can be written; nothing when it can."""
         try:
             with reachable():
-                await self._apart.run(partial(try_to_write, self._db))
+                await self._threads.run(partial(try_to_write, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
             cancelling.obey(error)
             fault = (

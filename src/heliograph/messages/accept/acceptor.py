@@ -15,7 +15,7 @@ from heliograph.accounts import keys_quotas
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
-from heliograph.base.own_threads import Apart
+from heliograph.base.own_threads import OwnThreads
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.database.batching import Batcher
 from heliograph.database.cache import ConfigCache, Kind
@@ -77,7 +77,7 @@ class Acceptor:
         self._on_queued = on_queued
         self._queue = queue
         self._extensions = extensions
-        self._judges = Apart("judge")
+        self._judges = OwnThreads("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
 

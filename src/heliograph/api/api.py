@@ -26,7 +26,7 @@ from heliograph.base.errors import (
 )
 from heliograph.base.forms import SHOWN_MAX, Query, shown
 from heliograph.base.json import encode
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.short_texts import cut
 from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
@@ -318,7 +318,7 @@ def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers,
     tells more.
     """
     if not isinstance(error, ServiceError):
-        log.error("request_failed", request_id=request_id, route=route, **told(error))
+        log.error("request_failed", request_id=request_id, route=route, **error_fields(error))
         error = ServiceError(
             "Something went wrong on our side; the request id finds it in our log."
         )

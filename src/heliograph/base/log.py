@@ -87,7 +87,7 @@ def _write_as_before() -> None:
         sys.modules["structlog"].reset_defaults()
 
 
-def told(error: BaseException) -> dict[str, Any]:
+def error_fields(error: BaseException) -> dict[str, Any]:
     """Returns keyword arguments for a log line, such as `{"error": "UniqueViolationError",
     "sqlstate": "23505", "at": "turn.py:123 in once"}`.
     """
@@ -120,4 +120,4 @@ def survive_faults(event: str, *, level: Level = "error", **facts: object) -> It
         yield
     except Exception as error:  # noqa: BLE001  see above
         cancelling.obey(error)
-        getattr(log, level)(event, **facts, **told(error))
+        getattr(log, level)(event, **facts, **error_fields(error))

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 from sqlalchemy.engine import Connection
 
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.log import Log, survive_faults, told
+from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.campaigns import due_steps, opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
 from heliograph.campaigns.due_steps import AtWork, Glance
@@ -179,7 +179,7 @@ class Jobs:
                 done = await self._chunk(campaign, most)
             except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
                 cancelling.obey(error)
-                log.error("campaign_not_expanded", campaign=_shown(campaign), **told(error))
+                log.error("campaign_not_expanded", campaign=_shown(campaign), **error_fields(error))
                 continue
             queued[campaign.id] += done.messages if done is not None else 0
             if done is not None and not done.is_whole and done.paused is None:

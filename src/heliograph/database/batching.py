@@ -20,7 +20,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import ServiceError, Unavailable
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.database.commits import Commits, Unconfirmed
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict
 
@@ -186,7 +186,7 @@ class Batcher(Generic[Item, Outcome]):
             ]
         if is_conflict(error):
             return [Unavailable("The database is busy.")]
-        log.error("batch_item_failed", **told(error))
+        log.error("batch_item_failed", **error_fields(error))
         return [
             ServiceError("Something went wrong on our side; the request id finds it in our log.")
         ]

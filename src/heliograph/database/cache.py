@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.own_threads import OwnThreads
 from heliograph.database import config
 from heliograph.database.database import Database
@@ -199,7 +199,7 @@ class ConfigCache:
             except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
                 cancelling.obey(error)
                 if reachable:
-                    log.warning("database_unreachable", **told(error))
+                    log.warning("database_unreachable", **error_fields(error))
                 reachable = False
             await asyncio.sleep(POLL_S)
 

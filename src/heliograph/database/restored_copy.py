@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.file_birth import birth_ns
@@ -164,7 +164,7 @@ def _remember(data_dir: Path, made: str) -> None:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         _replace(data_dir / FILE, [made])
     except OSError as error:
-        log.warning("home_not_remembered", **told(error))
+        log.warning("home_not_remembered", **error_fields(error))
 
 
 def _file(db: Database) -> Path:

@@ -11,7 +11,7 @@ from typing import Final
 
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.own_threads import OwnThreads
 from heliograph.database.database import Database
 from heliograph.database.outage import reachable
@@ -86,7 +86,9 @@ class Writable:
                 else "The database does not store what is written."
             )
             if not self._fault:
-                log.warning("database_not_writable", reason=fault, **told(error.__cause__ or error))
+                log.warning(
+                    "database_not_writable", reason=fault, **error_fields(error.__cause__ or error)
+                )
         else:
             fault = ""
             if self._fault:

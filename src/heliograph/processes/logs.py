@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import structlog
 
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import printable
 from heliograph.processes import colours
@@ -68,7 +68,7 @@ def unexpected(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     log.error(
         "unexpected_error",
         what=str(context.get("message", ""))[:_WHAT_MAX],
-        **(told(error) if error is not None else {}),
+        **(error_fields(error) if error is not None else {}),
     )
 
 
@@ -92,5 +92,5 @@ def _tell_kind_and_place(
     if isinstance(error, tuple):
         error = error[1]
     if isinstance(error, BaseException):
-        event.update(told(error))
+        event.update(error_fields(error))
     return event

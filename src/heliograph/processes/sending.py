@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from heliograph.base import cancelling
 from heliograph.base.errors import NotFound
-from heliograph.base.log import Log, survive_faults, told
+from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
@@ -196,7 +196,7 @@ class Sending:
             ending.append(self._dispatch.stop(drain_s))
         for failed in await asyncio.gather(*ending, return_exceptions=True):
             if failed is not None:
-                log.error("part_not_ended", **told(failed))
+                log.error("part_not_ended", **error_fields(failed))
 
     async def _keep(self) -> None:
         """Shows that this process lives. If it did not for so long that others may have taken over
@@ -253,7 +253,7 @@ class Sending:
                 raise  # another try would find the same
             except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
                 cancelling.obey(error)
-                log.warning("worker_not_begun", **told(error))
+                log.warning("worker_not_begun", **error_fields(error))
                 await asyncio.sleep(AGAIN_S)
             else:
                 log.info("worker_begun_anew", worker=self._lease.epoch)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.base.secrets import Keys, decrypt
 from heliograph.webhooks.deliver_sql import Target, WaitingEvents
 from heliograph.webhooks.endpoints import PREFIX as ENDPOINT_PREFIX
@@ -176,7 +176,7 @@ class Receiver:
                 "webhook_not_posted",
                 endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id),
                 event_id=event_id,
-                **told(error),
+                **error_fields(error),
             )
             outcome = Failed("not_posted", type(error).__name__, 0.0)
         if isinstance(outcome, Failed) and outcome.reason == NO_FILES:

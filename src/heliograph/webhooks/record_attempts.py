@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from heliograph.accounts import notify
 from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.webhooks import deliver_sql
@@ -99,7 +99,9 @@ class Recorder:
                         failing = await self._store(tx, batch)
                 except Exception as error:  # noqa: BLE001  whatever it was, these are stored when it is over
                     cancelling.obey(error)
-                    log.error("webhook_outcomes_not_stored", outcomes=len(batch), **told(error))
+                    log.error(
+                        "webhook_outcomes_not_stored", outcomes=len(batch), **error_fields(error)
+                    )
                     await asyncio.sleep(AGAIN_S)
                     continue
                 del self._tried[: len(batch)]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from heliograph.base import ids
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.carriers import Link, Outcome, Outgoing, Submission, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import messages_sql
@@ -206,7 +206,7 @@ def _prepare(
                 "message_not_encoded",
                 carrier=carrier.name,
                 message=ids.text_of_raw("msg", message_id),
-                **told(error),
+                **error_fields(error),
             )
             missing = all_parts(found.segments) & ~found.parts_accepted
             refused.append(

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import Unavailable
-from heliograph.base.log import Log, told
+from heliograph.base.log import Log, error_fields
 from heliograph.carriers import Link, LinkState, Outcome, Receipt, Submission, SubmitAnswer
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -136,7 +136,7 @@ class Turn:
         log.error(
             "turn_failed",
             carrier=self.carrier.name,
-            **told(error),
+            **error_fields(error),
             events=len(self._answers) + len(self._receipts),
         )
         if not isinstance(error, Unavailable) and not is_conflict(error):

@@ -33,41 +33,41 @@ class SmscRun:
     stats_s: float | None  # how often the counts are said while it runs
 
 
-def run(told: SmscRun, say: Say) -> None:
+def run(options: SmscRun, say: Say) -> None:
     """Serves until SIGTERM or SIGINT. `say` gets the address first, then counts. Raises NotRun."""
     open_files.raise_limit()
     try:
-        journal = Journal(told.log)
+        journal = Journal(options.log)
     except BlockingIOError as error:
         raise NotRun(
-            f"{told.log} is being written by another process. Name another file with --log."
+            f"{options.log} is being written by another process. Name another file with --log."
         ) from error
     except OSError as error:
-        raise NotRun(f"{told.log} cannot be written: {error.strerror}.") from error
+        raise NotRun(f"{options.log} cannot be written: {error.strerror}.") from error
     with journal:
-        uvloop.run(_serve(told, journal, say))
+        uvloop.run(_serve(options, journal, say))
         if journal.failure is not None:
-            raise NotRun(f"{told.log} cannot be written any more: {journal.failure.strerror}.")
+            raise NotRun(f"{options.log} cannot be written any more: {journal.failure.strerror}.")
 
 
-async def _serve(told: SmscRun, journal: Journal, say: Say) -> None:
+async def _serve(options: SmscRun, journal: Journal, say: Say) -> None:
     stop = asyncio.Event()
     journal.on_failure = stop.set
-    smsc = Smsc(told.settings, told.chaos, journal)
+    smsc = Smsc(options.settings, options.chaos, journal)
     try:
-        port = await smsc.start(told.host, told.port, seed=told.seed)
+        port = await smsc.start(options.host, options.port, seed=options.seed)
     except OSError as error:
         raise NotRun(
-            f"Cannot listen on {told.host} port {told.port}: {error.strerror}. Name another with"
-            " --host or --port."
+            f"Cannot listen on {options.host} port {options.port}: {error.strerror}. Name another"
+            " with --host or --port."
         ) from error
     loop = asyncio.get_running_loop()
     for end in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(end, stop.set)
-    say({"host": told.host, "port": port, "seed": told.seed})
+    say({"host": options.host, "port": port, "seed": options.seed})
     while not stop.is_set():
         try:
-            async with asyncio.timeout(told.stats_s):
+            async with asyncio.timeout(options.stats_s):
                 await stop.wait()
         except TimeoutError:
             say(_counts(smsc))

@@ -123,7 +123,7 @@ def _campaigns(tx: Connection, account: Account) -> Iterator[Owed]:
         )
 
 
-def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tuple[int, int]]:
+def _in_flight(tx: Connection, account: Account, *, in_doubt: bool) -> list[tuple[int, int]]:
     """Returns, for each carrier that has some, its number and of how many messages it was given
     segments that it has not answered for.
     """
@@ -131,7 +131,7 @@ def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tupl
     query = sa.select(columns.carrier_id, sa.func.count(columns.message_id.distinct())).join_from(
         inflight, messages, messages.c.id == columns.message_id
     )
-    which = columns.state == IN_DOUBT if doubtful else columns.state != IN_DOUBT
+    which = columns.state == IN_DOUBT if in_doubt else columns.state != IN_DOUBT
     query = (
         query.where(messages.c.account_id == account.id, which)
         .group_by(columns.carrier_id)
@@ -142,7 +142,7 @@ def _in_flight(tx: Connection, account: Account, *, doubtful: bool) -> list[tupl
 
 def _in_doubt(tx: Connection, account: Account) -> Iterator[Owed]:
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
-    for carrier_id, count in _in_flight(tx, account, doubtful=True):
+    for carrier_id, count in _in_flight(tx, account, in_doubt=True):
         carrier = names[carrier_id]
         yield Owed(
             f"{_messages(count)} in doubt with the carrier {carrier} (ask it; --as sent, delivered"
@@ -165,7 +165,7 @@ def _queued(tx: Connection, account: Account) -> Iterator[Owed]:
 
 
 def _on_the_wire(tx: Connection, account: Account) -> Iterator[Owed]:
-    count = sum(count for _, count in _in_flight(tx, account, doubtful=False))
+    count = sum(count for _, count in _in_flight(tx, account, in_doubt=False))
     if count:
         yield Owed(
             f"{_messages(count)} with a carrier that has not answered yet (wait until it has; then"

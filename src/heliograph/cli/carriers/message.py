@@ -46,7 +46,7 @@ _COLUMNS: Final = (
     "created_at",
     "failure",
 )
-_DOUBTFUL_COLUMNS: Final = (
+_IN_DOUBT_COLUMNS: Final = (
     "id",
     "carrier",
     "type",
@@ -70,7 +70,7 @@ _DOUBTFUL_COLUMNS: Final = (
     ),
 )
 @click.option(
-    "--in-doubt", "doubtful", is_flag=True, help="Only those of which a segment is in doubt."
+    "--in-doubt", "in_doubt", is_flag=True, help="Only those of which a segment is in doubt."
 )
 @click.option(
     "--carrier",
@@ -104,7 +104,7 @@ _DOUBTFUL_COLUMNS: Final = (
 @page_options
 def list_(
     session: CommandRun,
-    doubtful: bool,
+    in_doubt: bool,
     carrier: str | None,
     account: str | None,
     older_than: int | None,
@@ -130,7 +130,7 @@ def list_(
         raise click.BadParameter(
             f"{to!r} is not a phone number such as 233201234567.", param_hint="--to"
         )
-    if older_than is not None and not doubtful:
+    if older_than is not None and not in_doubt:
         raise click.UsageError(
             "--older-than says how long a message has been in doubt: give --in-doubt too."
         )
@@ -144,11 +144,11 @@ def list_(
         )
         found, go_on_at = (
             (trace.in_doubt(tx, wanted, limit), None)
-            if doubtful
+            if in_doubt
             else trace.newest(tx, wanted, limit)
         )
         records = records_of(tx, found)
-    show_list(session, records, _DOUBTFUL_COLUMNS if doubtful else _COLUMNS, limit=limit)
+    show_list(session, records, _IN_DOUBT_COLUMNS if in_doubt else _COLUMNS, limit=limit)
     if go_on_at is not None:
         click.echo(
             f"Looked through {LOOKED_AT_MAX} messages. There may be more: --before"

@@ -154,11 +154,11 @@ def _decide(
             else wanted_of(tx, carrier, account, older_than),
         )
         facts = {each.id: facts_of(each) for each in all_carriers(tx)}
-    doubtful = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
+    in_doubt = {message_id for of_carrier in doubts.values() for message_id, _ in of_carrier}
     done = [
         decide.not_in_doubt(message_id, status, error_code)
         for message_id, (status, error_code) in ids.items()
-        if message_id not in doubtful
+        if message_id not in in_doubt
     ]
     try:
         session.awaited(
@@ -217,5 +217,5 @@ def wanted_of(
     return MessageFilter(
         account_id=accounts.find(tx, account).id if account is not None else None,
         carrier_id=carrier_named(tx, carrier).id if carrier is not None else None,
-        doubtful_since_ms=clock.now_ms() - older_than if older_than is not None else None,
+        in_doubt_since_ms=clock.now_ms() - older_than if older_than is not None else None,
     )

@@ -50,7 +50,7 @@ class OnTheWire(Row, frozen=True):
         )
 
     @property
-    def is_doubtful(self) -> bool:
+    def is_in_doubt(self) -> bool:
         return self.state == IN_DOUBT
 
     @property

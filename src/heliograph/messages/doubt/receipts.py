@@ -2,7 +2,7 @@
 submitted and never answered, they are the only word that comes.
 
 A receipt finds its message by the carrier's id (that is done in the turn), else by the
-user_message_reference that it brings back, else as the only doubtful message of that carrier with
+user_message_reference that it brings back, else as the only message in doubt of that carrier with
 that recipient and sender. If it could be two, that is one too many: nothing is settled by guess.
 Where ids do not tell (there is none, or it is not known yet how they are printed), those that the
 carrier has accepted count among the two. What finds nothing stays where it is for 72 h; an answer
@@ -98,7 +98,7 @@ def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> 
                 for segment in referred.get(receipt.reference, ())
                 if may_be(receipt, segment)
             ]
-            if len(candidates) == 1 and candidates[0].is_doubtful:
+            if len(candidates) == 1 and candidates[0].is_in_doubt:
                 found.setdefault(candidates[0].key, (receipt, candidates[0]))
     return list(found.values())
 
@@ -135,14 +135,14 @@ def as_the_only_one(
     pairs: list[Pair] = []
     for message_id, receipts in of_message.items():
         segments = by_message[message_id]
-        doubtful = sorted(
+        in_doubt = sorted(
             segment
             for segment in segments
             if segment.key not in settled and (not last_only or _is_last(segment))
         )
-        may_come = sum(segment.tries_in_doubt for segment in doubtful)
-        if all(segment.is_doubtful for segment in segments) and len(receipts) <= may_come:
-            pairs += zip(receipts, doubtful, strict=False)
+        may_come = sum(segment.tries_in_doubt for segment in in_doubt)
+        if all(segment.is_in_doubt for segment in segments) and len(receipts) <= may_come:
+            pairs += zip(receipts, in_doubt, strict=False)
     return pairs
 
 

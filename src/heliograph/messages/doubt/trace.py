@@ -37,14 +37,14 @@ _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 
 class MessageFilter(NamedTuple):
-    """Selects messages. A field that is None selects all. Ids are raw. `doubtful_since_ms` selects
+    """Selects messages. A field that is None selects all. Ids are raw. `in_doubt_since_ms` selects
     messages whose doubts are all at least that old.
     """
 
     account_id: str | None = None
     carrier_id: int | None = None
     status: str | None = None
-    doubtful_since_ms: int | None = None
+    in_doubt_since_ms: int | None = None
     before: str | None = None
     among: Sequence[str] | None = None
     recipient: int | None = None
@@ -165,8 +165,8 @@ def doubts_by_carrier(tx: Connection, wanted: MessageFilter) -> dict[int, list[t
 def _narrowed(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
     if wanted.carrier_id is not None:
         query = query.where(inflight.c.carrier_id == wanted.carrier_id)
-    if wanted.doubtful_since_ms is not None:
-        query = query.having(sa.func.max(inflight.c.since_ms) <= wanted.doubtful_since_ms)
+    if wanted.in_doubt_since_ms is not None:
+        query = query.having(sa.func.max(inflight.c.since_ms) <= wanted.in_doubt_since_ms)
     if wanted.among is not None:
         query = query.where(inflight.c.message_id.in_(wanted.among))
     if conditions := [*_of_message(tx, wanted), *_bounds(wanted)]:

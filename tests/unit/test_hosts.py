@@ -9,12 +9,12 @@ import pytest
 
 from heliograph.base.database_url import Host, WrongUrl, parse
 from heliograph.database import hosts as hosts_module
-from heliograph.database.hosts import Hosts, HostStanding, NoHost
+from heliograph.database.hosts import Hosts, HostStatus, NoHost
 
 CLUSTER = 7_000
-PRIMARY = HostStanding(read_only=False, is_standby=False, system=CLUSTER, timeline=1)
+PRIMARY = HostStatus(read_only=False, is_standby=False, system=CLUSTER, timeline=1)
 SUCCESSOR = PRIMARY._replace(timeline=2)
-STANDBY = HostStanding(read_only=True, is_standby=True, system=CLUSTER, timeline=0)
+STANDBY = HostStatus(read_only=True, is_standby=True, system=CLUSTER, timeline=0)
 SILENT_S = 30.0
 
 
@@ -23,7 +23,7 @@ class House:
     counts.
     """
 
-    def __init__(self, *says: HostStanding | Exception | float, options: str = "") -> None:
+    def __init__(self, *says: HostStatus | Exception | float, options: str = "") -> None:
         self.says = list(says)
         self.asked = 0
         self._over = threading.Event()
@@ -32,7 +32,7 @@ class House:
             f"postgresql://amina:opensesame@{listed}/heliograph{options}", self._said
         )
 
-    def _said(self, _: Hosts, host: Host) -> HostStanding:
+    def _said(self, _: Hosts, host: Host) -> HostStatus:
         self.asked += 1
         said = self.says[int(host.shown[2])]
         if isinstance(said, Exception):
@@ -49,7 +49,7 @@ class House:
         """As a driver does, to the host that is chosen; NoHost when it must not be used."""
         seat = self.hosts.seat()
         said = self.says[int(seat.host.shown[2])]
-        assert isinstance(said, HostStanding)
+        assert isinstance(said, HostStatus)
         return self.hosts.taken(seat, said).host.shown
 
 
@@ -233,7 +233,7 @@ def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("options", "standing", "is_used"),
+    ("options", "status", "is_used"),
     [
         ("?target_session_attrs=any", STANDBY, True),
         ("?target_session_attrs=primary", STANDBY, False),
@@ -242,9 +242,9 @@ def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
     ],
 )
 def test_what_is_wanted_of_a_host_is_what_is_taken(
-    options: str, standing: HostStanding, is_used: bool
+    options: str, status: HostStatus, is_used: bool
 ) -> None:
-    assert isinstance(_outcome(House(standing, standing, options=options).connect), str) is is_used
+    assert isinstance(_outcome(House(status, status, options=options).connect), str) is is_used
 
 
 def _outcome(work: Callable[[], str]) -> str | NoHost:

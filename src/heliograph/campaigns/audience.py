@@ -174,7 +174,7 @@ def _fill_in(
     if not people:
         return None
     recipients = filling.recipients(people)
-    opted_out = sum(person.standing == OPTED_OUT for person in people)
+    opted_out = sum(person.reach == OPTED_OUT for person in people)
     chunk = AudienceChunk(
         people[-1].phone, len(people), opted_out, filling.groups(recipients, pricing.digits)
     )

@@ -28,8 +28,8 @@ class Filling:
     def recipients(self, people: Iterable[AudienceMember]) -> list[CampaignRecipient]:
         """Returns, of those who are reached, the ones for whom there is a text, with it."""
         found = []
-        for phone, standing, country_code, name, custom in people:
-            if standing == REACHED:
+        for phone, reach, country_code, name, custom in people:
+            if reach == REACHED:
                 values = _custom.decode(custom) if self._has_own and custom else {}
                 values[NAME], values[PHONE] = name or "", str(phone)
                 recipient = self.recipient(phone, country_code, values)

@@ -81,7 +81,7 @@ class AudienceMember(NamedTuple):
     """A contact that was looked at. All but the number is None for those who get no text."""
 
     phone: int
-    standing: int  # OUTSIDE, OPTED_OUT, REACHED
+    reach: int  # OUTSIDE, OPTED_OUT, REACHED
     country_code: str | None
     name: str | None
     custom: str | None
@@ -102,9 +102,9 @@ class Contacts:
         `after`. Raises StorageQuotaReached.
         """
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
-        reached = part.c.standing == _REACHED
+        reached = part.c.reach == _REACHED
         found = sa.select(
-            part.c.standing, *_grouped(part.c.phone, part.c.country_code, digits, segments)
+            part.c.reach, *_grouped(part.c.phone, part.c.country_code, digits, segments)
         ).group_by(sa.text("1, 2, 3"))
         writing = sa.insert(campaign_recipients).from_select(
             ["group_id", "recipient", "country_code"],
@@ -128,13 +128,13 @@ class Contacts:
             tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).subquery("part")
         of_reached = [
-            sa.case((part.c.standing == _REACHED, part.c[name]))
+            sa.case((part.c.reach == _REACHED, part.c[name]))
             for name in ("country_code", "name", "custom")
         ]
         return list(
             map(
                 AudienceMember._make,
-                tx.execute(sa.select(part.c.phone, part.c.standing, *of_reached)).all(),
+                tx.execute(sa.select(part.c.phone, part.c.reach, *of_reached)).all(),
             )
         )
 
@@ -147,7 +147,7 @@ class Contacts:
         if row is not None:
             return AudienceMember(*row)
         return next(
-            (person for person in self.people(tx, 0, SAMPLED_MAX) if person.standing == REACHED),
+            (person for person in self.people(tx, 0, SAMPLED_MAX) if person.reach == REACHED),
             None,
         )
 
@@ -190,11 +190,9 @@ class Contacts:
     def _next(self, tx: Connection, after: int, size: int, *more: sa.Column[Any]) -> sa.Select[Any]:
         tags = self._campaign.audience.tags
         outside = [(sa.not_(_has_any(tx, tags)), _OUTSIDE)] if tags else []
-        standing = sa.case(*outside, (_OPTED_OUT_COLUMN, _OPTED_OUT), else_=_REACHED).label(
-            "standing"
-        )
+        reach = sa.case(*outside, (_OPTED_OUT_COLUMN, _OPTED_OUT), else_=_REACHED).label("reach")
         return (
-            sa.select(contacts.c.phone, standing, *more)
+            sa.select(contacts.c.phone, reach, *more)
             .where(self._of_account, contacts.c.phone > after)
             .order_by(contacts.c.phone)
             .limit(size)
@@ -233,9 +231,9 @@ class WrittenRecipients:
             )
             tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
             refuses = table.opted_out
-        standing = sa.case((refuses, _OPTED_OUT), else_=_REACHED).label("standing")
+        reach = sa.case((refuses, _OPTED_OUT), else_=_REACHED).label("reach")
         part = (
-            sa.select(table.recipient, table.country_code, table.segments, standing)
+            sa.select(table.recipient, table.country_code, table.segments, reach)
             .where(*self._within(after, upto))
             .cte("part")
         )
@@ -243,7 +241,7 @@ class WrittenRecipients:
         found = _chunk(
             tx.execute(
                 sa.select(
-                    part.c.standing,
+                    part.c.reach,
                     *_grouped(part.c.recipient, part.c.country_code, digits, counted),
                 ).group_by(sa.text("1, 2, 3"))
             ).all()
@@ -344,7 +342,7 @@ def _grouped(
     digits: int,
     segments: sa.ColumnElement[int] | int,
 ) -> list[sa.ColumnElement[Any]]:
-    """Returns what `_chunk` reads beside `standing`."""
+    """Returns what `_chunk` reads beside `reach`."""
     first = sa.func.substr(sa.cast(number, sa.Text), 1, sa.literal_column(str(digits)))
     return [
         first.label("first_digits"),
@@ -356,7 +354,7 @@ def _grouped(
 
 
 def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
-    """Returns the chunk of people who are counted together: `standing`, and what `_grouped`
+    """Returns the chunk of people who are counted together: `reach`, and what `_grouped`
     names.
     """
     if not rows:
@@ -364,11 +362,11 @@ def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
     return AudienceChunk(
         max(row.highest for row in rows),
         sum(row.people for row in rows),
-        sum(row.people for row in rows if row.standing == OPTED_OUT),
+        sum(row.people for row in rows if row.reach == OPTED_OUT),
         [
             Group(row.first_digits, row.country_code, row.people, int(row.segments))
             for row in rows
-            if row.standing == REACHED
+            if row.reach == REACHED
         ],
     )
 

@@ -45,7 +45,7 @@ WRITTEN_TO: Final = "is written to"
 log = Log(__name__)
 
 
-class HostStanding(NamedTuple):
+class HostStatus(NamedTuple):
     """A host says this of itself over a connection to it."""
 
     read_only: bool
@@ -55,8 +55,8 @@ class HostStanding(NamedTuple):
     timeline: int  # 0 for a standby, which has none of its own
 
 
-def standing_sql(with_system: bool, *more: str) -> str:
-    """Returns the statement whose first four columns `standing_of` reads. Without the right to
+def status_sql(with_system: bool, *more: str) -> str:
+    """Returns the statement whose first four columns `status_of` reads. Without the right to
     EXECUTE pg_control_system(), it fails unless it does without the system.
     """
     system, source = (
@@ -75,10 +75,10 @@ def standing_sql(with_system: bool, *more: str) -> str:
     return f"SELECT {', '.join(columns)}{source}"
 
 
-def standing_of(row: Any) -> HostStanding:
-    """Returns what the first four columns of `standing_sql` say."""
+def status_of(row: Any) -> HostStatus:
+    """Returns what the first four columns of `status_sql` say."""
     read_only, is_standby, system, timeline = tuple(row)[:4]
-    return HostStanding(read_only, is_standby, system, int(timeline, 16))
+    return HostStatus(read_only, is_standby, system, int(timeline, 16))
 
 
 class Seat(NamedTuple):
@@ -109,10 +109,10 @@ class _Doubt:
 
 class Hosts:
     """Chooses among the hosts that `url` names. Any thread may use it. `ask(hosts, host)` connects
-    to a host and returns its standing, or raises.
+    to a host and returns its status, or raises.
     """
 
-    def __init__(self, url: str, ask: Callable[["Hosts", Host], HostStanding]) -> None:
+    def __init__(self, url: str, ask: Callable[["Hosts", Host], HostStatus]) -> None:
         self.all, self.wanted = parse(url)
         self._ask_one = ask
         self._guard = threading.Lock()  # of what follows
@@ -163,7 +163,7 @@ class Hosts:
             promoted = {
                 host: said
                 for host, said in heard.items()
-                if isinstance(said, HostStanding) and self._is_promoted(said)
+                if isinstance(said, HostStatus) and self._is_promoted(said)
             }
             if promoted:
                 self._choose(promoted)
@@ -222,7 +222,7 @@ class Hosts:
             promoted = {
                 host: said
                 for host, said in heard.items()
-                if isinstance(said, HostStanding) and self._is_promoted(said)
+                if isinstance(said, HostStatus) and self._is_promoted(said)
             }
             if promoted:
                 self._choose(promoted)
@@ -243,14 +243,14 @@ class Hosts:
                 cut()
         doubt.over.set()
 
-    def taken(self, seat: Seat, standing: HostStanding) -> Seat:
-        """Returns the seat of a connection whose host is of this standing. Raises NoHost
+    def taken(self, seat: Seat, status: HostStatus) -> Seat:
+        """Returns the seat of a connection whose host is of this status. Raises NoHost
         when it must not be used.
         """
         with self._guard:
-            why = self._objection(standing)
+            why = self._objection(status)
             if why is None:
-                self._see(standing)
+                self._see(status)
                 return Seat(seat.host, self._turn, self._era)
         log.warning("database_host_refused", host=seat.host.shown, reason=why)
         raise NoHost(f"{seat.host.shown} {why}")
@@ -270,19 +270,19 @@ class Hosts:
         others_within_s: float = OTHERS_WITHIN_S,
         *,
         within_s: float = ASKED_WITHIN_S,
-        is_enough: Callable[[Host, HostStanding], bool] | None = None,
-    ) -> dict[Host, HostStanding | Exception]:
+        is_enough: Callable[[Host, HostStatus], bool] | None = None,
+    ) -> dict[Host, HostStatus | Exception]:
         """Asks all these at once. Returns what was heard until some time after the first that can
         be written to, or that `is_enough`; a silent one is missing.
         """
-        answers: queue.SimpleQueue[tuple[Host, HostStanding | Exception]] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[tuple[Host, HostStatus | Exception]] = queue.SimpleQueue()
         for host in hosts:
             threading.Thread(
                 target=lambda asked: answers.put((asked, self._said_by(asked))),
                 args=(host,),
                 daemon=True,
             ).start()
-        heard: dict[Host, HostStanding | Exception] = {}
+        heard: dict[Host, HostStatus | Exception] = {}
         until_s = time.monotonic() + within_s
         while len(heard) < len(hosts) and (left_s := until_s - time.monotonic()) > 0:
             try:
@@ -290,7 +290,7 @@ class Hosts:
             except queue.Empty:
                 break
             heard[host] = said
-            if isinstance(said, HostStanding) and (
+            if isinstance(said, HostStatus) and (
                 self._objection(said) is None if is_enough is None else is_enough(host, said)
             ):
                 until_s = min(until_s, time.monotonic() + others_within_s)
@@ -300,33 +300,33 @@ class Hosts:
         if silent or len(self.all) > 1:
             self._chosen = None
 
-    def _see(self, standing: HostStanding) -> None:
+    def _see(self, status: HostStatus) -> None:
         """Remembers the highest timeline. When it has risen there was a promotion: what is
         connected to the one before is of no use.
         """
-        newest = self._newest.get(standing.system)
-        if newest is not None and standing.timeline > newest:
+        newest = self._newest.get(status.system)
+        if newest is not None and status.timeline > newest:
             self._turn, self._era = self._turn + 1, self._era + 1
-        self._newest[standing.system] = max(standing.timeline, newest or 0)
+        self._newest[status.system] = max(status.timeline, newest or 0)
 
-    def _said_by(self, host: Host) -> HostStanding | Exception:
+    def _said_by(self, host: Host) -> HostStatus | Exception:
         try:
             return self._ask_one(self, host)
         except (psycopg.Error, OSError) as error:
             return error
 
-    def _is_promoted(self, standing: HostStanding) -> bool:
-        return standing.timeline > self._newest.get(standing.system, standing.timeline)
+    def _is_promoted(self, status: HostStatus) -> bool:
+        return status.timeline > self._newest.get(status.system, status.timeline)
 
-    def _objection(self, standing: HostStanding) -> str | None:
-        if standing.is_standby:
+    def _objection(self, status: HostStatus) -> str | None:
+        if status.is_standby:
             return None if self.wanted == "any" else STANDBY
-        if self.wanted == "read-write" and standing.read_only:
+        if self.wanted == "read-write" and status.read_only:
             return "is read-only"
-        newest = self._newest.get(standing.system, 0)
+        newest = self._newest.get(status.system, 0)
         return (
-            f"is a former primary: its timeline is {standing.timeline}, and {newest} was seen"
-            if standing.timeline < newest
+            f"is a former primary: its timeline is {status.timeline}, and {newest} was seen"
+            if status.timeline < newest
             else None
         )
 
@@ -347,11 +347,11 @@ class Hosts:
                     raise self._why_none or NoHost("no host can be written to")
                 return Seat(self._chosen, self._turn, self._era)
 
-    def _choose(self, heard: Mapping[Host, HostStanding | Exception]) -> None:
+    def _choose(self, heard: Mapping[Host, HostStatus | Exception]) -> None:
         usable = [
             (said.timeline, host)
             for host, said in heard.items()
-            if isinstance(said, HostStanding) and self._objection(said) is None
+            if isinstance(said, HostStatus) and self._objection(said) is None
         ]
         if not usable:
             self._why_none = NoHost(
@@ -371,8 +371,8 @@ class Hosts:
                 )
             self._turn, self._era, self._last = self._turn + 1, self._era + 1, self._chosen
 
-    def _why(self, said: HostStanding | Exception | None) -> str:
-        if isinstance(said, HostStanding):
+    def _why(self, said: HostStatus | Exception | None) -> str:
+        if isinstance(said, HostStatus):
             return self._objection(said) or "can be written to"
         return (
             "does not answer"
@@ -389,8 +389,8 @@ class Hosts:
         }
 
 
-def _shows_itself(said: HostStanding | Exception | None) -> bool:
+def _shows_itself(said: HostStatus | Exception | None) -> bool:
     """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
     nothing could be connected to says nothing for it.
     """
-    return isinstance(said, HostStanding) or "FATAL" in str(said)
+    return isinstance(said, HostStatus) or "FATAL" in str(said)

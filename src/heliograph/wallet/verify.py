@@ -85,7 +85,7 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
     """
     wallet: _Side | None = None
     # figures → how often entries have led there, less how often from there
-    standing: dict[tuple[int, int], int] = {(0, 0): 1}
+    open_figures: dict[tuple[int, int], int] = {(0, 0): 1}
     total_minor = total_credits = 0
     for side in sides:
         if not side.entry_id:
@@ -94,8 +94,8 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
         total_minor += side.amount_minor
         total_credits += side.credits
         after = (side.balance_after_minor, side.credits_after)
-        _step(standing, (after[0] - side.amount_minor, after[1] - side.credits), -1)
-        _step(standing, after, 1)
+        _step(open_figures, (after[0] - side.amount_minor, after[1] - side.credits), -1)
+        _step(open_figures, after, 1)
         if min(after) < 0:
             yield f"{_entry(side)} leaves a figure below zero"
         if wallet is not None and side.currency not in (wallet.currency, _NO_MONEY):
@@ -109,16 +109,16 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
             f"the wallet holds {holds[1]} credits and {holds[0]} minor units; its entries come to"
             f" {total_credits} and {total_minor}"
         )
-    elif standing != {holds: 1}:
+    elif open_figures != {holds: 1}:
         yield "the figures after its entries do not follow from one another"
 
 
-def _step(standing: dict[tuple[int, int], int], figures: tuple[int, int], by: int) -> None:
-    count = standing.get(figures, 0) + by
+def _step(open_figures: dict[tuple[int, int], int], figures: tuple[int, int], by: int) -> None:
+    count = open_figures.get(figures, 0) + by
     if count:
-        standing[figures] = count
+        open_figures[figures] = count
     else:
-        del standing[figures]
+        del open_figures[figures]
 
 
 def _entry(side: _Side) -> str:

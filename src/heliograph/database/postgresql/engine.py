@@ -14,10 +14,10 @@ from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmed
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
     Hosts,
-    HostStanding,
+    HostStatus,
     Seat,
-    standing_of,
-    standing_sql,
+    status_of,
+    status_sql,
 )
 from heliograph.database.outage import READ_ONLY_SQLSTATE
 from heliograph.database.postgresql.session_settings import begin_session, session_settings
@@ -204,10 +204,10 @@ def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConne
     connection = _open(seat.host)
     try:
         settings = session_settings(synchronous_commit)
-        standing = _standing(
+        status = _status(
             hosts, connection, lambda with_system: begin_session(settings, with_system=with_system)
         )
-        connection.seat = hosts.taken(seat, standing)
+        connection.seat = hosts.taken(seat, status)
         row = connection.execute(WHO_AM_I, prepare=False).fetchone()
         assert row is not None
         # a commit that is not confirmed is asked after by its session
@@ -233,25 +233,25 @@ def _open(host: Host) -> ImpatientConnection:
     )
 
 
-def _ask(hosts: Hosts, host: Host) -> HostStanding:
+def _ask(hosts: Hosts, host: Host) -> HostStatus:
     with closing(_open(host)) as connection:
-        return _standing(hosts, connection, standing_sql)
+        return _status(hosts, connection, status_sql)
 
 
-def _standing(
+def _status(
     hosts: Hosts, connection: ImpatientConnection, sql: Callable[[bool], str]
-) -> HostStanding:
+) -> HostStatus:
     """Returns what the host says of itself. It is asked with the statement that `sql` makes with
     or without the system's identifier, as the role may.
     """
     with_system = hosts.may_ask_system  # now: another thread may find out meanwhile that it may not
     try:
-        return standing_of(connection.execute(sql(with_system), prepare=False).fetchone())
+        return status_of(connection.execute(sql(with_system), prepare=False).fetchone())
     except psycopg.errors.InsufficientPrivilege:
         if not with_system:
             raise
         hosts.forbidden()
-        return standing_of(connection.execute(sql(False), prepare=False).fetchone())
+        return status_of(connection.execute(sql(False), prepare=False).fetchone())
 
 
 def _be_impatient(connection: ImpatientConnection | None, record: object) -> None:

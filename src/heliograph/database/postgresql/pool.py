@@ -15,9 +15,9 @@ from heliograph.database.commits import WHO_AM_I, Backend
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
     Hosts,
-    HostStanding,
+    HostStatus,
     Seat,
-    standing_of,
+    status_of,
 )
 from heliograph.database.outage import is_lost, reachable
 from heliograph.database.postgresql.session_settings import (
@@ -144,7 +144,7 @@ async def _connected(
                     connection_class=PostgresConnection,
                     server_settings={"application_name": name()},
                 )
-                connection.seat = hosts.taken(seat, await _standing(hosts, connection, settings))
+                connection.seat = hosts.taken(seat, await _status(hosts, connection, settings))
             connection.asking = Asking(hosts, connection)
             return connection
         except BaseException as error:
@@ -158,23 +158,23 @@ async def _connected(
     raise AssertionError("the last try returns or raises")
 
 
-async def _standing(
+async def _status(
     hosts: Hosts, connection: PostgresConnection, settings: dict[str, str]
-) -> HostStanding:
+) -> HostStatus:
     """Begins the session and returns what the host says of itself; without the system
     where the role may not ask for it.
     """
     # now: another connection may find out meanwhile that it may not
     with_system = hosts.may_ask_system
     try:
-        return standing_of(
+        return status_of(
             await connection.fetchrow(begin_session(settings, with_system=with_system))
         )
     except asyncpg.InsufficientPrivilegeError:
         if not with_system:
             raise
         hosts.forbidden()
-        return standing_of(await connection.fetchrow(begin_session(settings, with_system=False)))
+        return status_of(await connection.fetchrow(begin_session(settings, with_system=False)))
 
 
 async def _prepare_hot(connection: PostgresConnection) -> None:

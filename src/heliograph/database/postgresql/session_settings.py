@@ -1,7 +1,7 @@
 """The settings of our sessions in PostgreSQL, and the statement that begins each."""
 
 from heliograph.database import sessions
-from heliograph.database.hosts import standing_sql
+from heliograph.database.hosts import status_sql
 
 
 def session_settings(synchronous_commit: str) -> dict[str, str]:
@@ -33,11 +33,11 @@ def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
 
 
 def begin_session(settings: dict[str, str], *, with_system: bool) -> str:
-    """Returns the first statement of a connection. Its first columns are those of `standing_sql`.
+    """Returns the first statement of a connection. Its first columns are those of `status_sql`.
     PgBouncer refuses settings that come with the connection itself (its manual,
     ignore_startup_parameters).
     """
-    return standing_sql(
+    return status_sql(
         with_system,
         *(f"set_config('{name}', '{value}', false)" for name, value in settings.items()),
     )

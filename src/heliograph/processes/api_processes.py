@@ -31,7 +31,7 @@ from heliograph.processes.exclusive import require_home, require_schema, tune_co
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
 from heliograph.processes.roles import ANSWERING, API
-from heliograph.processes.shared_limits import CountingHeld, needs_redis, share_limits
+from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
 from heliograph.processes.wake import Teller
 from heliograph.processes.watchdog import gone_in_time
 
@@ -103,7 +103,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
     asyncio.get_running_loop().set_exception_handler(logs.unexpected)
     db = Database(settings.database_url, settings.synchronous_commit)
     counting, lease = (
-        CountingHeld(db, settings),
+        CountingLock(db, settings),
         Lease(db, API, secret_keys=key_ids(settings.secret_keys)),
     )
     teller = Teller(settings.redis_url) if settings.redis_url else None

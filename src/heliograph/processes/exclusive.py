@@ -63,7 +63,7 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
         yield
 
 
-class DatabaseHeld:
+class DatabaseLock:
     """Makes sure that a server is the only process that sends from its database, or that the
     processes that share it have no server among them. On SQLite the data directory's lock does
     that.

@@ -28,7 +28,7 @@ from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import (
     AlreadyServed,
-    DatabaseHeld,
+    DatabaseLock,
     require_schema,
     settle_at_home,
 )
@@ -67,7 +67,7 @@ class Sending:
         self._cache = cache
         self._settings = settings
         self._queue = queue
-        self._held = DatabaseHeld(db, shared=kind != SERVE)
+        self._held = DatabaseLock(db, shared=kind != SERVE)
         self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
         self._beside: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost

@@ -21,7 +21,7 @@ from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.roles import SERVE
 from heliograph.processes.sending import Sending
-from heliograph.processes.shared_limits import CountingHeld, share_limits
+from heliograph.processes.shared_limits import CountingLock, share_limits
 from heliograph.processes.watchdog import gone_in_time
 
 __all__ = ["AddressInUse", "AlreadyServed", "run"]
@@ -56,7 +56,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
     app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
-    counting = CountingHeld(db, settings)
+    counting = CountingLock(db, settings)
     # 0: there is one a database, so nobody else would answer
     server = Server(app, settings.drain_s or 0.0)
     try:

@@ -26,7 +26,7 @@ TRIES_AGAIN: Final = 120
 log = Log(__name__)
 
 
-class CountingHeld:
+class CountingLock:
     """Makes sure that all API processes of a database count together, or that there is only one."""
 
     def __init__(self, db: Database, settings: Settings) -> None:

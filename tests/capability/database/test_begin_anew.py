@@ -21,7 +21,7 @@ from heliograph.database.postgresql.engine import postgres_hosts
 from heliograph.messages.queue import FairQueue
 from heliograph.processes import carriers
 from heliograph.processes import sending as sends
-from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, DatabaseHeld
+from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, DatabaseLock
 from heliograph.processes.sending import Sending
 from heliograph.webhooks.events import Event, emit, load_listeners
 from tests.support.capability.webhooks import endpoint
@@ -181,7 +181,7 @@ async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(
     db = Database(postgresql_url)
     stopped, other = (
         AdvisoryLock(postgres_hosts(postgresql_url), DATABASE_LOCK, shared=True),
-        DatabaseHeld(db, shared=True),
+        DatabaseLock(db, shared=True),
     )
     assert await stopped.take()
     assert await stopped.alone()
@@ -196,7 +196,7 @@ async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(
 @awaited
 async def test_a_server_keeps_others_out_and_says_so(postgresql_url: str) -> None:
     db = Database(postgresql_url)
-    serving, other = DatabaseHeld(db, shared=False), DatabaseHeld(db, shared=True)
+    serving, other = DatabaseLock(db, shared=False), DatabaseLock(db, shared=True)
     assert await serving.take()
     lease = Lease(db, "serve")
     await asyncio.to_thread(lease.begin)

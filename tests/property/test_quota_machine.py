@@ -19,7 +19,7 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unavailable
 from heliograph.messages.accept.batch import SendResult
-from heliograph.plugin.logs import Said, store_event, store_logs
+from heliograph.plugin.logs import ReportedEntry, store_event, store_logs
 from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
 from tests.support.capability.sending import House
@@ -69,7 +69,7 @@ class Quotas(RuleBasedStateMachine):
         self.next = 0
         self.seen: Counter[str] = Counter()
         with self.house.db.write() as tx:
-            about = plugin.About(None, None, None, None, None)
+            about = plugin.SiteDetails(None, None, None, None, None)
             self.sites = {
                 sandbox: plugin.connect(
                     tx, self.house.amina, URL, about, sandbox=sandbox, now_ms=clock.now_ms()
@@ -115,7 +115,7 @@ class Quotas(RuleBasedStateMachine):
     )
     def a_shop_tells_logs(self, sandbox: bool, size: int, count: int, breaks_off: bool) -> None:
         octets = count * (MEASURES[StoredKind.LOGS].row_octets + len("sale") + size)
-        said = [Said(URL, "sale", body="b" * size)] * count
+        said = [ReportedEntry(URL, "sale", body="b" * size)] * count
         self.tells(
             StoredKind.LOGS,
             octets,

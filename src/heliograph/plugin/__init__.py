@@ -3,7 +3,7 @@ account's status as they show it.
 """
 
 from heliograph.plugin.logs import as_log_record, logs_page
-from heliograph.plugin.site import About, Site, by_id, connect, find, sites_page
+from heliograph.plugin.site import Site, SiteDetails, by_id, connect, find, sites_page
 from heliograph.plugin.site import as_operators_record as as_site_record
 from heliograph.plugin.tables import KEPT
 from heliograph.plugin.url import URL_MAX
@@ -11,8 +11,8 @@ from heliograph.plugin.url import URL_MAX
 __all__ = [
     "KEPT",
     "URL_MAX",
-    "About",
     "Site",
+    "SiteDetails",
     "api",
     "as_log_record",
     "as_site_record",

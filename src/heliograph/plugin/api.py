@@ -14,7 +14,11 @@ from heliograph.base.short_texts import refused
 from heliograph.database.database import Database
 from heliograph.keys import Principal
 from heliograph.plugin.logs import store_event, store_logs
-from heliograph.plugin.request import read_connecting, read_happening, read_telling
+from heliograph.plugin.request import (
+    read_link_site_request,
+    read_logs_request,
+    read_site_event_request,
+)
 from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
 from heliograph.requests import Answer, Call, Endpoint, replay_or_run
 from heliograph.wallet import to_number, wallet_of
@@ -82,7 +86,7 @@ class _Handlers:
 
     def link_site(self, call: Call) -> Answer:
         call.query.finish()
-        request = read_connecting(call.json())
+        request = read_link_site_request(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
@@ -104,40 +108,45 @@ class _Handlers:
 
     def sync_logs(self, call: Call) -> Answer:
         call.query.finish()
-        told = read_telling(call.json())
+        request = read_logs_request(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
-            urls = {entry.site_url: entry.site_url or _only_site(tx, who) for entry in told.logs}
+            urls = {entry.site_url: entry.site_url or _only_site(tx, who) for entry in request.logs}
             sites = locked_sites(tx, who.account_id, set(urls.values()), sandbox=who.sandbox)
             by_name = {name: sites[url] for name, url in urls.items()}
             return {
                 "data": {
-                    "received": len(told.logs),
-                    "ids": store_logs(tx, by_name, told.logs, now_ms=clock.now_ms()),
+                    "received": len(request.logs),
+                    "ids": store_logs(tx, by_name, request.logs, now_ms=clock.now_ms()),
                 }
             }
 
-        return self._once(call, LOGS_PATH, effect, told.warnings)
+        return self._once(call, LOGS_PATH, effect, request.warnings)
 
     def take_event(self, call: Call) -> Answer:
         call.query.finish()
-        told = read_happening(call.json())
+        request = read_site_event_request(call.json())
         who = call.principal
 
         def effect(tx: Connection) -> dict[str, Any]:
             (site,) = locked_sites(
-                tx, who.account_id, {told.site_url or _only_site(tx, who)}, sandbox=who.sandbox
+                tx, who.account_id, {request.site_url or _only_site(tx, who)}, sandbox=who.sandbox
             ).values()
             return {
                 "data": {
                     "id": store_event(
-                        tx, site, told.event, told.payload, told.meta, now_ms=clock.now_ms()
+                        tx,
+                        site,
+                        request.event,
+                        request.payload,
+                        request.meta,
+                        now_ms=clock.now_ms(),
                     )
                 }
             }
 
-        return self._once(call, EVENTS_PATH, effect, told.warnings)
+        return self._once(call, EVENTS_PATH, effect, request.warnings)
 
     def _once(
         self,

@@ -20,7 +20,7 @@ EVENT_PREFIX: Final = "evt"
 OTP: Final = "otp"
 
 
-class Said(NamedTuple):
+class ReportedEntry(NamedTuple):
     """Holds a log entry as a plugin sent it."""
 
     site_url: str | None  # left out: the only site of the account
@@ -57,7 +57,11 @@ class LogEntry(NamedTuple):
 
 
 def store_logs(
-    tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said], *, now_ms: int
+    tx: Connection,
+    sites: Mapping[str | None, Site],
+    entries: Sequence[ReportedEntry],
+    *,
+    now_ms: int,
 ) -> list[str]:
     """Stores what is new, and answers the id of each in text form: of one that its site told
     before, by `external_ref`, the id of then.
@@ -66,14 +70,14 @@ def store_logs(
     The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its `meta`.
     Raises StorageQuotaReached.
     """
-    known = _known(tx, sites, said)
+    known = _known(tx, sites, entries)
     one_time = one_time_passwords(
-        tx, {entry.message_id.lower() for entry in said if entry.message_id is not None}
+        tx, {entry.message_id.lower() for entry in entries if entry.message_id is not None}
     )
     answered: list[str] = []
     fresh: list[dict[str, Any]] = []
     number = ids.new_number(now_ms)
-    for entry in said:
+    for entry in entries:
         place = (sites[entry.site_url].id, entry.external_ref)
         raw = known.get(place)
         if raw is None:
@@ -84,7 +88,7 @@ def store_logs(
                 known[place] = raw
         answered.append(ids.text_of_raw(ID_PREFIX, raw))
     if fresh:
-        owner = sites[said[0].site_url]
+        owner = sites[entries[0].site_url]
         charge(
             tx,
             owner.account_id,
@@ -106,7 +110,7 @@ def _octets(row: Mapping[str, Any]) -> int:
     return MEASURES[StoredKind.LOGS].row_octets + octets_of(*texts)
 
 
-def _is_otp(entry: Said, one_time: set[str]) -> bool:
+def _is_otp(entry: ReportedEntry, one_time: set[str]) -> bool:
     """Returns whether an entry is of a one-time password. `one_time` holds ids of ours, in lower
     case.
     """
@@ -124,10 +128,10 @@ def _names_otp(word: str) -> bool:
 
 
 def _known(
-    tx: Connection, sites: Mapping[str | None, Site], said: Sequence[Said]
+    tx: Connection, sites: Mapping[str | None, Site], entries: Sequence[ReportedEntry]
 ) -> dict[tuple[str, str | None], str]:
     """Returns which entries are there already, by site and `external_ref`."""
-    refs = {entry.external_ref for entry in said if entry.external_ref is not None}
+    refs = {entry.external_ref for entry in entries if entry.external_ref is not None}
     if not refs:
         return {}
     here = site_logs.c.site_id.in_(

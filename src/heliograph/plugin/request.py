@@ -9,8 +9,8 @@ from heliograph.base.forms import BadParts, Form, as_text, keeping, shown
 from heliograph.base.json import encode
 from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import SITE
-from heliograph.plugin.logs import Said
-from heliograph.plugin.site import About
+from heliograph.plugin.logs import ReportedEntry
+from heliograph.plugin.site import SiteDetails
 from heliograph.plugin.url import site_url
 
 LOGS_MAX: Final = 100  # in one request (docs/api.md, "Site plugin")
@@ -38,18 +38,18 @@ _LOG_LINES: Final = {
 }
 
 
-class Connecting(NamedTuple):
+class LinkSiteRequest(NamedTuple):
     site_url: str | None  # left out: the only site of the account; so below
-    about: About
+    about: SiteDetails
     warnings: list[str]
 
 
-class Telling(NamedTuple):
-    logs: list[Said]
+class LogsRequest(NamedTuple):
+    logs: list[ReportedEntry]
     warnings: list[str]
 
 
-class Happening(NamedTuple):
+class SiteEventRequest(NamedTuple):
     site_url: str | None
     event: str
     payload: str  # JSON
@@ -64,11 +64,11 @@ def _form(body: dict[str, Any]) -> Form:
     return Form(body, costly=() if body.get("site_url") else (SITE,))
 
 
-def read_connecting(body: dict[str, Any]) -> Connecting:
+def read_link_site_request(body: dict[str, Any]) -> LinkSiteRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = _form(body)
     url = form.value("site_url", read=_site_url)
-    about = About(
+    about = SiteDetails(
         _line(form, "site_name", NAME_MAX),
         _line(form, "platform", PLATFORM_MAX),
         *(
@@ -77,23 +77,23 @@ def read_connecting(body: dict[str, Any]) -> Connecting:
         ),
     )
     form.finish()
-    return Connecting(url, about, form.warnings())
+    return LinkSiteRequest(url, about, form.warnings())
 
 
-def read_telling(body: dict[str, Any]) -> Telling:
+def read_logs_request(body: dict[str, Any]) -> LogsRequest:
     """One log entry, or `{"logs": [...]}`. Raises InvalidRequest for all bad fields together."""
     form = Form(body)
     warnings: list[str] = []
-    said = (
-        [_said(form)]
+    entries = (
+        [_entry(form)]
         if body.get("logs") is None
         else form.value("logs", read=partial(_many, warnings)) or []
     )
     form.finish()
-    return Telling(said, [*form.warnings(), *warnings[:WARNINGS_MAX]])
+    return LogsRequest(entries, [*form.warnings(), *warnings[:WARNINGS_MAX]])
 
 
-def read_happening(body: dict[str, Any]) -> Happening:
+def read_site_event_request(body: dict[str, Any]) -> SiteEventRequest:
     """Raises InvalidRequest for all bad fields together."""
     form = _form(body)
     url = form.value("site_url", read=_site_url)
@@ -103,23 +103,23 @@ def read_happening(body: dict[str, Any]) -> Happening:
     form.finish()
     assert event is not None
     assert payload is not None
-    return Happening(url, event, payload, meta, form.warnings())
+    return SiteEventRequest(url, event, payload, meta, form.warnings())
 
 
-def _many(warnings: list[str], value: Any) -> list[Said]:
+def _many(warnings: list[str], value: Any) -> list[ReportedEntry]:
     if not isinstance(value, list) or not 1 <= len(value) <= LOGS_MAX:
         raise ValueError(
             f"must be an array of 1 to {LOGS_MAX} log entries, not"
             f" {shown(value) if not isinstance(value, list) else len(value)}"
         )
-    said: list[Said] = []
+    entries: list[ReportedEntry] = []
     bad: list[FieldError] = []
     for place, item in enumerate(value):
         if not isinstance(item, dict):
             bad.append(FieldError(f"[{place}]", f"must be an object, not {shown(item)}"))
             continue
         form = Form(item)
-        said.append(_said(form))
+        entries.append(_entry(form))
         form.refuse_costly()
         bad += [FieldError(f"[{place}].{error.field}", error.message) for error in form.errors]
         warnings += [
@@ -128,10 +128,10 @@ def _many(warnings: list[str], value: Any) -> list[Said]:
         ]
     if bad:
         raise BadParts(bad)
-    return said
+    return entries
 
 
-def _said(form: Form) -> Said:
+def _entry(form: Form) -> ReportedEntry:
     """Returns the entry of a form. When the form has errors, the entry is not to be used."""
     url = form.value("site_url", read=_site_url)
     event = _line(form, "event", EVENT_MAX, required=True)
@@ -139,7 +139,7 @@ def _said(form: Form) -> Said:
     body = form.text("body", "message", most=BODY_MAX)
     cost = form.value("cost", read=_cost)
     meta = form.value("meta", read=_object)
-    return Said(url, event or "", body=body, cost=cost, meta=meta, **lines)
+    return ReportedEntry(url, event or "", body=body, cost=cost, meta=meta, **lines)
 
 
 def _line(form: Form, name: str, most: int, *, required: bool = False) -> str | None:

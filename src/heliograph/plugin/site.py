@@ -23,7 +23,7 @@ class SiteNotConnected(NotFound):
     reason = "site_not_connected"
 
 
-class About(NamedTuple):
+class SiteDetails(NamedTuple):
     """Holds what a plugin says about the site that it runs on."""
 
     site_name: str | None
@@ -50,7 +50,13 @@ class Site(NamedTuple):
 
 
 def connect(
-    tx: Connection, account_id: str, site_url: str, about: About, *, sandbox: bool, now_ms: int
+    tx: Connection,
+    account_id: str,
+    site_url: str,
+    about: SiteDetails,
+    *,
+    sandbox: bool,
+    now_ms: int,
 ) -> Site:
     """Links a site, or brings what is known of it up to date: what is not said is kept. Raises
     InvalidRequest for one site too many.

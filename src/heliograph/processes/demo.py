@@ -26,7 +26,7 @@ RECIPIENT: Final = "233201234567"
 CUSTOMERS_CREDITS: Final = 100
 CUSTOMER: Final = connect.CustomerRequest("Demo Corner", RECIPIENT, "GH", external_ref="demo")
 SITE_URL: Final = "https://demo-shop.example"
-SITE: Final = plugin.About(ACCOUNT, "woocommerce", None, "1.7.2", None)
+SITE: Final = plugin.SiteDetails(ACCOUNT, "woocommerce", None, "1.7.2", None)
 TEXT: Final = "Hello from Heliograph!"
 CAMPAIGN: Final = {
     "name": "Demo offers",

@@ -47,7 +47,7 @@ async def unanswered(link: ScriptedLink) -> None:
 async def decided(
     house: House, decision: Decision, *places: int, receipts: str = "all"
 ) -> list[DecisionResult]:
-    """About these messages, in the order of acceptance; about all, if none is named."""
+    """SiteDetails these messages, in the order of acceptance; about all, if none is named."""
     rows = house.messages()
     doubts = {
         house.carrier_id: [

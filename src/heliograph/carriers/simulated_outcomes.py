@@ -16,7 +16,7 @@ LATE_S: Final = 30.0
 DIGITS: Final = 3
 
 
-class Ending(NamedTuple):
+class SimulatedOutcome(NamedTuple):
     """Says how the simulator treats a submission to a number. `state` and `error` are those of the
     receipt, if the submission is accepted.
     """
@@ -27,18 +27,18 @@ class Ending(NamedTuple):
     is_late: bool  # its receipt comes LATE_S after the others
 
 
-_DELIVERED: Final = Ending(0, ReceiptState.DELIVRD, "000", is_late=False)
+_DELIVERED: Final = SimulatedOutcome(0, ReceiptState.DELIVRD, "000", is_late=False)
 # with the errors that a network gives (3GPP TS 29.002, 17.6.6): unknown subscriber, absent
 # subscriber
 _ENDINGS: Final = {
-    "000": Ending(0, ReceiptState.UNDELIV, "001", is_late=False),
+    "000": SimulatedOutcome(0, ReceiptState.UNDELIV, "001", is_late=False),
     # ESME_RINVDSTADR (SMPP 3.4, 5.1.3)
-    "001": Ending(0x0B, ReceiptState.REJECTD, "000", is_late=False),
-    "002": Ending(0, ReceiptState.EXPIRED, "027", is_late=False),
-    "003": Ending(0, ReceiptState.DELIVRD, "000", is_late=True),
+    "001": SimulatedOutcome(0x0B, ReceiptState.REJECTD, "000", is_late=False),
+    "002": SimulatedOutcome(0, ReceiptState.EXPIRED, "027", is_late=False),
+    "003": SimulatedOutcome(0, ReceiptState.DELIVRD, "000", is_late=True),
 }
 
 
-def ending_of(recipient: str) -> Ending:
+def simulated_outcome(recipient: str) -> SimulatedOutcome:
     """Returns what becomes of a submission to a number in E.164 digits. It is hot."""
     return _ENDINGS.get(recipient[-DIGITS:], _DELIVERED)

@@ -31,7 +31,7 @@ from heliograph.carriers.link import (
     Submission,
     SubmitAnswer,
 )
-from heliograph.carriers.simulated_outcomes import LATE_S, ending_of
+from heliograph.carriers.simulated_outcomes import LATE_S, simulated_outcome
 from heliograph.text import split_segments
 
 # handed over and not yet stored, as with an SMPP session
@@ -180,7 +180,7 @@ class SimulatorLink:
         # stands first in a ref: the refs of a time are a range of the index
         now_ms = clock.now_ms()
         for submission in unanswered.take_due(self._settings.window):
-            refused = ending_of(submission.recipient).command_status
+            refused = simulated_outcome(submission.recipient).command_status
             if refused:
                 answers.append(_answer(submission, Outcome.REFUSED, None, refused))
                 continue
@@ -200,7 +200,7 @@ class SimulatorLink:
         soon: list[OwedReceipt] = []
         late: list[OwedReceipt] = []
         for each in owed:
-            is_late = ending_of(each.recipient).is_late and len(late) < late_room
+            is_late = simulated_outcome(each.recipient).is_late and len(late) < late_room
             (late if is_late else soon).append(each)
         self._owed.put(soon)
         self._owed_late.put(late)
@@ -216,7 +216,7 @@ class SimulatorLink:
 
     def _receipt(self, owed: OwedReceipt) -> Receipt:
         ref, sender, recipient = owed
-        _, state, error, _ = ending_of(recipient)
+        _, state, error, _ = simulated_outcome(recipient)
         token = self._receipts_made
         self._receipts_made += 1
         raw = (

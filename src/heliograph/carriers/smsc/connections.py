@@ -23,7 +23,7 @@ TOLD_S: Final = 60.0
 _quiet_since_s = attrgetter("quiet_since_s")
 
 
-class Guest(Protocol):
+class ClientSession(Protocol):
     """A session, as the list of them sees it."""
 
     closed: asyncio.Event
@@ -34,22 +34,22 @@ class Guest(Protocol):
     def abort(self, why: str) -> None: ...
 
 
-class Guests:
+class ClientSessions:
     """The sessions that there are, each with the address of its client."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._addresses: dict[Guest, str] = {}
-        self._of_address: dict[str, dict[Guest, None]] = {}
+        self._addresses: dict[ClientSession, str] = {}
+        self._of_address: dict[str, dict[ClientSession, None]] = {}
         self._told_s = float("-inf")
 
     def __len__(self) -> int:
         return len(self._addresses)
 
-    def __iter__(self) -> Iterator[Guest]:
+    def __iter__(self) -> Iterator[ClientSession]:
         return iter(list(self._addresses))
 
-    def admit(self, guest: Guest, host: str) -> None:
+    def admit(self, session: ClientSession, host: str) -> None:
         """Counts one more until `left`; one that is there already may have to end for it."""
         most = max(1, min(SESSIONS_MAX, open_files.limit() - FILES_KEPT))
         most_of_one = max(1, most // ADDRESS_SHARE)
@@ -62,20 +62,20 @@ class Guests:
             )
         elif len(self._addresses) >= most:
             self._end_one(self._addresses, host, f"there are {most} connections; allowed: {most}")
-        self._addresses[guest] = address
-        self._of_address.setdefault(address, {})[guest] = None
+        self._addresses[session] = address
+        self._of_address.setdefault(address, {})[session] = None
 
-    def left(self, guest: Guest) -> None:
+    def left(self, session: ClientSession) -> None:
         """Counts it no more, if it still was."""
-        address = self._addresses.pop(guest, None)
+        address = self._addresses.pop(session, None)
         if address is None:
             return
-        del self._of_address[address][guest]
+        del self._of_address[address][session]
         if not self._of_address[address]:
             del self._of_address[address]
 
-    def _end_one(self, guests: Iterable[Guest], host: str, why: str) -> None:
-        quietest = min(guests, key=_quiet_since_s)
+    def _end_one(self, sessions: Iterable[ClientSession], host: str, why: str) -> None:
+        quietest = min(sessions, key=_quiet_since_s)
         self.left(quietest)
         quietest.abort("ended for a newer connection")
         self._journal.count("limited")

@@ -19,7 +19,7 @@ _UCS2: Final = 8
 _CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
 
 
-class Long(NamedTuple):
+class LongMessagePart(NamedTuple):
     """Says which part of a long message a submit_sm is, and by which of the three forms it
     says so.
     """
@@ -30,11 +30,11 @@ class Long(NamedTuple):
     part: int = 1
 
 
-_SHORT: Final = Long("")
-_PAYLOAD: Final = Long("payload")
+_SHORT: Final = LongMessagePart("")
+_PAYLOAD: Final = LongMessagePart("payload")
 
 
-def long_of(message: pdu.ShortMessage) -> tuple[Long, bytes]:
+def message_part_of(message: pdu.ShortMessage) -> tuple[LongMessagePart, bytes]:
     """The part that it is, and its text's octets without the user data header."""
     tlvs = message.tlvs
     octets = message.short_message
@@ -46,17 +46,17 @@ def long_of(message: pdu.ShortMessage) -> tuple[Long, bytes]:
         return _from_header(octets[1:end]) or long, octets[end:]
     if tlvs and pdu.SAR_MSG_REF_NUM in tlvs:
         number, total, part = (int.from_bytes(tlvs.get(tag, b""), "big") for tag in SAR)
-        return Long("sar", number, total, part), octets
+        return LongMessagePart("sar", number, total, part), octets
     return long, octets
 
 
-def _from_header(header: bytes) -> Long | None:
+def _from_header(header: bytes) -> LongMessagePart | None:
     at = 0
     while at + 2 <= len(header):
         element, length = header[at : at + 2]
         value = header[at + 2 : at + 2 + length]
         if (element, len(value)) in ((_CONCATENATED_8, 3), (_CONCATENATED_16, 4)):
-            return Long("udh", int.from_bytes(value[:-2], "big"), value[-2], value[-1])
+            return LongMessagePart("udh", int.from_bytes(value[:-2], "big"), value[-2], value[-1])
         at += 2 + length
     return None
 
@@ -89,7 +89,7 @@ def _text(data_coding: int, octets: bytes) -> str:
 
 def told(message: pdu.ShortMessage) -> dict[str, Any]:
     """Returns the fields of the journal's line about a submit_sm, or about a part of one."""
-    long, octets = long_of(message)
+    long, octets = message_part_of(message)
     reference = message.tlvs.get(pdu.USER_MESSAGE_REFERENCE)
     return {
         "sender": message.source_addr,

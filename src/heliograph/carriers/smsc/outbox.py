@@ -24,7 +24,7 @@ class Receiver(Protocol):
     def flush(self) -> None: ...
 
 
-class Parcel(NamedTuple):
+class AddressedReceipt(NamedTuple):
     """Holds a receipt with its addressee: the system_id that submitted the message and, if it is
     still connected, the session that did.
     """
@@ -41,7 +41,7 @@ class Outbox:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._delayed: dict[float, Delayed[Parcel]] = {}  # by how long
+        self._delayed: dict[float, Delayed[AddressedReceipt]] = {}  # by how long
         self._receivers: dict[str, list[Receiver]] = {}  # by system_id
         self._waiting: dict[
             str, deque[ReceiptToWrite]
@@ -51,33 +51,33 @@ class Outbox:
     def has_room(self) -> bool:
         return self.owed < RECEIPTS_OWED_MAX
 
-    def owe(self, parcel: Parcel, delay_s: float, copies: int = 1) -> None:
+    def owe(self, receipt: AddressedReceipt, delay_s: float, copies: int = 1) -> None:
         """A receipt that is due in `delay_s`. Hot."""
         delayed = self._delayed.get(delay_s)
         if delayed is None:
             delayed = self._delayed[delay_s] = Delayed(self._loop, delay_s, self._deliver_due)
         self.owed += copies
-        delayed.put([parcel] * copies)
+        delayed.put([receipt] * copies)
 
-    def owe_at_once(self, parcel: Parcel) -> None:
+    def owe_at_once(self, receipt: AddressedReceipt) -> None:
         """A receipt that is due now; on the session that is `near` it leaves with the next
         flush.
         """
         self.owed += 1
-        receiver = self._hand_over(parcel)
-        if receiver is not None and receiver is not parcel.near:
+        receiver = self._hand_over(receipt)
+        if receiver is not None and receiver is not receipt.near:
             receiver.flush()
 
-    def _hand_over(self, parcel: Parcel) -> Receiver | None:
+    def _hand_over(self, receipt: AddressedReceipt) -> Receiver | None:
         """Sends a receipt, and returns who got it. It returns None when nobody has room for it;
         then the receipt waits. It is hot.
         """
-        near = parcel.near
-        receiver = near if near.receipt_room() > 0 else self._with_room(parcel.system_id)
+        near = receipt.near
+        receiver = near if near.receipt_room() > 0 else self._with_room(receipt.system_id)
         if receiver is None:
-            self._waiting.setdefault(parcel.system_id, deque()).append(parcel.owed)
+            self._waiting.setdefault(receipt.system_id, deque()).append(receipt.owed)
         else:
-            receiver.send_receipt(parcel.owed)
+            receiver.send_receipt(receipt.owed)
         return receiver
 
     def settled(self) -> None:
@@ -126,9 +126,9 @@ class Outbox:
         )
         return freest if freest is not None and freest.receipt_room() > 0 else None
 
-    def _deliver_due(self, delayed: Delayed[Parcel]) -> None:
+    def _deliver_due(self, delayed: Delayed[AddressedReceipt]) -> None:
         due = delayed.take_due(DUE_AT_ONCE)
-        for receiver in {self._hand_over(parcel) for parcel in due}:
+        for receiver in {self._hand_over(receipt) for receipt in due}:
             if receiver is not None:
                 receiver.flush()
         if len(due) == DUE_AT_ONCE:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smsc.journal_entry import SAR, long_of
+from heliograph.carriers.smsc.journal_entry import SAR, message_part_of
 
 ADDRESS_CHARACTERS_MAX: Final = 20  # SMPP 3.4, 4.4.1: 21 octets with the NUL
 PRIORITY_MAX: Final = 3  # SMPP 3.4, 5.2.14
@@ -87,5 +87,5 @@ def _is_a_part(message: pdu.ShortMessage) -> bool:
         and 1 <= int.from_bytes(sar[2], "big") <= int.from_bytes(sar[1], "big")
     ):
         return False
-    long, _ = long_of(message)
+    long, _ = message_part_of(message)
     return 1 <= long.part <= long.parts

@@ -8,7 +8,7 @@ from heliograph.carriers.smsc.chaos import Chaos
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.session import EsmeSession
 from heliograph.carriers.smsc.settings import SmscSettings
-from heliograph.carriers.smsc.shared import Center
+from heliograph.carriers.smsc.shared import SharedState
 
 BACKLOG: Final = 1_000  # connections that wait to be taken
 STOP_WITHIN_S: Final = 3.0
@@ -23,24 +23,24 @@ class Smsc:
         self, settings: SmscSettings, chaos: Chaos | None = None, journal: Journal | None = None
     ) -> None:
         self.journal = journal or Journal()
-        self._center = Center(settings, chaos or Chaos(), self.journal)
+        self._shared = SharedState(settings, chaos or Chaos(), self.journal)
         self._server: asyncio.Server | None = None
         self._numbers = itertools.count(1)
 
     @property
     def receipts_owed(self) -> int:
         """Receipts that are not acknowledged yet."""
-        return self._center.outbox.owed
+        return self._shared.outbox.owed
 
     @property
     def session_count(self) -> int:
-        return len(self._center.sessions)
+        return len(self._shared.sessions)
 
     async def start(self, host: str, port: int, *, seed: int = 0) -> int:
         """Listens; the port, also when any free one (0) was asked for. `seed`, that of the
         chaos, is only noted. Raises OSError.
         """
-        self._server = await self._center.loop.create_server(
+        self._server = await self._shared.loop.create_server(
             self._connected, host, port, backlog=BACKLOG
         )
         port = self._server.sockets[0].getsockname()[1]
@@ -54,8 +54,8 @@ class Smsc:
         """
         if self._server is not None:
             self._server.close()
-        self._center.outbox.close()
-        sessions = list(self._center.sessions)
+        self._shared.outbox.close()
+        sessions = list(self._shared.sessions)
         for session in sessions:
             session.unbind()
         if sessions:
@@ -69,4 +69,4 @@ class Smsc:
         self.journal.flush()
 
     def _connected(self) -> asyncio.Protocol:
-        return EsmeSession(self._center, next(self._numbers))
+        return EsmeSession(self._shared, next(self._numbers))

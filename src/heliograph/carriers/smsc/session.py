@@ -10,7 +10,7 @@ from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
 from heliograph.carriers.smsc.receipt import ReceiptToWrite, receipt_body
-from heliograph.carriers.smsc.shared import Center
+from heliograph.carriers.smsc.shared import SharedState
 from heliograph.carriers.smsc.submissions import SubmissionDesk
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
@@ -33,9 +33,9 @@ _RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 class EsmeSession(asyncio.Protocol):
     """A session lasts from connection to disconnection. `closed` is set at the end."""
 
-    def __init__(self, center: Center, number: int) -> None:
-        self._center = center
-        self._journal = center.journal
+    def __init__(self, shared: SharedState, number: int) -> None:
+        self._shared = shared
+        self._journal = shared.journal
         self.number = number
         self.system_id = ""
         self._sends = self._receives = False  # what it has bound as
@@ -46,15 +46,15 @@ class EsmeSession(asyncio.Protocol):
         # PDUs that the journal knows of, and that never left: the last ones before the connection
         # broke
         self._unwritten = 0
-        self._taken = SubmissionDesk(center, self)
+        self._taken = SubmissionDesk(shared, self)
         self._unacknowledged: dict[int, ReceiptToWrite] = {}
         self._sequence = 0
         self._is_deaf = False  # half-open: nothing is answered any more
         self._is_write_paused = False
         self._paused_s = 0.0  # since when nothing more could be written
-        settings = center.settings
+        settings = shared.settings
         self._watch = PulseWatch(
-            center.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
+            shared.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
         )
         self._tick_s = min(
             _TICK_S, settings.enquire_link_s / 4, settings.enquire_link_timeout_s / 4
@@ -78,7 +78,7 @@ class EsmeSession(asyncio.Protocol):
         self._unacknowledged[sequence] = owed
         self._out.append(
             pdu.encode_pdu(
-                pdu.DELIVER_SM, pdu.ESME_ROK, sequence, receipt_body(owed, self._center.now_s())
+                pdu.DELIVER_SM, pdu.ESME_ROK, sequence, receipt_body(owed, self._shared.now_s())
             )
         )
         self._journal.count("receipt")
@@ -153,11 +153,11 @@ class EsmeSession(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         peer = str((transport.get_extra_info("peername") or ("",))[0])
         self.quiet_since_s = clock.monotonic_s()
-        self._center.sessions.admit(self, peer)
+        self._shared.sessions.admit(self, peer)
         self._transport = cast(asyncio.Transport, transport)  # uvloop's own is no subclass
         self._journal.count("connection")
         self.note("connected", peer=peer)
-        self._later("bind", self._center.settings.bind_within_s, self._close, "not bound in time")
+        self._later("bind", self._shared.settings.bind_within_s, self._close, "not bound in time")
         self._later("tick", self._tick_s, self._tick)
 
     def connection_lost(self, fault: Exception | None) -> None:
@@ -179,19 +179,19 @@ class EsmeSession(asyncio.Protocol):
         )
         self._held.clear()
         returned, self._unacknowledged = self._unacknowledged, {}
-        self._center.outbox.left(self, returned.values())
+        self._shared.outbox.left(self, returned.values())
         self._journal.flush()
-        self._center.sessions.left(self)
+        self._shared.sessions.left(self)
         self.closed.set()
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
-        self._paused_s = self._center.loop.time()
+        self._paused_s = self._shared.loop.time()
         self._read_or_not()
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self._center.outbox.look_again(self.system_id)  # first: what waits is not to be overtaken
+        self._shared.outbox.look_again(self.system_id)  # first: what waits is not to be overtaken
         self.look_again()
 
     def data_received(self, data: bytes) -> None:
@@ -240,7 +240,7 @@ class EsmeSession(asyncio.Protocol):
                 state=owed.state.value,
                 status=status,
             )
-        self._center.acknowledged(self, owed, again=status in _RETRIED)
+        self._shared.acknowledged(self, owed, again=status in _RETRIED)
 
     def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
         if command in _BIND_MODES:
@@ -272,7 +272,7 @@ class EsmeSession(asyncio.Protocol):
         except pdu.PduError as malformed:
             self._nack(malformed, sequence)
             return
-        status = ESME_RALYBND if self._is_bound() else self._center.bind_status(asked)
+        status = ESME_RALYBND if self._is_bound() else self._shared.bind_status(asked)
         self._journal.count("bind" if status == pdu.ESME_ROK else "bind_refused")
         self.note(
             "bind", command=pdu.command_name(command), system_id=asked.system_id, status=status
@@ -286,16 +286,16 @@ class EsmeSession(asyncio.Protocol):
         self.write(pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, _BOUND))
         self.flush()
         if self._receives:
-            self._center.outbox.joined(self)
+            self._shared.outbox.joined(self)
 
     # --- time
 
     def _tick(self) -> None:
         pulse = self._watch.feel()
-        settings = self._center.settings
+        settings = self._shared.settings
         if (
             self._is_write_paused
-            and self._center.loop.time() - self._paused_s
+            and self._shared.loop.time() - self._paused_s
             >= settings.enquire_link_s + settings.enquire_link_timeout_s
         ):
             # for as long as a silent one is waited for: `_watch` stands still meanwhile
@@ -308,7 +308,7 @@ class EsmeSession(asyncio.Protocol):
         self._later("tick", self._tick_s, self._tick)
 
     def _later(self, what: str, delay_s: float, call: Callable[..., None], *arguments: str) -> None:
-        self._timers[what] = self._center.loop.call_later(delay_s, call, *arguments)
+        self._timers[what] = self._shared.loop.call_later(delay_s, call, *arguments)
 
     # --- reading and writing
 

@@ -11,16 +11,16 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import ESME_RINVPASWD, ESME_RINVSYSID
 from heliograph.carriers.smsc.chaos import ActPlace, Chaos
 from heliograph.carriers.smsc.chaos_plan import plan_of
-from heliograph.carriers.smsc.connections import Guests
+from heliograph.carriers.smsc.connections import ClientSessions
 from heliograph.carriers.smsc.journal import Journal
-from heliograph.carriers.smsc.outbox import Outbox, Parcel, Receiver
+from heliograph.carriers.smsc.outbox import AddressedReceipt, Outbox, Receiver
 from heliograph.carriers.smsc.receipt import ReceiptToWrite
 from heliograph.carriers.smsc.settings import SmscSettings
 
 RECEIPT_RETRY_S: Final = 1.0  # after an answer that asks for another try
 
 
-class Center:
+class SharedState:
     """Made in the event loop that it is used in."""
 
     def __init__(self, settings: SmscSettings, chaos: Chaos, journal: Journal) -> None:
@@ -29,7 +29,7 @@ class Center:
         self.journal = journal
         self.loop = asyncio.get_running_loop()
         self.outbox = Outbox(self.loop)
-        self.sessions = Guests(journal)
+        self.sessions = ClientSessions(journal)
         # The time stands first, so that the ids of one run are not those of the next; no run makes
         # a million of them a second.
         self._next_number = clock.now_us()
@@ -62,5 +62,5 @@ class Center:
         """A receipt was answered; with `again` it is to come once more."""
         self.outbox.settled()
         if again:
-            self.outbox.owe(Parcel(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)
+            self.outbox.owe(AddressedReceipt(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)
         self.outbox.look_again(receiver.system_id)

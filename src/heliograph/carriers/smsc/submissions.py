@@ -4,16 +4,16 @@ from typing import Final, NamedTuple, Protocol
 
 from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.link import ReceiptState
-from heliograph.carriers.simulated_outcomes import ending_of
+from heliograph.carriers.simulated_outcomes import simulated_outcome
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smsc import journal_entry
 from heliograph.carriers.smsc.chaos import ActPlace
 from heliograph.carriers.smsc.chaos_plan import SubmissionPlan, plan_of
 from heliograph.carriers.smsc.malformed_pdus import malformed_pdu
-from heliograph.carriers.smsc.outbox import Parcel, Receiver
+from heliograph.carriers.smsc.outbox import AddressedReceipt, Receiver
 from heliograph.carriers.smsc.receipt import ReceiptToWrite
 from heliograph.carriers.smsc.refusals import mistake_in
-from heliograph.carriers.smsc.shared import Center
+from heliograph.carriers.smsc.shared import SharedState
 
 # when the first word is stored: what comes with it, a client may weigh at once
 CONTRADICTED_AFTER_S: Final = 0.2
@@ -42,19 +42,19 @@ class SubmissionDesk:
     that it never is.
     """
 
-    def __init__(self, center: Center, client: Client) -> None:
-        self._center = center
+    def __init__(self, shared: SharedState, client: Client) -> None:
+        self._shared = shared
         self._client = client
-        self._journal = center.journal
+        self._journal = shared.journal
         self._unanswered: dict[float, Delayed[_Answer]] = {}  # by how long they are held back
         self._outstanding = 0
 
     def is_full(self) -> bool:
-        return self._outstanding >= self._center.settings.window
+        return self._outstanding >= self._shared.settings.window
 
     def stops_here(self) -> bool:
         """Returns whether nothing more is read before an answer has left."""
-        return self._center.settings.over_window == "stop" and self.is_full()
+        return self._shared.settings.over_window == "stop" and self.is_full()
 
     def forget(self) -> int:
         """Gives up all answers that are still to come; how many there were."""
@@ -72,10 +72,10 @@ class SubmissionDesk:
             self._journal.count("malformed")
             self.answer(sequence, malformed.status)
             return
-        acts = self._center.chaos.acts(ActPlace.SUBMIT)
+        acts = self._shared.chaos.acts(ActPlace.SUBMIT)
         plan = plan_of(acts)
         status = self._status_of(message, plan)
-        number, message_id = self._center.next_id() if status == pdu.ESME_ROK else (0, None)
+        number, message_id = self._shared.next_id() if status == pdu.ESME_ROK else (0, None)
         if self._journal.is_kept:
             self._client.note(
                 "submit_sm",
@@ -109,9 +109,9 @@ class SubmissionDesk:
             return mistake
         if self.is_full():
             return _RTHROTTLED
-        if not self._center.outbox.has_room():
+        if not self._shared.outbox.has_room():
             return _RMSGQFUL
-        return ending_of(message.destination_addr).command_status
+        return simulated_outcome(message.destination_addr).command_status
 
     def _say(self, answer: _Answer, plan: SubmissionPlan) -> None:
         """Tells the client what it gets to hear of it, if anything."""
@@ -121,7 +121,7 @@ class SubmissionDesk:
         elif plan.ends == "half-open":
             self._client.go_deaf()
         else:
-            delay_s = plan.answer_delay_s or self._center.settings.answer_delay_s
+            delay_s = plan.answer_delay_s or self._shared.settings.answer_delay_s
             if delay_s and not (answer.status == _RTHROTTLED and self.is_full()):
                 self._later(answer, delay_s)
             else:
@@ -134,13 +134,13 @@ class SubmissionDesk:
         delayed = self._unanswered.get(delay_s)
         if delayed is None:
             delayed = self._unanswered[delay_s] = Delayed(
-                self._center.loop, delay_s, self._answer_due
+                self._shared.loop, delay_s, self._answer_due
             )
         self._outstanding += 1
         delayed.put([answer])
 
     def _answer_due(self, delayed: Delayed[_Answer]) -> None:
-        due = delayed.take_due(self._center.settings.window)
+        due = delayed.take_due(self._shared.settings.window)
         for answer in due:
             self.answer(*answer)
         self._outstanding -= len(due)
@@ -151,7 +151,7 @@ class SubmissionDesk:
         self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str
     ) -> None:
         """Its receipts, if it asks for any (SMPP 3.4, 5.2.17)."""
-        _, state, error, is_late = ending_of(message.destination_addr)
+        _, state, error, is_late = simulated_outcome(message.destination_addr)
         state = plan.state or state
         wanted = message.registered_delivery & 0b11
         if wanted == 0 or (wanted == 2 and state is ReceiptState.DELIVRD):  # 2: of failures only
@@ -168,21 +168,21 @@ class SubmissionDesk:
             destination=message.source_addr.encode("latin-1"),
             state=state,
             error=error,
-            submitted_at_s=self._center.now_s(),
+            submitted_at_s=self._shared.now_s(),
             dialect=plan.dialect,
             reference=message.tlvs.get(pdu.USER_MESSAGE_REFERENCE),
         )
-        outbox, settings, client = self._center.outbox, self._center.settings, self._client
+        outbox, settings, client = self._shared.outbox, self._shared.settings, self._client
         delay_s = settings.receipt_delay_s + settings.late_receipt_s * is_late + plan.late_s
         copies = plan.copies
-        parcel = Parcel(owed, client.system_id, client)
+        addressed = AddressedReceipt(owed, client.system_id, client)
         if plan.is_early:
-            outbox.owe_at_once(parcel)
+            outbox.owe_at_once(addressed)
             copies -= 1
         if copies:
-            outbox.owe(parcel, delay_s, copies)
+            outbox.owe(addressed, delay_s, copies)
         if plan.contradiction is not None:
             outbox.owe(
-                parcel._replace(owed=owed._replace(state=plan.contradiction)),
+                addressed._replace(owed=owed._replace(state=plan.contradiction)),
                 delay_s + CONTRADICTED_AFTER_S,
             )

@@ -8,7 +8,7 @@ from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages.carrier import CarrierFacts, learn_id_format
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
-from heliograph.messages.doubt.decide import Decision, decide, signed
+from heliograph.messages.doubt.decide import Decision, decide, decided_by
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match
@@ -264,7 +264,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
             {house.carrier_id: [(earlier, 1)]},
             {house.carrier_id: CarrierFacts(house.carrier_id, "carrier")},
             Decision.UNDELIVERABLE,
-            signed("the operator", "because"),
+            decided_by("the operator", "because"),
             lambda decided: None,
         )
     was = house.statuses()[0]

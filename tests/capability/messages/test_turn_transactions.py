@@ -19,7 +19,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
 from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt import match_doubts
-from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, signed
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
 from heliograph.messages.doubt.match_receipt import match_to
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts
 from tests.support.capability.sending import SUCCESSOR, House, LossyDatabase
@@ -147,7 +147,7 @@ async def decide_by_hand(house: House) -> None:
             {house.carrier_id: [(submission.message_id, 1)]},
             {house.carrier_id: facts},
             decision,
-            signed("kofi", "lost"),
+            decided_by("kofi", "lost"),
             done.extend,
         )
         assert done[0].refused is None

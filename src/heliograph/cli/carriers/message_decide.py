@@ -144,7 +144,7 @@ def _decide(
             "Say which: IDs, or --carrier (with --account and --older-than) for all that is in"
             " doubt there."
         )
-    word = decide.signed(by, reason)
+    who = decide.decided_by(by, reason)
     with session.read() as tx:
         ids = trace.found(tx, message_ids)
         doubts = trace.doubts_by_carrier(
@@ -162,9 +162,7 @@ def _decide(
     ]
     try:
         session.awaited(
-            lambda db: decide.decide(
-                db, doubts, facts, decide.Decision(decision), word, done.extend
-            )
+            lambda db: decide.decide(db, doubts, facts, decide.Decision(decision), who, done.extend)
         )
     except ServiceError as error:
         decided = sum(each.refused is None for each in done)

@@ -109,11 +109,11 @@ def _decide(session: CommandRun, decision: str, account: str | None, carrier: st
     from heliograph import accounts
     from heliograph.carriers import carrier_named
     from heliograph.cli.output import show
-    from heliograph.messages.sweeps.restored import Which
+    from heliograph.messages.sweeps.restored import Selection
     from heliograph.processes.checks import restore_check
 
     with session.read() as tx:
-        which = Which(
+        which = Selection(
             accounts.find(tx, account).id if account is not None else None,
             carrier_named(tx, carrier).id if carrier is not None else None,
         )

@@ -1,9 +1,9 @@
-"""An operator decides about messages in doubt when he knows more than the wire told, because he has
-asked his carrier.
+"""Stores an operator's decisions about messages in doubt. The operator has asked the carrier, and
+so knows more than its answers and receipts said.
 
-His word goes through the judges that answers and receipts go through, and its refund is made as
-theirs are. Whoever ends a doubt first has ended it: an answer that comes later finds nothing of it
-in flight, and a decision that comes later finds no doubt.
+A decision changes messages by the same functions as answers and receipts, and refunds are made in
+the same way. Whatever comes first ends a doubt: a later answer finds nothing in flight, and a later
+decision finds no doubt.
 """
 
 from collections import defaultdict
@@ -107,7 +107,7 @@ class Decision(Enum):
     RECEIPT = "receipt"
 
 
-class Signed(NamedTuple):
+class DecidedBy(NamedTuple):
     """Says who decided, and why."""
 
     by: str
@@ -126,9 +126,9 @@ class DecisionResult(NamedTuple):
     refused: str | None = None
 
 
-def signed(by: str, reason: str) -> Signed:
+def decided_by(by: str, reason: str) -> DecidedBy:
     """Raises InvalidRequest."""
-    return Signed(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
+    return DecidedBy(one_line("by", by, most=BY_MAX), one_line("reason", reason, most=REASON_MAX))
 
 
 def not_in_doubt(message_id: str, status: str, error_code: str | None) -> DecisionResult:
@@ -165,7 +165,7 @@ async def decide(
     doubts: Mapping[int, Sequence[tuple[str, int]]],
     facts: Mapping[int, CarrierFacts],
     decision: Decision,
-    word: Signed,
+    who: DecidedBy,
     tell: Callable[[list[DecisionResult]], object],
 ) -> None:
     """Decides about messages in doubt: by carrier, their raw ids and how many segments of each are.
@@ -181,7 +181,7 @@ async def decide(
                         facts[carrier_id],
                         message_ids,
                         decision=decision,
-                        word=word,
+                        who=who,
                         now_ms=clock.now_ms(),
                     )
                 )
@@ -207,7 +207,7 @@ async def _decide_batch(
     carrier: CarrierFacts,
     message_ids: Sequence[str],
     decision: Decision,
-    word: Signed,
+    who: DecidedBy,
     now_ms: int,
 ) -> list[DecisionResult]:
     """Decides in one transaction what of these messages is in doubt with this carrier."""
@@ -243,7 +243,7 @@ async def _decide_batch(
         if decision is Decision.RESENT:
             await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
         await store_changes(tx, carrier.id, changes)
-        await record(tx, carrier.id, parts, decision, word, now_ms)
+        await record(tx, carrier.id, parts, decision, who, now_ms)
     return [
         DecisionResult(
             row.id,
@@ -343,7 +343,7 @@ async def record(
     carrier_id: int,
     parts: Mapping[str, int],
     decision: Decision,
-    word: Signed,
+    who: DecidedBy,
     now_ms: int,
 ) -> None:
     """Records of each message (raw id → bits of its segments) that this was decided, by whom,
@@ -358,8 +358,8 @@ async def record(
                 carrier_id,
                 parts=bits,
                 decision=decision.value,
-                decided_by=word.by,
-                reason=word.reason,
+                decided_by=who.by,
+                reason=who.reason,
                 decided_at_ms=now_ms,
             )
             for message_id, bits in parts.items()

@@ -1,4 +1,4 @@
-"""The operator's word that a receipt which found no message is a certain message's."""
+"""Gives a receipt that matched no message to the message that an operator names."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -159,8 +159,8 @@ async def match_to(
                 )
             parts = left if as_one else _undelivered(receipt, row, left)
             await _end_sent(tx, carrier, receipt, row, parts, now_ms)
-        word = decide.signed(by, f"receipt {receipt_id} ({receipt.state})")
-        await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, word, now_ms)
+        who = decide.decided_by(by, f"receipt {receipt_id} ({receipt.state})")
+        await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, who, now_ms)
 
 
 async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> Parked:

@@ -72,7 +72,7 @@ _DROP_ROWS: Final = Statement(
 )
 
 
-class Crowd(NamedTuple):
+class UnmatchedCounts(NamedTuple):
     """Counts the receipts of a carrier that matched no message: those with an id of their own, and
     those in rows of `unmatched_receipts`.
     """
@@ -85,14 +85,14 @@ class Crowd(NamedTuple):
         return self.refs + self.rows
 
 
-class Thinned(NamedTuple):
+class DropResult(NamedTuple):
     """Counts how many of a carrier's unmatched receipts were deleted, and how many are kept."""
 
     dropped: int
     kept: int
 
 
-async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> Thinned:
+async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> DropResult:
     """Drops the oldest receipts of a carrier that found no message, until it has at most
     `kept_max` of them.
     """
@@ -109,17 +109,17 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> Thinned
         kept = parked.total - some
         if some == 0:
             break
-    return Thinned(dropped, kept)
+    return DropResult(dropped, kept)
 
 
-async def count_parked(tx: HotTx, carrier_id: int, most: int) -> Crowd:
+async def count_parked(tx: HotTx, carrier_id: int, most: int) -> UnmatchedCounts:
     """Counts them, at most so many of each kind."""
     asked = _OfCarrier(carrier_id, most)
     [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
-    return Crowd(refs.count, rows.count)
+    return UnmatchedCounts(refs.count, rows.count)
 
 
-async def _drop(tx: HotTx, carrier_id: int, parked: Crowd, count: int) -> int:
+async def _drop(tx: HotTx, carrier_id: int, parked: UnmatchedCounts, count: int) -> int:
     """Drops so many, of each kind by its share."""
     of_rows = min(parked.rows, -(-count * parked.rows // parked.total))
     dropped = 0

@@ -77,7 +77,7 @@ _ON_THE_WIRE: Final = same(
 )
 
 
-class Which(NamedTuple):
+class Selection(NamedTuple):
     """Selects the messages that are decided about. `account_id` is raw. A field that is None
     selects all.
     """
@@ -86,8 +86,8 @@ class Which(NamedTuple):
     carrier_id: SmallInt | None = None
 
 
-class _Some(Row, frozen=True):
-    """Selects as `Which` does, and limits how many runs are read."""
+class _SelectedRuns(Row, frozen=True):
+    """Selects as `Selection` does, and limits how many runs are read."""
 
     account_id: Id | None
     carrier_id: SmallInt | None
@@ -95,7 +95,7 @@ class _Some(Row, frozen=True):
 
 
 _HELD_RUNS: Final = same(
-    _Some,
+    _SelectedRuns,
     _HeldRun,
     f"""
     SELECT {queue_columns("q")}, s.group_id FROM queue q CROSS JOIN sends s
@@ -205,12 +205,12 @@ def _once(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
     return list({run.key: run for run in sorted(runs, key=lambda run: run.attempt)}.values())
 
 
-async def let_go_some(db: Database, which: Which) -> Counter[int]:
+async def let_go_some(db: Database, which: Selection) -> Counter[int]:
     """Lets some of it go to its carriers; a campaign's that is paused or canceled, to where all of
     that waits. Returns how many messages, by carrier; nothing: there is no more.
     """
     async with db.hot() as tx:
-        found = await _HELD_RUNS.rows(tx, _Some(*which, RUNS_AT_ONCE))
+        found = await _HELD_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
         await TAKE_RUNS.rows(tx, [held.run.key for held in found])
         waiting = await groups.to_be_held(
             tx, {held.group_id for held in found if held.group_id is not None}
@@ -229,10 +229,10 @@ def _let_go(held: _HeldRun, *, to_wait: bool) -> QueuedRun:
     return replace(held.run, rank_us=rank_us + HELD_FROM_US if to_wait else rank_us)
 
 
-async def cancel_some(db: Database, which: Which, now_ms: int) -> int:
+async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
     """Cancels some of it: failed, `canceled`, paid back as far as no carrier has accepted it.
     Returns how many messages.
     """
     async with db.hot() as tx:
-        found = await _HELD_RUNS.rows(tx, _Some(*which, BATCH_MAX))
+        found = await _HELD_RUNS.rows(tx, _SelectedRuns(*which, BATCH_MAX))
         return await fail_runs(tx, [held.run for held in found], now_ms, "canceled")

@@ -99,7 +99,7 @@ def _named(db: Database) -> str:
     return ", ".join(found) or "which ones, this role may not see"
 
 
-async def decide(db: Database, which: restored.Which, *, send: bool) -> int:
+async def decide(db: Database, which: restored.Selection, *, send: bool) -> int:
     """Lets it go, or cancels it; beside processes that run, which find it within 250 ms.
     Returns how many messages.
     """

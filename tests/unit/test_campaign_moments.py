@@ -5,15 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.campaigns import read_when
+from heliograph.campaigns import read_start_time
 
 NOW = int(datetime(2027, 1, 1, tzinfo=UTC).timestamp() * 1_000)
 
 
 def utc(text: str, zone: str = "Europe/Berlin") -> str:
-    return (
-        f"{datetime.fromtimestamp(read_when(text, zone, NOW).at_ms / 1_000, UTC):%Y-%m-%dT%H:%M:%S}"
-    )
+    at_s = read_start_time(text, zone, NOW).at_ms / 1_000
+    return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,7 @@ def test_a_time_is_that_of_the_accounts_clocks_unless_it_has_an_offset(
     text: str, zone: str, at: str
 ) -> None:
     assert utc(text, zone) == at
-    assert read_when(text, zone, NOW).note is None
+    assert read_start_time(text, zone, NOW).note is None
 
 
 @pytest.mark.parametrize("text", ["2027-03-28T02:00", "2027-03-28T02:59:59"])
@@ -53,7 +52,7 @@ def test_of_a_time_that_comes_twice_the_earlier_is_taken_and_that_is_said(
 ) -> None:
     assert utc(text) == at
     assert (
-        read_when(text, "Europe/Berlin", NOW).note
+        read_start_time(text, "Europe/Berlin", NOW).note
         == f"{text} comes twice in Europe/Berlin; the earlier one is meant, {at}Z."
     )
 

@@ -20,7 +20,7 @@ from heliograph.campaigns.preview import Unfilled, sample, unfilled
 from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.restored import Stopped, stop_all
-from heliograph.campaigns.start_time import read_when
+from heliograph.campaigns.start_time import read_start_time
 
 __all__ = [
     "ID_PREFIX",
@@ -44,7 +44,7 @@ __all__ = [
     "page",
     "pause",
     "read_campaign_request",
-    "read_when",
+    "read_start_time",
     "resume",
     "sample",
     "schedule",

@@ -14,14 +14,14 @@ AHEAD_MAX_MS: Final = 366 * 86_400_000  # what is further away is more likely a 
 _FORM: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-class When(NamedTuple):
+class StartTime(NamedTuple):
     """Holds a moment. `note` tells the user how the time was understood, if that is not obvious."""
 
     at_ms: int
     note: str | None = None
 
 
-def read_when(text: str, time_zone: str, now_ms: int) -> When:
+def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
     """Reads ISO 8601, such as `2027-01-31T09:30`: in that IANA time zone, unless it has an offset
     of its own.
 
@@ -58,11 +58,11 @@ def read_time(text: str) -> datetime:
     return given
 
 
-def _understood(text: str, time_zone: str) -> When:
+def _understood(text: str, time_zone: str) -> StartTime:
     given = read_time(text)
     try:
         if given.tzinfo is not None:
-            return When(_ms(given))
+            return StartTime(_ms(given))
         zone = ZoneInfo(time_zone)
         first, second = given.replace(tzinfo=zone), given.replace(tzinfo=zone, fold=1)
         there = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
@@ -75,11 +75,11 @@ def _understood(text: str, time_zone: str) -> When:
             f" and show {there:%H:%M} then",
         )
     if first.utcoffset() != second.utcoffset():
-        return When(
+        return StartTime(
             _ms(first),
             f"{text} comes twice in {time_zone}; the earlier one is meant, {_utc(_ms(first))}.",
         )
-    return When(_ms(first))
+    return StartTime(_ms(first))
 
 
 def _ms(moment: datetime) -> int:

@@ -217,7 +217,7 @@ def schedule(session: CommandRun, campaign_id: str, at: str, as_far: bool | None
 
     with session.write() as tx:
         campaign = campaigns.find(tx, campaign_id)
-        when = campaigns.read_when(
+        when = campaigns.read_start_time(
             at, accounts.by_id(tx, campaign.account_id).time_zone, clock.now_ms()
         )
         campaign = campaigns.schedule(tx, campaign.id, when.at_ms, as_far_as_credits_reach=as_far)

@@ -7,7 +7,7 @@ import math
 from heliograph.base import clock
 
 
-class FewLines:
+class LineLimit:
     """Limits how many lines are logged: at most `most` a second."""
 
     def __init__(self, most: int) -> None:

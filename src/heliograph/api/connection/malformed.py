@@ -8,7 +8,7 @@ from typing import Final
 from heliograph.api.api import JSON, error_headers, new_request_id, rendered
 from heliograph.base import metrics
 from heliograph.base.errors import ServiceError
-from heliograph.base.limited_log import FewLines
+from heliograph.base.limited_log import LineLimit
 from heliograph.base.log import Log
 
 # of the log, for all connections together: whoever connects can have one written, with no key
@@ -16,7 +16,7 @@ LINES_A_SECOND_MAX: Final = 5
 CLOSE: Final = (b"connection", b"close")
 
 log = Log(__name__)
-_few = FewLines(LINES_A_SECOND_MAX)
+_few = LineLimit(LINES_A_SECOND_MAX)
 
 
 def whole_answer(error: ServiceError) -> tuple[str, bytes]:

@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 from heliograph.base import metrics
-from heliograph.base.limited_log import FewLines
+from heliograph.base.limited_log import LineLimit
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.session_counters import SessionCounters
 
@@ -28,7 +28,7 @@ class InboundTexts:
         self._carrier = carrier
         self._tally = tally
         self._counter = metrics.INBOUND.labels(carrier)
-        self._few = FewLines(LINES_A_SECOND_MAX)
+        self._few = LineLimit(LINES_A_SECOND_MAX)
 
     def came(self, message: pdu.ShortMessage) -> None:
         """Counts one, and logs it unless this second has had its lines; the next line says how many

@@ -26,7 +26,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import Event, emit, endpoints, load_listeners
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 
 EVENTS = 20_000
 EVENTS_A_COMMIT = 1_000
@@ -147,7 +147,7 @@ def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> lis
                     sandbox=False,
                     include_customers=False,
                     secret_key=SECRET_KEY,
-                    allow=Openings(loopback=True),
+                    allow=AllowedNetworks(loopback=True),
                     now_ms=clock.now_ms(),
                 )
             return account_ids

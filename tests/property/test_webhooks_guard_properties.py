@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heliograph.base.errors import InvalidRequest
 from heliograph.webhooks.http.address_guard import (
     AddressRefused,
-    Openings,
+    AllowedNetworks,
     check_url,
     judge,
     judged_socket,
@@ -39,7 +39,7 @@ _NEVER_OPENED = """
 """
 FORBIDDEN = [ip_network(text) for text in _FORBIDDEN.split()]
 NEVER_OPENED = [ip_network(text) for text in _NEVER_OPENED.split()]
-EVERYTHING = Openings(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))
+EVERYTHING = AllowedNetworks(networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))
 
 
 def within(network: Network) -> st.SearchStrategy[Address]:
@@ -76,7 +76,7 @@ def test_nothing_is_sent_to_an_address_that_is_not_outside(address: Address) -> 
                 "",
                 (str(address), 443),
             ),
-            Openings(),
+            AllowedNetworks(),
         )
 
 
@@ -157,9 +157,12 @@ def test_a_refusal_names_the_kind_of_address(address: str, kind: str) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "opened", [EVERYTHING, Openings(networks=(ip_network("100.64.0.0/10"), ip_network("fc00::/7")))]
+    "opened",
+    [EVERYTHING, AllowedNetworks(networks=(ip_network("100.64.0.0/10"), ip_network("fc00::/7")))],
 )
-def test_the_metadata_services_of_clouds_are_never_opened(address: str, opened: Openings) -> None:
+def test_the_metadata_services_of_clouds_are_never_opened(
+    address: str, opened: AllowedNetworks
+) -> None:
     assert judge(ip_address(address), opened) == "a cloud's metadata service"
 
 
@@ -170,7 +173,7 @@ def test_no_opening_of_networks_opens_metadata_or_what_stands_for_others(address
 
 @given(st.data())
 def test_an_opened_network_opens_itself_and_nothing_beside_it(data: st.DataObject) -> None:
-    opened = Openings(networks=(ip_network("10.20.0.0/16"), ip_network("fd12:3456::/48")))
+    opened = AllowedNetworks(networks=(ip_network("10.20.0.0/16"), ip_network("fd12:3456::/48")))
     inside = data.draw(st.sampled_from(opened.networks).flatmap(within))
     assert judge(inside, opened) is None
     beside = data.draw(
@@ -181,7 +184,7 @@ def test_an_opened_network_opens_itself_and_nothing_beside_it(data: st.DataObjec
 
 @given(any_address)
 def test_the_opening_of_loopback_opens_loopback_only(address: Address) -> None:
-    development = Openings(loopback=True)
+    development = AllowedNetworks(loopback=True)
     assert judge(ip_address("127.8.9.1"), development) is None
     assert judge(ip_address("::1"), development) is None
     if not address.is_loopback:

@@ -7,9 +7,9 @@ import pytest
 
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.settings import SettingError, Settings
-from heliograph.webhooks.http.address_guard import Openings, check_url, openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks, allowed_networks, check_url
 
-DEVELOPMENT = Openings(loopback=True)
+DEVELOPMENT = AllowedNetworks(loopback=True)
 SETTINGS = Settings(Path("/data"), "sqlite:////data/heliograph.db", "s" * 32)
 
 
@@ -125,7 +125,9 @@ def test_for_development_nothing_else_is_open(url: str) -> None:
 
 
 def test_the_operator_opens_networks_but_not_for_plain_http() -> None:
-    allow = openings(replace(SETTINGS, webhooks_allow_networks=("10.20.0.0/16", "fd12:3456::/48")))
+    allow = allowed_networks(
+        replace(SETTINGS, webhooks_allow_networks=("10.20.0.0/16", "fd12:3456::/48"))
+    )
     check_url("https://10.20.255.1/", allow)
     check_url("https://[fd12:3456::9]:8443/", allow)
     for url in (
@@ -152,6 +154,6 @@ def test_the_operator_opens_networks_but_not_for_plain_http() -> None:
 )
 def test_a_network_that_is_never_opened_stops_the_start(network: str, kind: str) -> None:
     with pytest.raises(SettingError) as refused:
-        openings(replace(SETTINGS, webhooks_allow_networks=("10.0.0.0/8", network)))
+        allowed_networks(replace(SETTINGS, webhooks_allow_networks=("10.0.0.0/8", network)))
     assert str(refused.value).startswith("HELIOGRAPH_WEBHOOKS_ALLOW_NETWORKS: found ")
     assert f"({kind})" in str(refused.value)

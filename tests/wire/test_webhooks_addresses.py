@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from heliograph.webhooks.http import dns as resolve
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.attempt import Answered, Failed
 from heliograph.webhooks.http.dns import (
     ACCOUNT_AT_ONCE,
@@ -35,7 +35,7 @@ from tests.support.wire.webhook_receiver import OK, receiving, says
 
 # of documentation: it is routed nowhere, and the operator of these tests has opened it
 OUTSIDE = "198.51.100.7"
-CUSTOMERS = Openings(networks=(ip_network("198.51.100.0/24"),))
+CUSTOMERS = AllowedNetworks(networks=(ip_network("198.51.100.0/24"),))
 
 
 def reasons(outcomes: list[Answered | Failed]) -> list[str]:
@@ -68,7 +68,7 @@ async def test_a_name_that_leads_outside_and_then_inside_is_refused_when_it_does
         name_server(lambda _: next(turns)) as names,
     ):
         url = receiver.url("hooks.example.com", "https")
-        allow = Openings(CUSTOMERS.networks, ca_file=str(authority.file))
+        allow = AllowedNetworks(CUSTOMERS.networks, ca_file=str(authority.file))
         async with posting(allow, look_up=names.look_up, dns_ttl_s=0, timeout_s=0.5) as poster:
             outcomes = [await poster.post(url, SIGNED, BODY) for _ in range(3)]
         assert receiver.connections == 0
@@ -89,7 +89,7 @@ async def test_the_same_name_is_reached_once_loopback_is_open(tmp_path: Path) ->
         receiving(says(OK), authority.server("hooks.example.com")) as receiver,
         name_server(lambda _: ["127.0.0.1"]) as names,
     ):
-        allow = Openings(loopback=True, ca_file=str(authority.file))
+        allow = AllowedNetworks(loopback=True, ca_file=str(authority.file))
         async with posting(allow, look_up=names.look_up) as poster:
             outcome = await poster.post(receiver.url("hooks.example.com", "https"), SIGNED, BODY)
     assert reasons([outcome]) == ["200"]
@@ -108,7 +108,7 @@ async def test_of_a_name_with_addresses_inside_and_outside_only_those_outside_ar
 
 
 async def test_no_spelling_of_loopback_in_a_url_reaches_it() -> None:
-    async with receiving(says(OK)) as receiver, posting(Openings()) as poster:
+    async with receiving(says(OK)) as receiver, posting(AllowedNetworks()) as poster:
         names = ["localhost", "LOCALHOST", "localhost.", "a.localhost", "ⓛocalhost"]
         for host in [*spelled(IPv4Address("127.0.0.1")), "[::1]", "[::]", "0.0.0.0", "0", *names]:
             for scheme in ("https", "http"):
@@ -122,7 +122,7 @@ async def test_the_systems_own_names_of_loopback_are_judged_when_connecting() ->
     async with (
         receiving(says(OK)) as receiver,
         posting(
-            Openings(), look_up=lambda _, port: socket.getaddrinfo("localhost", port)
+            AllowedNetworks(), look_up=lambda _, port: socket.getaddrinfo("localhost", port)
         ) as poster,
     ):
         outcome = await poster.post(receiver.url("this-machine", "https"), SIGNED, BODY)
@@ -176,7 +176,7 @@ async def test_names_whose_name_server_is_dead_hold_up_nobody_also_if_it_answers
         f"https://dead-too{number}.example.com:8443/"
         for number in range(NEW_AT_ONCE + GOOD_AT_ONCE)
     ]
-    allow = Openings(loopback=True, ca_file=str(authority.file))
+    allow = AllowedNetworks(loopback=True, ca_file=str(authority.file))
     closing = says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     async with (
         receiving(closing, authority.server("hooks.example.com", "*.example.com")) as receiver,
@@ -223,7 +223,7 @@ async def test_the_receiver_proves_its_name(
     hosts: tuple[str, ...], valid_days: int, trusted: bool, outcome: str, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path)
-    allow = Openings(loopback=True, ca_file=str(authority.file) if trusted else None)
+    allow = AllowedNetworks(loopback=True, ca_file=str(authority.file) if trusted else None)
     async with (
         receiving(says(OK), authority.server(*hosts, valid_days=valid_days)) as receiver,
         name_server(lambda _: ["127.0.0.1"]) as names,
@@ -240,7 +240,7 @@ async def test_a_certificate_that_a_receiver_signed_itself_is_none(tmp_path: Pat
     own = Authority(tmp_path, "127.0.0.1").server("127.0.0.1")
     async with (
         receiving(says(OK), own) as receiver,
-        posting(Openings(loopback=True, ca_file=str(Authority(tmp_path).file))) as poster,
+        posting(AllowedNetworks(loopback=True, ca_file=str(Authority(tmp_path).file))) as poster,
     ):
         outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
     assert reasons([outcome]) == ["tls"]

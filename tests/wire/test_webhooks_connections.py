@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.attempt import Answered, Failed
 from heliograph.webhooks.http.http_answer import READ_MAX, BadAnswer
 from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooMuch
@@ -87,7 +87,7 @@ async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
         server = receiving(says(OK), tls)
         receiver = thread.run(server.__aenter__())
         async with posting(
-            Openings(loopback=True, ca_file=str(authority.file)), timeout_s=15.0
+            AllowedNetworks(loopback=True, ca_file=str(authority.file)), timeout_s=15.0
         ) as poster:
             used_s = time.thread_time()
             outcome = await poster.post(receiver.url(scheme="https"), SIGNED, BODY)
@@ -103,7 +103,7 @@ async def test_a_kept_connection_over_tls_is_counted_anew_for_each_post(tmp_path
     """What each answer's own records add would otherwise end it after some hundred POSTs."""
     authority = Authority(tmp_path)
     posts = (BESIDE_MAX + RECORD_MAX) // RECORD_OCTETS + 100
-    trusting = Openings(loopback=True, ca_file=str(authority.file))
+    trusting = AllowedNetworks(loopback=True, ca_file=str(authority.file))
     async with (
         receiving(says(OK), authority.server("127.0.0.1")) as receiver,
         posting(trusting) as poster,
@@ -130,7 +130,7 @@ async def test_a_long_chain_and_a_long_answer_are_no_offence(
     long = head(200, f"Content-Length: {READ_MAX}") + b"x" * READ_MAX
     async with (
         receiving(says(long), tls) as receiver,
-        posting(Openings(loopback=True, ca_file=str(authority.file))) as poster,
+        posting(AllowedNetworks(loopback=True, ca_file=str(authority.file))) as poster,
     ):
         for _ in range(3):
             assert isinstance(

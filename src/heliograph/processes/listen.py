@@ -22,14 +22,16 @@ from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
 from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.http.address_guard import openings
-from heliograph.webhooks.record_attempts import Tried
+from heliograph.webhooks.http.address_guard import allowed_networks
+from heliograph.webhooks.record_attempts import AttemptOutcome
 
 KIND: Final = "listen"
 EXTEND_S: Final = 10.0  # how often it says that it is still there
 LISTENS_MS: Final = 60_000  # without a word for so long: it was killed, and its endpoint goes
 
-OnAttempt = Callable[[str, str, Tried], None]  # kind and body of the event, and what came of it
+OnAttempt = Callable[
+    [str, str, AttemptOutcome], None
+]  # kind and body of the event, and what came of it
 
 log = Log(__name__)
 
@@ -73,7 +75,7 @@ async def _listen(
 ) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
     # whoever may run commands here may also reach what runs here
-    allow = replace(openings(settings), loopback=True)
+    allow = replace(allowed_networks(settings), loopback=True)
 
     def add() -> tuple[WebhookEndpoint, str]:
         with db.write() as tx:

@@ -36,7 +36,7 @@ from heliograph.processes.roles import ANSWERING, DELIVERING, SENDING, SERVE, is
 from heliograph.processes.wake import listen
 from heliograph.processes.watchdog import ended_or_gone
 from heliograph.webhooks.deliver import STOP_S, Deliveries
-from heliograph.webhooks.http.address_guard import openings
+from heliograph.webhooks.http.address_guard import allowed_networks
 
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 # For what a process was before to end, and for each try to begin: all that either waits for has a
@@ -176,7 +176,7 @@ class Sending:
                 self._db,
                 self._lease,
                 self._settings.secret_keys,
-                openings(self._settings),
+                allowed_networks(self._settings),
                 moved=self._dispatch.moved,
             )
             await deliveries.start()

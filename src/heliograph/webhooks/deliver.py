@@ -21,14 +21,14 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, DeliveryRow, Holder, Target
-from heliograph.webhooks.endpoint_worker import Receiver
+from heliograph.webhooks.endpoint_worker import EndpointWorker
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import NEWS
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
-from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, Recorder, Tried
+from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptOutcome, Recorder
 from heliograph.webhooks.states import MISSED
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class Deliveries:
         db: Database,
         lease: Lease,
         secret_key: Keys,
-        allow: Openings,
+        allow: AllowedNetworks,
         only: str | None = None,
-        on_attempt: Callable[[str, str, Tried], None] | None = None,
+        on_attempt: Callable[[str, str, AttemptOutcome], None] | None = None,
         moved: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db = db
@@ -74,7 +74,7 @@ class Deliveries:
         self._allowance = PostRate(moved)
         self._places = PostSlots(open_files.limit())
         self._recorder = Recorder(db, lambda: BUSY_S if self._allowance.is_limited else EVERY_S)
-        self._receivers: dict[str, Receiver] = {}
+        self._receivers: dict[str, EndpointWorker] = {}
         # made when an endpoint is there: an HTTP client takes a quarter of a second to load
         self._poster: Poster | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -187,7 +187,7 @@ class Deliveries:
         for target in targets:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms
-                receiver = Receiver(
+                receiver = EndpointWorker(
                     target,
                     self._secret_key,
                     poster,
@@ -210,7 +210,7 @@ class Deliveries:
         made: Poster = post.Poster(self._allow, connections=self._places.posts)
         return made
 
-    async def _miss(self, endpoint_id: str, receiver: Receiver | None) -> None:
+    async def _miss(self, endpoint_id: str, receiver: EndpointWorker | None) -> None:
         """Keeps what waits for a disabled endpoint as missed, a batch at a look, once nothing of
         it is under way.
         """
@@ -269,7 +269,7 @@ class Deliveries:
                 tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)]
             )
 
-    def _recorded(self, batch: Sequence[Tried]) -> None:
+    def _recorded(self, batch: Sequence[AttemptOutcome]) -> None:
         for tried in batch:
             receiver = self._receivers.get(tried.waiting.endpoint_id)
             if receiver is not None:

@@ -19,7 +19,7 @@ from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from heliograph.webhooks.read_due import Due, Reads
-from heliograph.webhooks.record_attempts import Recorder, Tried
+from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
 from heliograph.webhooks.sign import headers
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ log = Log(__name__)
 _decrypted = lru_cache(_DECRYPTED)(decrypt)
 
 
-class Receiver:
+class EndpointWorker:
     """`target` is replaced when its configuration changes. `pump` asks for the turns that
     it has use for: to read what is due, and to post.
     """
@@ -54,7 +54,7 @@ class Receiver:
         reads: Reads,
         allowance: PostRate,
         places: PostSlots,
-        on_attempt: Callable[[str, str, Tried], None] | None = None,
+        on_attempt: Callable[[str, str, AttemptOutcome], None] | None = None,
     ) -> None:
         self._on_attempt = on_attempt
         self._reads = reads
@@ -182,7 +182,7 @@ class Receiver:
         if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
             await self._put_back(due)
             return
-        tried = tried_of(due.waiting, outcome, clock.now_ms())
+        tried = outcome_of_attempt(due.waiting, outcome, clock.now_ms())
         self._window = (
             min(WINDOW_MAX, self._window + 1)
             if tried.reason is None
@@ -223,11 +223,13 @@ class Receiver:
         )
 
 
-def tried_of(waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int) -> Tried:
+def outcome_of_attempt(
+    waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int
+) -> AttemptOutcome:
     """An attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):
-        return Tried(
+        return AttemptOutcome(
             waiting,
             at_ms,
             took_ms,
@@ -236,7 +238,7 @@ def tried_of(waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int) -> 
             answer=outcome.detail,
             retry_after=None,
         )
-    return Tried(
+    return AttemptOutcome(
         waiting,
         at_ms,
         took_ms,

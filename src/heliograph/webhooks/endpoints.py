@@ -16,7 +16,7 @@ from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
 from heliograph.database.sealed_columns import Encrypted, Sealed
-from heliograph.webhooks.http.address_guard import Openings, check_url
+from heliograph.webhooks.http.address_guard import AllowedNetworks, check_url
 from heliograph.webhooks.sign import new_secret
 from heliograph.webhooks.states import DISABLED, ENABLED, ENDPOINT, FAILING, GONE, OPERATOR
 from heliograph.webhooks.tables import (
@@ -94,7 +94,7 @@ def add(
     sandbox: bool,
     include_customers: bool,
     secret_key: Keys,
-    allow: Openings,
+    allow: AllowedNetworks,
     listens_until_ms: int | None = None,
     now_ms: int,
 ) -> tuple[WebhookEndpoint, str]:

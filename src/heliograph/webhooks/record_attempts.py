@@ -45,7 +45,7 @@ AGAIN_S: Final = 0.25
 log = Log(__name__)
 
 
-class Tried(NamedTuple):
+class AttemptOutcome(NamedTuple):
     """Describes one attempt, which ended at `at_ms`. If `reason` is None, it succeeded."""
 
     waiting: WaitingEvents
@@ -65,7 +65,7 @@ class Recorder:
     def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:
         self._db = db
         self._every_s = every_s
-        self._tried: list[Tried] = []
+        self._tried: list[AttemptOutcome] = []
         self._news = asyncio.Event()
         self._stored_all = asyncio.Event()
         self.failing_since: dict[str, int | None] = {}
@@ -74,7 +74,7 @@ class Recorder:
     def is_full(self) -> bool:
         return len(self._tried) >= UNSTORED_MAX
 
-    def add(self, tried: Tried) -> None:
+    def add(self, tried: AttemptOutcome) -> None:
         self._tried.append(tried)
         self._stored_all.clear()
         self._news.set()
@@ -84,7 +84,7 @@ class Recorder:
         if self._tried:
             await self._stored_all.wait()
 
-    async def run(self, stored: Callable[[Sequence[Tried]], None]) -> None:
+    async def run(self, stored: Callable[[Sequence[AttemptOutcome]], None]) -> None:
         """Records until it is cancelled. `stored(batch)` is told of each batch that is
         committed.
         """
@@ -113,7 +113,7 @@ class Recorder:
                     await asyncio.sleep(max(0.0, self._every_s() - took_s))
             self._stored_all.set()
 
-    async def _store(self, tx: HotTx, batch: list[Tried]) -> dict[str, int | None]:
+    async def _store(self, tx: HotTx, batch: list[AttemptOutcome]) -> dict[str, int | None]:
         """Those whose row is gone were recorded by another process, or the endpoint was disabled
         meanwhile.
         """
@@ -163,7 +163,7 @@ class Recorder:
             await _disable(tx, endpoint_id, reason)
         return changed
 
-    def _now_failing(self, batch: Iterable[Tried]) -> dict[str, int | None]:
+    def _now_failing(self, batch: Iterable[AttemptOutcome]) -> dict[str, int | None]:
         """Since when each endpoint has met nothing but failures, where that is news."""
         now: dict[str, int | None] = {}
         for tried in batch:
@@ -185,7 +185,7 @@ def _by_endpoint(row: WaitingEvents | DeliveryRow) -> tuple[str, str]:
     return row.endpoint_id, row.event_id
 
 
-def _outcome_of(tried: Tried) -> DeliveryRow:
+def _outcome_of(tried: AttemptOutcome) -> DeliveryRow:
     return DeliveryRow(
         tried.waiting.endpoint_id,
         tried.waiting.event_id,
@@ -198,7 +198,7 @@ def _outcome_of(tried: Tried) -> DeliveryRow:
     )
 
 
-def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
+def _attempt_of(tried: AttemptOutcome, attempt_id: str) -> Attempt:
     """Returns the row of an attempt that has failed."""
     assert tried.reason is not None
     return Attempt(
@@ -215,7 +215,7 @@ def _attempt_of(tried: Tried, attempt_id: str) -> Attempt:
 
 
 def _to_disable(
-    batch: Iterable[Tried], failing_since: dict[str, int | None]
+    batch: Iterable[AttemptOutcome], failing_since: dict[str, int | None]
 ) -> set[tuple[str, str]]:
     """Returns the endpoints to disable, as (endpoint, reason)."""
     found: dict[str, str] = {}

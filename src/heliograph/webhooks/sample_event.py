@@ -6,7 +6,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX, Event, body_of
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.attempt import Failed
 from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers
@@ -26,7 +26,7 @@ async def send_sample(
     endpoint: WebhookEndpoint,
     account_id: str,
     secrets: tuple[str, str | None],
-    allow: Openings,
+    allow: AllowedNetworks,
     now_ms: int,
 ) -> dict[str, Any]:
     """Makes one attempt, signed like any other, and returns what was answered. `reason` is why

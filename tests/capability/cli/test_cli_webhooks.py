@@ -15,8 +15,8 @@ from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver_sql import WaitingEvents
-from heliograph.webhooks.http.address_guard import Openings
-from heliograph.webhooks.record_attempts import Recorder, Tried
+from heliograph.webhooks.http.address_guard import AllowedNetworks
+from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
 from heliograph.webhooks.replay import replay_since
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.support.capability.commands import Run, Said
@@ -152,7 +152,7 @@ async def test_a_sample_is_signed_and_what_is_answered_is_shown(
 async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Run) -> None:
     made = await asyncio.to_thread(add, run)
     await happened(house, 3)
-    recorder, recording = Recorder(house.db), list[list[Tried]]()
+    recorder, recording = Recorder(house.db), list[list[AttemptOutcome]]()
     with house.db.read() as tx:
         rows = [
             WaitingEvents(*row)
@@ -164,7 +164,9 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
         (None, "timeout", "no whole answer in time"),
     )
     for row, (status, reason, answer) in zip(rows, answers, strict=True):
-        recorder.add(Tried(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None))
+        recorder.add(
+            AttemptOutcome(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None)
+        )
     task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
     await recorder.emptied()
     task.cancel()
@@ -242,7 +244,9 @@ async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one
         ]
     for late_ms, (row, status) in enumerate(zip(reversed(rows), (500, 200, 500, 200), strict=True)):
         reason = None if status == 200 else "status"
-        recorder.add(Tried(row, clock.now_ms() + late_ms, 12, status, reason, "said", None))
+        recorder.add(
+            AttemptOutcome(row, clock.now_ms() + late_ms, 12, status, reason, "said", None)
+        )
     task = asyncio.create_task(recorder.run(lambda batch: None))
     await recorder.emptied()
     task.cancel()
@@ -268,7 +272,7 @@ async def test_an_outcome_that_is_recorded_while_others_are_replayed_is_not_lost
             sandbox=False,
             include_customers=False,
             secret_key=SECRET_KEY,
-            allow=Openings(),
+            allow=AllowedNetworks(),
             now_ms=clock.now_ms(),
         )
     await happened(house, 3)

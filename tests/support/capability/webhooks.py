@@ -12,7 +12,7 @@ from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import Event, emit, load_listeners
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,
@@ -23,7 +23,7 @@ from tests.support.capability.sending import House
 from tests.support.factories import SECRET_KEY
 from tests.support.wire.webhook_receiver import Receiver
 
-DEVELOPMENT = Openings(loopback=True)
+DEVELOPMENT = AllowedNetworks(loopback=True)
 NOWHERE = "http://127.0.0.1:9/hook"
 
 

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from heliograph.webhooks.http.address_guard import Openings
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers, new_secret
 
-DEVELOPMENT = Openings(loopback=True)
+DEVELOPMENT = AllowedNetworks(loopback=True)
 BODY = b'{"id": "evt_1"}'
 SIGNED = headers("evt_1", "message.sent", BODY, 1_770_000_000, new_secret())
 
 
 @asynccontextmanager
-async def posting(allow: Openings = DEVELOPMENT, **options: Any) -> AsyncIterator[Poster]:
+async def posting(allow: AllowedNetworks = DEVELOPMENT, **options: Any) -> AsyncIterator[Poster]:
     poster = Poster(allow, **({"connections": 10, "timeout_s": 5.0} | options))
     try:
         yield poster

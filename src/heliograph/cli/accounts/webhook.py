@@ -62,9 +62,9 @@ def add(
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.http.address_guard import check_url, openings
+    from heliograph.webhooks.http.address_guard import allowed_networks, check_url
 
-    check_url(url, allow := openings(session.settings))
+    check_url(url, allow := allowed_networks(session.settings))
     with session.write() as tx:
         endpoint, secret = endpoints.add(
             tx,
@@ -187,7 +187,7 @@ def remove(session: CommandRun, endpoint: str) -> None:
 def test(session: CommandRun, endpoint: str) -> None:
     """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.http.address_guard import openings
+    from heliograph.webhooks.http.address_guard import allowed_networks
     from heliograph.webhooks.sample_event import send_sample
 
     with session.read() as tx:
@@ -196,7 +196,7 @@ def test(session: CommandRun, endpoint: str) -> None:
         signing = endpoints.secrets_of(tx, found.id, session.settings.secret_keys, _now_ms())
     outcome = session.awaited(
         lambda _: send_sample(
-            found, record["account_id"], signing, openings(session.settings), _now_ms()
+            found, record["account_id"], signing, allowed_networks(session.settings), _now_ms()
         )
     )
     show(session, {"id": endpoint, "url": found.url, **outcome})

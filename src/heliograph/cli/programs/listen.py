@@ -49,10 +49,10 @@ def command(session: CommandRun, account: str, url: str, events: str, sandbox: b
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.processes import listen, logs
-    from heliograph.webhooks.http.address_guard import check_url, openings
-    from heliograph.webhooks.record_attempts import Tried
+    from heliograph.webhooks.http.address_guard import allowed_networks, check_url
+    from heliograph.webhooks.record_attempts import AttemptOutcome
 
-    def show(kind: str, body: str, tried: Tried) -> None:
+    def show(kind: str, body: str, tried: AttemptOutcome) -> None:
         answered = (
             f"{tried.status}"
             if tried.status is not None
@@ -69,7 +69,7 @@ def command(session: CommandRun, account: str, url: str, events: str, sandbox: b
             f" this run: {secret}"
         )
 
-    check_url(url, replace(openings(session.settings), loopback=True))
+    check_url(url, replace(allowed_networks(session.settings), loopback=True))
     logs.set_up(replace(session.settings, log_level="warning"))
     with session.read() as tx:
         account_id = accounts.find(tx, account).id

@@ -116,18 +116,18 @@ _CLOSED_OF: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Openings:
-    """The operator opened this beyond the public internet."""
+class AllowedNetworks:
+    """Says what webhooks may reach beside the public internet, as the operator set it."""
 
     networks: tuple[Network, ...] = ()
     loopback: bool = False  # for development: any port, http:// too
     ca_file: str | None = None  # PEM; authorities beside the system's
 
 
-CLOSED: Final = Openings()
+CLOSED: Final = AllowedNetworks()
 
 
-def openings(settings: Settings) -> Openings:
+def allowed_networks(settings: Settings) -> AllowedNetworks:
     """Raises SettingError for a network that is never opened."""
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
@@ -142,10 +142,10 @@ def openings(settings: Settings) -> Openings:
                 "private networks; loopback is opened by HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK, and"
                 " nothing opens the rest",
             )
-    return Openings(networks, settings.webhooks_allow_loopback, settings.webhooks_ca_file)
+    return AllowedNetworks(networks, settings.webhooks_allow_loopback, settings.webhooks_ca_file)
 
 
-def judge(address: Address, allow: Openings = CLOSED) -> str | None:
+def judge(address: Address, allow: AllowedNetworks = CLOSED) -> str | None:
     """Returns why nothing may be sent to an address, as a kind of address, or None when
     something may.
     """
@@ -161,7 +161,7 @@ def judge(address: Address, allow: Openings = CLOSED) -> str | None:
     return closed.kind
 
 
-def check_url(url: str, allow: Openings = CLOSED) -> None:
+def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
     """Checks whether a webhook may be sent to this URL, as far as it can be told without asking a
     name server. Raises InvalidRequest.
 
@@ -204,7 +204,7 @@ def check_url(url: str, allow: Openings = CLOSED) -> None:
         )
 
 
-def _check_host(host: str, allow: Openings) -> bool:
+def _check_host(host: str, allow: AllowedNetworks) -> bool:
     """Returns whether it is this machine's own loopback. Raises InvalidRequest."""
     address = _literal(host)
     if address is not None:
@@ -247,7 +247,7 @@ class AddressRefused(OSError):
 
 
 def judged_socket(
-    info: tuple[int, int, int, str, tuple[str | int, ...]], allow: Openings
+    info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
 ) -> socket.socket:
     """The socket that will be connected to `info`'s address, as getaddrinfo gives it. Raises
     AddressRefused.

@@ -18,7 +18,7 @@ from heliograph.base import open_files
 from heliograph.base.errors import InvalidRequest
 from heliograph.webhooks.http.address_guard import (
     AddressRefused,
-    Openings,
+    AllowedNetworks,
     check_url,
     judged_socket,
 )
@@ -56,7 +56,7 @@ class Poster:
 
     def __init__(
         self,
-        allow: Openings,
+        allow: AllowedNetworks,
         *,
         connections: int,
         per_host: int = 0,
@@ -125,7 +125,7 @@ class Poster:
             return Failed(reason, _line(detail, DETAIL_MAX), time.perf_counter() - began)
 
     def _socket(
-        self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: Openings
+        self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
     ) -> socket.socket:
         """Errors of several addresses come without their numbers, so what counts is noted here."""
         try:
@@ -160,7 +160,7 @@ class _OfAccount(aiohttp.ClientRequest):
         return super().connection_key._replace(proxy_headers_hash=self.account_id)  # type: ignore[arg-type]  # it is only compared
 
 
-def _target(url: str, account_id: str, allow: Openings) -> _Target:
+def _target(url: str, account_id: str, allow: AllowedNetworks) -> _Target:
     check_url(url, allow)
     as_given = URL(url, encoded=True)  # and as it was judged
     where = _OfAccount("POST", as_given, loop=asyncio.get_running_loop())

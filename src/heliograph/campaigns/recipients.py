@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
@@ -373,6 +372,8 @@ def _chunk(rows: Sequence[Any]) -> AudienceChunk | None:
 
 def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:
     if tx.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import JSONB  # not needed on SQLite, and heavy
+
         return sa.func.jsonb_extract_path_text(sa.cast(contacts.c.custom, JSONB), name) != ""
     each: Any = sa.func.json_each(contacts.c.custom).table_valued("key", "value")
     return sa.exists(
@@ -382,6 +383,8 @@ def _has_custom(tx: Connection, name: str) -> sa.ColumnElement[bool]:
 
 def _has_any(tx: Connection, tags: Sequence[str]) -> sa.ColumnElement[bool]:
     if tx.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import ARRAY, JSONB  # not needed on SQLite, and heavy
+
         return sa.func.jsonb_exists_any(
             sa.cast(contacts.c.tags, JSONB), sa.cast(list(tags), ARRAY(sa.Text))
         )

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 from heliograph.messages.tables import GROUP_ID
 
 NAME_MAX = 128
@@ -101,8 +102,7 @@ campaigns = sa.Table(
     sa.Index(
         "campaigns_at_work",
         "id",
-        postgresql_where=sa.text("ended_at_ms IS NULL"),
-        sqlite_where=sa.text("ended_at_ms IS NULL"),
+        **only_where("ended_at_ms IS NULL"),
     ),
 )
 

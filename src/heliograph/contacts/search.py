@@ -5,7 +5,6 @@
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import TSQUERY
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.change import folded
@@ -57,6 +56,8 @@ def _by_buckets(owner: ContactOwner, wanted: str, before: str | None) -> sa.Sele
     row; OFFSET 0 keeps the inner query whole, so that the index is the only way to carry that out.
     So nothing is read beyond what fills the page.
     """
+    from sqlalchemy.dialects.postgresql import TSQUERY  # not needed on SQLite, and heavy
+
     buckets = sa.select(contact_shelves.c.id).where(
         contact_shelves.c.account_id == owner.account_id,
         contact_shelves.c.sandbox.is_(owner.sandbox),

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.contact import ContactOwner
@@ -32,10 +31,12 @@ def lock_contacts(tx: Connection, owner: ContactOwner) -> None:
     """
     if tx.dialect.name != "postgresql":
         return  # a writer is alone there anyway
+    from sqlalchemy.dialects.postgresql import insert  # not needed on SQLite, and heavy
+
     first = _of(owner) & (_buckets.first_id == _LOWEST)
     if tx.execute(sa.select(_buckets.id).where(first).with_for_update()).one_or_none() is None:
         tx.execute(
-            postgresql_insert(contact_shelves)
+            insert(contact_shelves)
             .values(**owner._asdict(), first_id=_LOWEST, size=0)
             .on_conflict_do_nothing()
         )

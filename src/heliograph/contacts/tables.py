@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 
 NAME_MAX = 128
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
@@ -39,15 +40,13 @@ contacts = sa.Table(
         "account_id",
         "sandbox",
         "phone",
-        postgresql_where=sa.text("opted_out"),
-        sqlite_where=sa.text("opted_out"),
+        **only_where("opted_out"),
     ),
     # trigrams of `searched`, each behind the number of its search bucket
     sa.Index(
         "contacts_grams",
         sa.text("contact_grams(shelf, searched)"),
-        postgresql_using="gin",
-        postgresql_with={"gin_pending_list_limit": 256},
+        info={"postgresql_using": "gin", "postgresql_with": {"gin_pending_list_limit": 256}},
     ).ddl_if(dialect="postgresql"),
 )
 

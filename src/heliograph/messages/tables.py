@@ -9,6 +9,7 @@ send, and the queue holds *runs* (first id and count), not messages: queueing 10
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
 
 SEND_TYPES = ("sms", "otp", "campaign")
@@ -96,15 +97,13 @@ sends = sa.Table(
         "sends_by_reference",
         "account_id",
         "reference",
-        postgresql_where=sa.text("reference IS NOT NULL"),
-        sqlite_where=sa.text("reference IS NOT NULL"),
+        **only_where("reference IS NOT NULL"),
     ),
     sa.Index(
         "sends_by_group",
         "group_id",
         "id",
-        postgresql_where=sa.text("group_id IS NOT NULL"),
-        sqlite_where=sa.text("group_id IS NOT NULL"),
+        **only_where("group_id IS NOT NULL"),
     ),
 )
 
@@ -160,7 +159,7 @@ messages = sa.Table(
     sa.CheckConstraint("refunded >= 0 AND refunded <= credits", name="messages_refunded"),
     sa.CheckConstraint("(status = 'failed') = (error_code IS NOT NULL)", name="messages_error"),
     sa.Index("messages_by_recipient", "account_id", "recipient"),
-    postgresql_partition_by="RANGE (id)",
+    info={"postgresql_partition_by": "RANGE (id)"},
 )
 
 queue = sa.Table(
@@ -260,8 +259,7 @@ carrier_refs = sa.Table(
         "carrier_refs_parked",
         "carrier_id",
         "created_at_ms",
-        postgresql_where=sa.text("message_id IS NULL"),
-        sqlite_where=sa.text("message_id IS NULL"),
+        **only_where("message_id IS NULL"),
     ),
 )
 

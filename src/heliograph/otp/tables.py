@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 from heliograph.database.pruning import PruningRule
 
 # An OTP has the id of its send, so that its message, and the answer to it, follow from one number.
@@ -63,8 +64,7 @@ otp_ranges = sa.Table(
     sa.Index(
         "otp_ranges_blocked",
         "blocked_at_ms",
-        postgresql_where=sa.text("blocked_at_ms IS NOT NULL"),
-        sqlite_where=sa.text("blocked_at_ms IS NOT NULL"),
+        **only_where("blocked_at_ms IS NOT NULL"),
     ),
 )
 
@@ -110,8 +110,7 @@ otp_tallies = sa.Table(
     sa.Index(
         "otp_tallies_capped",
         "capped_at_ms",
-        postgresql_where=sa.text("capped_at_ms IS NOT NULL"),
-        sqlite_where=sa.text("capped_at_ms IS NOT NULL"),
+        **only_where("capped_at_ms IS NOT NULL"),
     ),
 )
 

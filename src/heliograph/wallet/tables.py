@@ -5,6 +5,7 @@ ledger entries; `heliograph ledger verify` proves it.
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 
 ENTRY_TYPES = (
     "topup",
@@ -94,7 +95,7 @@ wallets = sa.Table(
         " AND sandbox_credits >= 0",
         name="wallets_sandbox",
     ),
-    postgresql_with={"fillfactor": 50},  # every debit updates its row in place
+    info={"postgresql_with": {"fillfactor": 50}},  # every debit updates its row in place
 )
 
 # One row is one transfer between an account and its counterpart (another account, or one of the
@@ -130,8 +131,7 @@ ledger_entries = sa.Table(
         "ledger_entries_by_counterpart",
         "counterpart_id",
         "id",
-        postgresql_where=sa.text("counterpart_credits_after IS NOT NULL"),
-        sqlite_where=sa.text("counterpart_credits_after IS NOT NULL"),
+        **only_where("counterpart_credits_after IS NOT NULL"),
     ),
     # the same reference is applied once (docs/operations.md, "Everyday commands")
     sa.Index(
@@ -140,11 +140,7 @@ ledger_entries = sa.Table(
         "type",
         "reference",
         unique=True,
-        postgresql_where=sa.text(
-            "reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment',"
-            " 'credit_purchase')"
-        ),
-        sqlite_where=sa.text(
+        **only_where(
             "reference IS NOT NULL AND type IN ('topup', 'credit_grant', 'adjustment',"
             " 'credit_purchase')"
         ),

@@ -8,10 +8,13 @@ imports what it works with inside its functions. It holds its command as `comman
 import errno
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
 import click
+
+from heliograph.cli.garbage import left_by_a_program
 
 # In the order in which an operator meets them. A new command is a line here and a file in its
 # folder, named like the command, with _ for -.
@@ -80,12 +83,19 @@ _REFUSED: Final = frozenset(
 class Commands(click.Group):
     """Lists the commands of COMMANDS, and imports one only when it is called."""
 
-    def main(self, *args: Any, **more: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *more: Any, **named: Any) -> Any:
+        """Runs a command; without `args` that of this process, which ends with it."""
+        if args is not None:
+            return self._main(args, *more, **named)
+        with left_by_a_program():
+            return self._main(None, *more, **named)
+
+    def _main(self, *args: Any, **named: Any) -> Any:
         """Runs a command. What the system refuses is one line: a full disk that the output goes
         to, a directory of somebody else, one that is read only.
         """
         try:
-            return super().main(*args, **more)
+            return super().main(*args, **named)
         except OSError as error:
             if error.errno not in (_REFUSED if error.filename else _FULL):
                 raise

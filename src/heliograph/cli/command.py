@@ -1,6 +1,5 @@
 """All commands share this: their options, how they fail, and the database that they work on."""
 
-import gc
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import click
 
 from heliograph.cli.checked_values import MaybeEmpty, Unfit
 from heliograph.cli.failure import BadValue, Failure
+from heliograph.cli.garbage import collect_as_usual
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -25,7 +25,6 @@ T = TypeVar("T")
 
 
 FIELDS_TOLD_MAX: Final = 20  # bad values of one command
-COLLECT_AFTER: Final = 200_000  # new objects, some tens of MB; loading SQLAlchemy makes as many
 
 
 class CommandRun:
@@ -207,30 +206,18 @@ class Command(click.Command):
             ):
                 raise click.BadParameter("it is empty.", ctx, param)
 
-    @contextmanager
-    def _collecting_rarely(self) -> Iterator[None]:
-        """Lets garbage lie for longer in a command that ends soon: a tenth of its time was spent
-        looking through modules that are never garbage. What prints no record is a process, which
-        goes on.
-        """
-        before = gc.get_threshold()
-        if self._prints_record:
-            gc.set_threshold(COLLECT_AFTER, *before[1:])
-        try:
-            yield
-        finally:
-            gc.set_threshold(*before)
-
     def invoke(self, ctx: click.Context) -> Any:
         from heliograph.base import env_file
 
+        if not self._prints_record:  # but is a process, which goes on
+            collect_as_usual()
         ctx.params["session"] = CommandRun(
             ctx.params.pop("data_dir") or self._own_data_dir,
             ctx.params.pop("as_json", False),
             self._making,
         )
         try:
-            with self._collecting_rarely(), env_file.applied(ctx.params.pop("env_file")):
+            with env_file.applied(ctx.params.pop("env_file")):
                 return super().invoke(ctx)
         except _expected() as error:
             told = (

@@ -17,8 +17,9 @@ from typing import cast
 import uvloop
 
 from heliograph.carriers.link import LinkState, Outgoing, Receipt, SubmitAnswer
-from heliograph.carriers.smpp import SmppLink, SmppSettings, pdu
+from heliograph.carriers.smpp import SmppSettings, pdu
 from heliograph.carriers.smpp.framing import Framer
+from heliograph.carriers.smpp.link import SmppLink
 
 _RECEIPT = (
     b"id:%b sub:001 dlvrd:001 submit date:2601010000 done date:2601010000 stat:DELIVRD err:000"

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight
 from tests.support.crash.checker import Segment, check_after_kills, on_the_wire, unsettled
 from tests.support.crash.load import Load

@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.carriers.link import Inbox, Link
 from heliograph.carriers.simulator import SimulatorLink, SimulatorSettings
-from heliograph.carriers.smpp import SmppLink
+from heliograph.carriers.smpp.link import SmppLink
 from tests.support.wire.conformance import CHECKS
 from tests.support.wire.recorder import Recorder
 from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from heliograph.carriers.link import LinkState, Outcome
-from heliograph.carriers.smpp import SmppLink
+from heliograph.carriers.smpp.link import SmppLink
 from tests.support.wire.raw_carrier import raw_carrier
 from tests.support.wire.recorder import Recorder, bound, opened, prepared, submit_all
 from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc

@@ -6,8 +6,7 @@ from heliograph.accounts.states import ACCOUNT
 from heliograph.campaigns.states import CAMPAIGN
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.state import STATE_MEANINGS
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
-from heliograph.messages.states import MESSAGE, SEGMENT
+from heliograph.messages.states import MESSAGE, RESEND_AFTER_MS, SEGMENT
 from heliograph.otp.states import OTP
 from heliograph.senders.states import SENDER
 from heliograph.webhooks.states import DELIVERY, ENDPOINT

@@ -35,7 +35,7 @@ from heliograph.carriers.routes import (
     remove_route,
     set_route,
 )
-from heliograph.carriers.smpp import SmppLink, SmppSettings, user_message_reference
+from heliograph.carriers.smpp import SmppSettings, user_message_reference
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.state import (
     mend_states,
@@ -62,7 +62,6 @@ __all__ = [
     "ReceiptState",
     "Route",
     "Routes",
-    "SmppLink",
     "SmppSettings",
     "Submission",
     "SubmitAnswer",
@@ -89,6 +88,7 @@ __all__ = [
     "set_route",
     "setting",
     "simulator",
+    "smpp",
     "smsc",
     "unbound_links",
     "user_message_reference",

@@ -43,6 +43,9 @@ CLAIMED: Final = "claimed"
 SUBMITTING: Final = "submitting"
 IN_DOUBT: Final = "in_doubt"
 
+# in doubt for so long without a receipt: bulk is sent once more (docs/api.md, "Doubt")
+RESEND_AFTER_MS: Final = 120_000
+
 SEGMENT: Final = Transitions(
     meanings={
         CLAIMED: (

@@ -16,7 +16,6 @@ from heliograph.carriers import (
     Carrier,
     Link,
     LinkState,
-    SmppLink,
     SmppSettings,
     all_carriers,
     connection_settings,
@@ -28,6 +27,7 @@ from heliograph.carriers.simulator import (
     SimulatorLink,
     SimulatorSettings,
 )
+from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease

@@ -30,7 +30,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.database.postgresql.partitions import make_months
 from heliograph.messages.carrier import AUTO, learn_id_format, rematch
-from heliograph.messages.doubt import match_doubts
+from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over

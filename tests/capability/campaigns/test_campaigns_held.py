@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import hold, release, settle_doubts
 from heliograph.messages.sweeps.pause import RUNS_AT_ONCE
 from heliograph.messages.tables import queue

@@ -11,7 +11,6 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Outcome, ReceiptState
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import (
     SEGMENTS_MAX,
     Decision,
@@ -20,6 +19,7 @@ from heliograph.messages.doubt.decide import (
     decide,
     decided_by,
 )
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.doubtful import (

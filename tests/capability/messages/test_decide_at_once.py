@@ -12,8 +12,8 @@ from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.database import sessions
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt import match_doubts
 from heliograph.messages.doubt.decide import Decision
+from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.doubtful import AFTER, TOLD, decided, in_doubt, recorded

@@ -7,8 +7,8 @@ import pytest
 from heliograph.base import clock
 from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages.carrier import CarrierFacts, learn_id_format
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.doubt.decide import Decision, decide, decided_by
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
 from tests.support.capability.doubting import SHOP, THREE_SEGMENTS, approve, in_doubt, match

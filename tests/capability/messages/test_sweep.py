@@ -8,8 +8,8 @@ from heliograph.base import clock
 from heliograph.carriers import LinkState, Outcome, ReceiptState
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.carrier.refs import AS_IS
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
-from heliograph.messages.doubt import match_doubts
+from heliograph.messages.doubt.receipts import match_doubts
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, fail_over, take_over
 from heliograph.messages.sweeps.sweep import BATCH_MAX
 from heliograph.messages.tables import carrier_refs, inflight, queue

@@ -11,7 +11,8 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome
 from heliograph.database.database import Database
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS, RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts
 from tests.support.capability.sending import House
 from tests.support.capability.sweeping import in_doubt, routes, settle

@@ -7,7 +7,8 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import LinkState, Outcome
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS, RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.carrier.settle import RETRY_DELAYS_MS, THROTTLED_DELAY_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.sending import House

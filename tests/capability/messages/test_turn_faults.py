@@ -17,7 +17,7 @@ from heliograph.carriers import Outcome, Outgoing, Receipt, SmppSettings, Submis
 from heliograph.carriers.smpp.encode import Encoder
 from heliograph.database.sessions import POSTGRES_LOCK_TIMEOUT_MS
 from heliograph.messages.carrier import turn
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import settle_doubts, take_over
 from heliograph.messages.tables import inflight, sends, unmatched_receipts
 from tests.support.capability.sending import SUCCESSOR, WORKER, House, ScriptedLink, only_worker

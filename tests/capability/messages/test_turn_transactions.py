@@ -17,10 +17,10 @@ from heliograph.carriers import Outcome, Routes, load_routes
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
-from heliograph.messages.doubt import match_doubts
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decide, decided_by
 from heliograph.messages.doubt.match_receipt import match_to
+from heliograph.messages.doubt.receipts import match_doubts
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts
 from tests.support.capability.sending import SUCCESSOR, House, LossyDatabase
 from tests.support.factories import awaited, open_carrier, open_route, phones

@@ -19,7 +19,7 @@ from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database import config, migrate
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.tables import carrier_refs, inflight
 from heliograph.processes import carriers as dispatching
 from heliograph.processes import sweeps as sweeping

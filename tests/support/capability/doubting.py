@@ -4,7 +4,7 @@ from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt import match_doubts
+from heliograph.messages.doubt.receipts import match_doubts
 from tests.support.capability.sending import House, ScriptedLink
 from tests.support.factories import PHONE, SENDER
 

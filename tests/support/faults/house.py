@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.tables import inflight, messages
 from tests.support import plain_http, warm
 from tests.support.books import assert_books_agree

@@ -23,8 +23,8 @@ from heliograph.base.errors import InsufficientCredits, Unavailable
 from heliograph.carriers import Outcome, ReceiptState, Submission
 from heliograph.messages.accept.batch import SendResult as Accepted
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
-from heliograph.messages.doubt import match_doubts
+from heliograph.messages.doubt.receipts import match_doubts
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.books import assert_books_agree

@@ -17,7 +17,8 @@ from heliograph.carriers.link import (
     Submission,
     SubmitAnswer,
 )
-from heliograph.carriers.smpp import SmppLink, SmppSettings
+from heliograph.carriers.smpp import SmppSettings
+from heliograph.carriers.smpp.link import SmppLink
 
 WAIT_S = 10.0  # longer than anything here takes; a test that reaches it has failed
 

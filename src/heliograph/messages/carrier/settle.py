@@ -26,8 +26,6 @@ TRIES_MAX: Final = 3
 RETRY_DELAYS_MS: Final = (2_000, 15_000)
 # the bind has slowed down by itself; the message only must not come back at once
 THROTTLED_DELAY_MS: Final = 500
-# in doubt for so long without a receipt: bulk is sent once more (docs/api.md, "Doubt")
-RESEND_AFTER_MS: Final = 120_000
 # a refusal of our own: the carrier's has a command_status
 NOT_ENCODED: Final = "(it cannot be encoded for this carrier)"
 RECIPIENT_DIGITS_AGREEING: Final = 6  # carriers that strip the country code leave at least these

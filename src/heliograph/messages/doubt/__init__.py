@@ -2,6 +2,4 @@
 decides what became of them.
 """
 
-from heliograph.messages.doubt.receipts import match_doubts
-
-__all__ = ["decide", "match_doubts", "match_receipt", "segments", "trace", "unmatched"]
+__all__ = ["decide", "match_receipt", "receipts", "segments", "trace", "unmatched"]

@@ -14,7 +14,6 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import ALWAYS, Span, first_id_of
 from heliograph.carriers import meaning_of
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS
 from heliograph.messages.read import (
     CLOCK_SLACK_MS,
     JOINED,
@@ -23,7 +22,7 @@ from heliograph.messages.read import (
     OTP,
     Message,
 )
-from heliograph.messages.states import IN_DOUBT, QUEUED
+from heliograph.messages.states import IN_DOUBT, QUEUED, RESEND_AFTER_MS
 from heliograph.messages.tables import (
     inflight,
     messages,

@@ -23,7 +23,7 @@ from heliograph.messages.carrier.inflight_sql import (
     Try,
 )
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
-from heliograph.messages.carrier.settle import RESEND_AFTER_MS, move
+from heliograph.messages.carrier.settle import move
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.message_lock import lock_messages
@@ -36,7 +36,7 @@ from heliograph.messages.queue.sql import (
     RunKey,
     queue_columns,
 )
-from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
+from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, RESEND_AFTER_MS, SEGMENT
 
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
 

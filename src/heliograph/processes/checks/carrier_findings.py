@@ -10,9 +10,9 @@ from heliograph.carriers import (
     Carrier,
     Link,
     LinkState,
-    SmppLink,
     SmppSettings,
 )
+from heliograph.carriers.smpp.link import SmppLink
 from heliograph.processes.checks.database_findings import Finding
 
 BIND_TIMEOUT_S: Final = 15.0

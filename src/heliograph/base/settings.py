@@ -4,12 +4,10 @@ working directory.
 A wrong setting stops the start with its name, what was found and what is allowed.
 """
 
-import difflib
 import ipaddress
 import os
 import re
 import ssl
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -147,6 +145,8 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
 
 
 def _nearest_first(name: str, known: list[str]) -> str:
+    import difflib  # only for a failure
+
     # what all begin with makes nothing near
     bare = {each.removeprefix("HELIOGRAPH_"): each for each in known}
     nearest = [
@@ -169,10 +169,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _from_file(directory: Path) -> dict[str, Any]:
     for path in (directory / CONFIG_FILE, Path(CONFIG_FILE)):
         try:
-            found = tomllib.loads(path.read_text("utf-8"))
+            text = path.read_text("utf-8")
+            import tomllib  # only where there is such a file
+
+            found = tomllib.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        except (ValueError, OSError) as error:  # ValueError: it is no TOML, or no UTF-8
             raise SettingError(str(path), str(error), "a TOML file") from error
         known = {f.name for f in fields(Settings)} - {"data_dir"}
         if unknown := sorted(set(found) - known):

@@ -1,7 +1,6 @@
 """Finds the name that was probably meant, when somebody typed one that does not exist."""
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 # of a likeness from 0 to 1: what is this much less like it than the nearest is not meant
@@ -12,6 +11,8 @@ def near(typed: str, known: Iterable[str]) -> list[str]:
     """Returns the nearest of the known names, and those that are about as near; none when
     all are far away.
     """
+    from difflib import SequenceMatcher, get_close_matches  # only for a mistyped name
+
     found = get_close_matches(typed, known)
     # in this order, as difflib compares them
     likeness = [SequenceMatcher(None, name, typed).ratio() for name in found]

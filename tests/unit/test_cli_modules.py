@@ -36,11 +36,11 @@ MODULES_MAX = {
     "account": 475,
     "key": 465,
     "message": 495,
-    "carrier": 440,
+    "carrier": 445,
     "webhook": 465,
     "contact": 480,
     "sender": 465,
-    "route": 435,
+    "route": 445,
     "site": 480,
 }
 OF_AN_ACCOUNT = ("contact", "key")

@@ -1,8 +1,8 @@
 """A command that ends soon leaves its garbage to the end of its process.
 
 Python looks for garbage after every 700 new objects, and once more at the end. Most objects of a
-command are modules, which are never garbage: this took a quarter of the time of
-`heliograph account list`. In a process that goes on, garbage is collected as usual.
+command are modules, which are never garbage, and looking through them took a quarter of its time
+(docs/decisions/cli.md, O30). A process that goes on collects garbage as usual.
 """
 
 import gc

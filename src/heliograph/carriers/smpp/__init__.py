@@ -1,7 +1,7 @@
-"""Implements an SMPP 3.4 client: `link.SmppLink` is a carrier's `Link`, set up by `SmppSettings`."""
+"""Implements an SMPP 3.4 client: `link.SmppLink` is a `Link`, configured by `SmppSettings`."""
 
-from heliograph.carriers.smpp.encode import user_message_reference
 from heliograph.carriers.smpp.outcomes import read_overrides
+from heliograph.carriers.smpp.reference import user_message_reference
 from heliograph.carriers.smpp.settings import SmppSettings
 
 __all__ = ["SmppSettings", "link", "read_overrides", "user_message_reference"]

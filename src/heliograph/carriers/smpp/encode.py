@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from heliograph.carriers.link import Outgoing, Submission
 from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.reference import user_message_reference
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.text import segments
 
@@ -159,16 +160,6 @@ def _as_ucs2(text: str, counted_segments: int) -> Coded:
     octets = segments.ucs2_octets(text)
     fits = len(segments.split(text, segments.UCS_2)) == 1
     return Coded(_DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
-
-
-def user_message_reference(message_id: str, part: int) -> int:
-    """The 16-bit reference that a submission carries and a receipt may bring back, the same on each
-    try.
-
-    The lowest 12 bits of the message's id and 4 of the part's number: a send's messages are
-    numbered in a row, so that any 4,096 of them in succession have different ones.
-    """
-    return (int(message_id[-3:], 16) << 4) | part
 
 
 def ton_npi_of(sender: str) -> tuple[int, int]:

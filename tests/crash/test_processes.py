@@ -91,17 +91,6 @@ def parts(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
         assert (api.end(), worker.end()) in ((0, 0), (-signal.SIGKILL, 0))
 
 
-def processes_of(server: ServerProcess) -> list[psutil.Process]:
-    """Those that answer: below the one that was started, without Python's own tracker of
-    resources.
-    """
-    return [
-        child
-        for child in psutil.Process(server.process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-
-
 def test_two_api_processes_share_the_work_and_their_figures_add_up(parts: Parts) -> None:
     with ThreadPoolExecutor(CLIENTS) as clients:
         message_ids = list(clients.map(parts.send, range(SENDS)))
@@ -112,13 +101,13 @@ def test_two_api_processes_share_the_work_and_their_figures_add_up(parts: Parts)
 
 def test_an_api_process_that_is_killed_is_started_again_and_the_others_go_on(parts: Parts) -> None:
     parts.send(0)
-    first, second = processes_of(parts.api)
+    first, second = parts.api.answering()
     first.send_signal(signal.SIGKILL)
     first.wait(10)
     for number in range(1, 20):
         parts.send(number)
     until_s = time.monotonic() + STARTED_AGAIN_WITHIN_S
-    while len(processes_of(parts.api)) < 2 or parts.api.log.count('"serving"') < 3:
+    while len(parts.api.answering()) < 2 or parts.api.log.count('"serving"') < 3:
         assert time.monotonic() < until_s, parts.api.log[-2_000:]
         time.sleep(0.05)
     second.send_signal(signal.SIGKILL)
@@ -133,7 +122,7 @@ def test_an_api_process_that_starts_while_the_database_is_busy_is_started_until_
 ) -> None:
     with psycopg.connect(parts.url) as holder:
         holder.execute("LOCK TABLE config IN ACCESS EXCLUSIVE MODE")
-        killed = processes_of(parts.api)[0]
+        killed = parts.api.answering()[0]
         killed.send_signal(signal.SIGKILL)
         killed.wait(10)
         until_s = time.monotonic() + STARTED_AGAIN_WITHIN_S
@@ -148,7 +137,7 @@ def test_an_api_process_that_starts_while_the_database_is_busy_is_started_until_
 
 
 def test_api_processes_end_with_the_one_that_starts_them(parts: Parts, tmp_path: Path) -> None:
-    orphans = processes_of(parts.api)
+    orphans = parts.api.answering()
     parts.api.process.kill()
     parts.api.process.wait(10)
     assert psutil.wait_procs(orphans, timeout=15)[1] == []

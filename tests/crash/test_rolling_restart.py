@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 import psycopg
 import pytest
 
@@ -77,17 +76,6 @@ def place(new_database: Callable[[str], str], redis_url: str, tmp_path: Path) ->
         api.process.wait()
 
 
-def processes_of(api: ServerProcess) -> list[psutil.Process]:
-    """Those that answer: below the one that was started, without Python's own tracker of
-    resources.
-    """
-    return [
-        child
-        for child in psutil.Process(api.process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-
-
 def wait_until(condition: Callable[[], bool]) -> None:
     until_s = time.monotonic() + NOTICED_WITHIN_S
     while not condition():
@@ -128,7 +116,7 @@ def test_while_it_drains_all_are_answered_and_afterwards_nobody_is_cut_off(
 ) -> None:
     api = place.api("--workers", "2", drain_s="2")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=2)
-    told = [api.process.pid, *(process.pid for process in processes_of(api))][
+    told = [api.process.pid, *(process.pid for process in api.answering())][
         : 1 if to == "the one that was started" else None
     ]
     with load(api.address, place.key) as kinds:
@@ -155,7 +143,7 @@ def test_one_of_the_processes_is_replaced_and_no_request_fails(place: Place, wor
     api = place.api("--workers", str(workers), drain_s="1")
     api.wait_for_event("serving", NOTICED_WITHIN_S, times=workers)
     with load(api.address, place.key) as kinds:
-        processes_of(api)[0].terminate()
+        api.answering()[0].terminate()
         until_s = time.monotonic() + GONE_WITHIN_S
         while api.log.count('"serving"') <= workers:
             assert time.monotonic() < until_s, api.log[-2_000:]

@@ -13,6 +13,8 @@ import psutil
 import pytest
 
 from tests.support import warm
+from tests.support.crash.processes import ServerProcess
+from tests.support.warm import siblings
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,20 @@ def test_it_is_a_child_that_signals_reach(tmp_path: Path) -> None:
         assert (seen.ppid(), seen.cwd()) == (os.getpid(), str(tmp_path))
         process.kill()
         assert process.wait(30) == -signal.SIGKILL
+
+
+def test_what_it_spawns_are_forks_too_and_children_of_its_own(
+    postgresql_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    api = ServerProcess(postgresql_url, tmp_path, ["api", "--workers", "2"], REDIS_URL=redis_url)
+    api.wait_for_event("serving", 30, times=2)
+    first, second = api.answering()
+    assert {first.ppid(), second.ppid()} == {api.process.pid}
+    assert {first.name(), second.name()} == {siblings.NAME}, "they are not forks"
+    listening = {file.laddr for file in first.net_connections() if file.status == "LISTEN"}
+    assert len(listening) == 1, "the socket of its parent, and nothing else"
+    first.kill()
+    assert api.end() == 0
 
 
 def test_what_the_loader_is_told_is_heard(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-import psutil
 import pytest
 
 from tests.support import plain_http
@@ -18,17 +17,6 @@ from tests.support.faults.matrix import quick_or_long
 from tests.support.faults.proxy import COMMITTED
 
 TWO = (("api", "--workers", "2"), ("worker",))
-
-
-def answering(house: House) -> list[psutil.Process]:
-    """The processes of `api` that answer requests, without the one that starts them and
-    Python's own tracker of resources.
-    """
-    return [
-        child
-        for child in psutil.Process(house.api.process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
 
 
 @pytest.mark.fault(1)
@@ -67,8 +55,8 @@ def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(
     with house.clients.sending(per_second=200):
         for _ in range(kills):
             house.clients.wait_for(chance.randint(5, 40))
-            house.until(lambda: answering(house), "one lives")
-            chance.choice(answering(house)).send_signal(signal.SIGKILL)
+            house.until(lambda: house.api.answering(), "one lives")
+            chance.choice(house.api.answering()).send_signal(signal.SIGKILL)
     house.holds(
         how=(
             f"SIGKILL of one of two API processes at {kills} random moments under load; clients ask"
@@ -106,7 +94,7 @@ def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(
         address = f"{house.api.address}/api/v1/sms/send"
         asked = one.submit(client.post, address, json=body)
         loss.wait()
-        for process in answering(house):
+        for process in house.api.answering():
             process.kill()
         assert isinstance(asked.exception(30), httpx.HTTPError)
         house.api.wait_until_ready()

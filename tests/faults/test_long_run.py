@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable
 
-import psutil
 import pytest
 import sqlalchemy as sa
 
@@ -43,11 +42,7 @@ class Reaper:
         if self.kills["api"] <= self.kills["carrier"]:
             self.kills["api"] += 1
             api = self._house.api.process
-            children = [
-                child
-                for child in psutil.Process(api.pid).children()
-                if "spawn_main" in " ".join(child.cmdline())
-            ]
+            children = self._house.api.answering()
             if children and self._chance.random() < 0.8:
                 self._chance.choice(children).kill()
             else:

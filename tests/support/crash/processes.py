@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from tests.support import plain_http, warm
 from tests.support.factories import SECRET_KEY
 from tests.support.services import free_port
 from tests.support.warm import HELIOGRAPH
+from tests.support.warm.siblings import NAME as SPAWNED
 
 READY_WITHIN_S = 30.0
 RUNNING: "set[subprocess.Popen[Any]]" = set()  # that nobody has ended yet
@@ -90,6 +92,16 @@ class ServerProcess:
                 f"no {event} within {within_s} s:\n{self.log[-2_000:]}"
             )
             time.sleep(0.02)
+
+    def answering(self) -> list[psutil.Process]:
+        """The processes of `api` that answer requests: those that it has spawned, without Python's
+        own tracker of resources.
+        """
+        return [
+            child
+            for child in psutil.Process(self.process.pid).children()
+            if child.name() == SPAWNED or SPAWNED in " ".join(child.cmdline())
+        ]
 
     def end(self) -> int:
         """Stops it in order, if it still runs; its exit status."""

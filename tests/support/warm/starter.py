@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import heliograph
-from tests.support.warm import ORDER_OCTETS_MAX
+from tests.support.warm import ORDER_OCTETS_MAX, siblings
 
 
 def main() -> None:
@@ -73,6 +73,8 @@ def _become(order: dict[str, Any], streams: list[int]) -> None:
     script = ModuleType("__main__")  # as for `spawn`, which runs it again in new processes
     script.__file__ = sys.argv[0]
     sys.modules["__main__"] = script
+    if "api" in sys.argv:
+        siblings.prepare()
     from heliograph.cli import main as command
 
     command()

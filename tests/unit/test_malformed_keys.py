@@ -4,6 +4,7 @@ never the key.
 
 import pytest
 
+from heliograph.base.errors import Unauthorized
 from heliograph.keys.authenticate import MissingKey, bearer_key
 from heliograph.keys.malformed_header import SEND, what_was_found
 
@@ -59,3 +60,10 @@ def test_two_authorization_headers_are_told() -> None:
     assert "more than one Authorization header" in str(
         what_was_found([(b"authorization", b"Bearer x")] * 2, 128)
     )
+
+
+def test_a_header_is_read_up_to_its_limit_and_not_an_octet_further() -> None:
+    longest = "x" * (128 - len("Bearer "))
+    assert bearer_key([(b"authorization", f"Bearer {longest}".encode())]) == longest
+    with pytest.raises(Unauthorized, match="longer than any API key"):
+        bearer_key([(b"authorization", f"Bearer {longest}x".encode())])

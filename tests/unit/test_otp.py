@@ -9,11 +9,38 @@ from hypothesis import strategies as st
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.messages.accept import text_sealer
 from heliograph.otp.code import Codes, equal
-from heliograph.otp.limits import TRIES_MAX, VALID_MS, Expired, Otp, judge_try
+from heliograph.otp.limits import (
+    LOCK_MS,
+    TRIES_MAX,
+    VALID_MS,
+    Expired,
+    LockedForCodes,
+    Otp,
+    TooSoon,
+    judge_try,
+    refusal_to_send,
+)
 from heliograph.otp.request import ANY_CODE, NAMELESS_TEXT, PLACE, default_text, read_given
 from heliograph.text import count_segments
 
 ONE, OTHER = "0" * 31 + "1", "0" * 31 + "2"
+NOW_MS = 1_800_000_000_000
+
+
+def otp(*, locked_until_ms: int | None = None, created_at_ms: int = NOW_MS) -> Otp:
+    """One that was sent; where it is locked, after as many wrong tries as that takes."""
+    return Otp(
+        ONE,
+        ONE,
+        sandbox=False,
+        phone=233201234567,
+        code_hmac=b"",
+        failures=0 if locked_until_ms is None else TRIES_MAX,
+        locked_until_ms=locked_until_ms,
+        verified_at_ms=None,
+        verified_by=None,
+        created_at_ms=created_at_ms,
+    )
 
 
 @given(name=st.text(min_size=1, max_size=128))
@@ -107,19 +134,23 @@ def test_a_sealed_text_is_read_with_its_key_only_and_an_unsealed_one_by_anybody(
 @pytest.mark.parametrize("is_right", [False, True])
 def test_a_code_that_was_locked_is_never_verified_also_where_clocks_differ(is_right: bool) -> None:
     """Another machine's clock was ahead when the code was sent, so it seems to be valid still."""
-    now_ms = 1_800_000_000_000
-    locked = Otp(
-        ONE,
-        ONE,
-        sandbox=False,
-        phone=233201234567,
-        code_hmac=b"",
-        failures=TRIES_MAX,
-        locked_until_ms=now_ms,
-        verified_at_ms=None,
-        verified_by=None,
-        created_at_ms=now_ms - VALID_MS + 1,
-    )
-    judged = judge_try(locked, is_right, OTHER, now_ms)
+    locked = otp(locked_until_ms=NOW_MS, created_at_ms=NOW_MS - VALID_MS + 1)
+    judged = judge_try(locked, is_right, OTHER, NOW_MS)
     assert judged.otp == locked
     assert isinstance(judged.refusal, Expired)
+
+
+def test_whoever_tries_a_locked_phone_is_told_how_long_to_wait() -> None:
+    locked = otp(locked_until_ms=NOW_MS + LOCK_MS - 1)
+    judged = judge_try(locked, True, OTHER, NOW_MS)
+    assert judged.otp == locked
+    assert isinstance(judged.refusal, LockedForCodes)
+    assert judged.refusal.retry_after_s == 600
+
+
+def test_a_phone_may_be_sent_another_code_exactly_when_it_was_told_so() -> None:
+    sent = [otp(created_at_ms=NOW_MS - 30_000 + 1)]
+    refusal = refusal_to_send(sent, NOW_MS)
+    assert isinstance(refusal, TooSoon)
+    assert refusal.retry_after_s == 1
+    assert refusal_to_send(sent, NOW_MS + 1) is None

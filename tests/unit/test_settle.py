@@ -9,6 +9,7 @@ from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.carrier.settle import (
     agrees,
+    is_from,
     move,
     refund_due,
     settle_answer,
@@ -209,3 +210,20 @@ def test_a_receipt_is_the_messages_only_if_their_recipients_may_be_the_same(
     recipient: int | None, of_receipt: int | None, agreeing: bool
 ) -> None:
     assert agrees(recipient, of_receipt) is agreeing
+
+
+@pytest.mark.parametrize(
+    ("sender", "of_receipt", "is_its"),
+    [
+        ("Amina Foods", "AMINA FOODS ", True),
+        ("233201234567", "+233201234567", True),
+        ("+233201234567", "233201234567", True),
+        ("Amina Foods", None, True),  # many carriers name no sender
+        ("Amina Foods", "Chidi", False),
+        ("Amina Foods", "", False),
+    ],
+)
+def test_a_receipt_may_be_the_messages_only_if_its_sender_is_or_is_not_named(
+    sender: str, of_receipt: str | None, is_its: bool
+) -> None:
+    assert is_from(sender, of_receipt) is is_its

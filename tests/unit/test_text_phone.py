@@ -49,6 +49,19 @@ def test_with_a_country_a_number_is_read_as_it_is_dialled_there(raw: str) -> Non
     assert parse(raw, "GH") == Phone("233201234567", "GH")
 
 
+def test_without_a_country_a_number_with_a_single_0_is_read_as_it_is_dialled_at_home() -> None:
+    assert parse("020 123 4567", home="GH") == Phone("233201234567", "GH")
+    for international in ("233201234567", "00233201234567", "+233201234567"):
+        assert parse(international, home="GB") == Phone("233201234567", "GH")
+    assert parse("0201234567", "GH", home="GB") == Phone("233201234567", "GH")
+    assert parse("201234567", home="GH") is None
+
+
+def test_a_number_has_as_many_separators_as_fit_in_its_longest_form() -> None:
+    assert parse("233201234567".ljust(RAW_LENGTH_MAX)) == Phone("233201234567", "GH")
+    assert parse("233201234567".ljust(RAW_LENGTH_MAX + 1)) is None
+
+
 def test_an_international_number_of_another_country_is_fine() -> None:
     assert (
         parse("+44 7400 123456", "GH")

@@ -80,7 +80,7 @@ async def test_a_reference_settles_a_doubt_before_it_is_known_how_ids_are_printe
     link.answer(*link.open.values(), ref=f"{7_000_003:x}")
     link.receive("7000003", phones(1)[0])
     await link.turn.once()
-    assert await learn_id_format(house.db, link.turn.carrier, 0) == "dec"
+    assert await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched) == "dec"
 
 
 # as the only one that can be meant

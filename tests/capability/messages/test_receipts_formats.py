@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
+from heliograph.messages.carrier.match import MAJORITY
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.processes.carrier import Running, facts_of
@@ -194,9 +195,10 @@ async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_
     link.receive("100", PHONE)  # decimal, of a message of before whose answer was lost
     await link.turn.once()
     assert link.turn.matched == 1
-    await traffic(house, link, range(1_001, 1_006), HEX_ANSWERED)
+    # with the first one's own receipt one too few, and then just enough
+    await traffic(house, link, range(1_002, 1_000 + MAJORITY), HEX_ANSWERED)
     assert await learn(house, link) is None
-    await traffic(house, link, range(1_006, 1_020), HEX_ANSWERED)
+    await traffic(house, link, range(1_000 + MAJORITY, 1_001 + MAJORITY), HEX_ANSWERED)
     assert await learn(house, link) == "dec"
 
 

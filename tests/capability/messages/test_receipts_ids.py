@@ -6,6 +6,7 @@ from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, match
 from heliograph.messages.carrier import rematch as rematch_parked
+from heliograph.messages.carrier.match import LONG_ID
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
 from tests.support.capability.sending import House, ScriptedLink
@@ -83,7 +84,9 @@ async def test_decimal_100_is_not_hexadecimal_100(house: House) -> None:
 @pytest.mark.parametrize(
     ("id_format", "answers", "prints"), [("dec", "{:08x}", "{:d}"), ("hex", "{:d}", "{:X}")]
 )
-@pytest.mark.parametrize(("first_id", "enough"), [(100, 3), (7_000_000, 1)])
+@pytest.mark.parametrize(
+    ("first_id", "enough"), [(100, 3), (LONG_ID - 1, 2), (LONG_ID, 1), (7_000_000, 1)]
+)
 async def test_how_a_carrier_prints_its_ids_is_learnt_from_evidence(
     house: House, id_format: str, answers: str, prints: str, first_id: int, enough: int
 ) -> None:
@@ -150,3 +153,25 @@ async def test_ids_of_one_digit_prove_no_base(house: House) -> None:
     assert house.statuses() == ["delivered"] * 9 + ["sent"] * 3
     assert link.turn.matched == 0
     assert await learnt(house, link) == "dec"
+
+
+@awaited
+@pytest.mark.parametrize(
+    ("ref", "status"),
+    [
+        ("256", "sent"),  # the second message may have been given 100, which is decimal 256
+        ("5", "delivered"),  # the same in every base
+        ("7000000", "delivered"),  # so large that it is no coincidence
+    ],
+)
+@pytest.mark.parametrize("recipient", [PHONE, PHONE.removeprefix("233")])
+async def test_a_receipt_waits_while_its_small_id_may_be_that_of_an_unanswered_message(
+    house: House, ref: str, status: str, recipient: str
+) -> None:
+    link = await house.submitted([PHONE])
+    link.answer(*link.open.values(), ref=ref)
+    await house.send(PHONE)
+    await link.turn.once()
+    link.receive(ref, recipient)
+    await link.turn.once()
+    assert house.statuses() == [status, "queued"]

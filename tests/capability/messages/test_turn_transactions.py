@@ -191,7 +191,7 @@ async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House)
     with db.read() as tx:
         routes = Routes(load_routes(tx))
     assert await fail_over(db, routes, frozenset({house.carrier_id}), house.queue, now_ms)
-    assert await learn_id_format(db, CarrierFacts(house.carrier_id, "carrier"), 0) == "dec"
+    assert await learn_id_format(db, CarrierFacts(house.carrier_id, "carrier"), 0, 0) == "dec"
     assert (
         await rematch(db, CarrierFacts(house.carrier_id, "carrier", id_format="dec"), now_ms) == 1
     )

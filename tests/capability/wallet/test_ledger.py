@@ -15,7 +15,7 @@ from heliograph import wallet
 from heliograph.base import ids
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, NotFound, ServiceError
 from heliograph.database.database import Database
-from heliograph.wallet import BANK_ID, Posted
+from heliograph.wallet import BANK_ID, CREDITS_MAX, Posted
 from heliograph.wallet.ledger import ISSUANCE_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 from tests.support.capability.cast import NOW_MS, account, at_once
@@ -156,6 +156,7 @@ def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: D
         lambda tx, who: wallet.adjust_credits(tx, who, 0, "nothing", now_ms=NOW_MS),
         lambda tx, who: wallet.adjust_money(tx, who, 0, "nothing", now_ms=NOW_MS),
         lambda tx, who: wallet.grant(tx, who, 1, " ", now_ms=NOW_MS),
+        lambda tx, who: wallet.grant(tx, who, 1, "d" * 256, now_ms=NOW_MS),
         lambda tx, who: wallet.grant(tx, who, 1, "ok", "r" * 129, now_ms=NOW_MS),
     ],
 )
@@ -166,6 +167,21 @@ def test_what_cannot_be_posted_is_refused(db: Database, post: Any) -> None:
     with db.write() as tx, pytest.raises(NotFound):
         wallet.grant(tx, "0" * 32, 1, "nobody", now_ms=NOW_MS)
     assert figures(db, amina.id) == (100, 0)
+
+
+def test_the_smallest_and_the_largest_that_can_be_posted_are(db: Database) -> None:
+    amina, chidi = account(db, "amina"), account(db, "chidi")
+    with db.write() as tx:
+        wallet.grant(tx, amina.id, 1, "d" * 255, "r" * 128, now_ms=NOW_MS)
+        wallet.topup(tx, amina.id, "0.01", "a pesewa", now_ms=NOW_MS)
+        wallet.grant(tx, chidi.id, CREDITS_MAX, "all that fits", now_ms=NOW_MS)
+        wallet.topup(tx, chidi.id, "9999999999999.99", "all that fits", now_ms=NOW_MS)
+    assert (figures(db, amina.id), figures(db, chidi.id)) == (
+        (1, 1),
+        (999_999_999_999_999, CREDITS_MAX),
+    )
+    with db.write() as tx, pytest.raises(InvalidRequest):
+        wallet.grant(tx, chidi.id, 1, "one more", now_ms=NOW_MS)
 
 
 class Bookkeeping(RuleBasedStateMachine):

@@ -153,7 +153,7 @@ def _to_park(key: RefKey, now_ms: int) -> ToPark:
 
 
 async def learn_id_format(
-    db: Database, carrier: CarrierFacts, since_ms: int, matched: int = 0
+    db: Database, carrier: CarrierFacts, since_ms: int, matched: int
 ) -> str | None:
     """Returns how this carrier's receipts print its ids, if that is proven, else None.
 

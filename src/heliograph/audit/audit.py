@@ -109,28 +109,31 @@ def _faults(message: MessagePosition) -> Iterator[tuple[str, str]]:
     """Yields what one message's own rows say against one another."""
     whole, accepted, delivered = message.all_parts, message.parts_accepted, message.parts_delivered
     if (accepted | delivered | message.parts_resent) & ~whole:
-        yield UNEXPLAINED, f"it has {message.segments} segments, and knows of others"
+        yield (
+            UNEXPLAINED,
+            f"it has {message.segments} segments, but accepted or delivered ones beyond them",
+        )
     if message.status == QUEUED:
         held = 0
         for segment in message.in_flight:
             held |= segment.parts
         if accepted == whole:
-            yield LOST, "it is queued, and all of it is accepted"
+            yield LOST, "it is queued, but all of it is accepted"
         elif not message.places and whole & ~accepted & ~held:
-            yield LOST, "it is queued, and neither waits for a carrier nor is in flight"
+            yield LOST, "it is queued, but neither waits for a carrier nor is in flight"
     if (message.status in (SENT, DELIVERED) and accepted != whole) or (
         message.status == DELIVERED and delivered != whole
     ):
-        yield UNEXPLAINED, f"it is {message.status}, and not all of its segments are"
+        yield UNEXPLAINED, f"it is {message.status}, but not all of its segments are"
     if message.status == SENT and delivered == whole:
-        yield UNEXPLAINED, "it is sent, and all of its segments are delivered"
+        yield UNEXPLAINED, "it is sent, but all of its segments are delivered"
     at_ms = {
         SENT: message.sent_at_ms,
         DELIVERED: message.delivered_at_ms,
         FAILED: message.failed_at_ms,
     }
     if message.status in at_ms and at_ms[message.status] is None:
-        yield UNEXPLAINED, f"it is {message.status}, and not since when"
+        yield UNEXPLAINED, f"it is {message.status}, but the time of that is not stored"
 
 
 def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
@@ -146,7 +149,7 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
         yield (
             UNEXPLAINED,
             (
-                f"it has one segment, and is at {len(places) + len(in_flight)} places at once: in"
+                f"it has one segment, but is in {len(places) + len(in_flight)} places at once: in"
                 " the queue, or in flight"
             ),
         )
@@ -158,14 +161,14 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
         yield (
             UNEXPLAINED,
             (
-                f"it is {message.status}, and waits in the queue as if it had never been handed to"
+                f"it is {message.status}, but waits in the queue as if it had never been handed to"
                 " a carrier"
             ),
         )
     if message.segments == 1 and message.status != QUEUED and not again and (places or in_flight):
-        yield UNEXPLAINED, f"it is {message.status}, and still waits in the queue, or is in flight"
+        yield UNEXPLAINED, f"it is {message.status}, but still waits in the queue, or is in flight"
     elif any(not segment.parts & (~message.parts_accepted | again) for segment in in_flight):
-        yield UNEXPLAINED, "what is in flight of it was accepted before, and was not sent again"
+        yield UNEXPLAINED, "a segment in flight was accepted before, and was not to be sent again"
 
 
 def _made_up(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[str, str]]:
@@ -180,14 +183,14 @@ def _made_up(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[s
     ):
         yield (
             UNEXPLAINED,
-            "it has failed (canceled), and neither an operator nor its campaign has said so",
+            "it has failed (canceled), but neither an operator nor its campaign canceled it",
         )
     elif (
         code in ("carrier_rejected", "no_route", "blocked")
         and message.parts_accepted & ~overrides.accepted & ~message.parts_resent == whole
     ):
-        yield UNEXPLAINED, f"it has failed ({code}), and all of it is accepted"
+        yield UNEXPLAINED, f"it has failed ({code}), but all of it is accepted"
     if code == "carrier_rejected" and not any(
         why in (message.error_message or "") for why in (COMMAND_STATUS, NOT_ENCODED)
     ):
-        yield UNEXPLAINED, f"it has failed ({code}), and not with which command_status"
+        yield UNEXPLAINED, f"it has failed ({code}), but no command_status is stored"

@@ -51,7 +51,7 @@ def causes(
             yield (
                 UNEXPLAINED,
                 (
-                    "it is delivered, and the SMSC has not said so of"
+                    "it is delivered, but the SMSC did not report that of"
                     f" {which(missing, message.segments)}"
                 ),
             )
@@ -94,16 +94,16 @@ def _failures(
     if status and int(status[1], 16) not in {submit.status for submit in submits}:
         yield (
             UNEXPLAINED,
-            f"it has failed with command_status 0x{status[1]}, and the SMSC has not answered so",
+            f"it has failed with command_status 0x{status[1]}, but the SMSC did not answer so",
         )
     code = message.error_code or ""
     if code in _FAILED_BY:
         is_said = bool(receipts & _FAILED_BY[code]) or overrides.fails(code)
         ends_by_itself = code in _ENDS and _is_over(message)
         if not is_said and not ends_by_itself:
-            yield UNEXPLAINED, f"it has failed ({code}), and no receipt of the SMSC has said so"
+            yield UNEXPLAINED, f"it has failed ({code}), but no receipt of the SMSC said so"
     if code == "no_route" and any(submit.is_taken for submit in submits):
-        yield UNEXPLAINED, f"it has failed ({code}), and the SMSC has taken it"
+        yield UNEXPLAINED, f"it has failed ({code}), but the SMSC took it"
 
 
 def _is_over(message: MessagePosition) -> bool:

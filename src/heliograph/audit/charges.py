@@ -138,8 +138,8 @@ def _differences(send: _Send, total: _Total) -> Iterator[str]:
         )
     if total.credits != send.credits_used:
         yield (
-            f"the send {_send(send.id)} says {send.credits_used} credits, its messages"
-            f" {total.credits}"
+            f"the send {_send(send.id)} says {send.credits_used} credits, but its messages"
+            f" say {total.credits}"
         )
 
 
@@ -163,8 +163,8 @@ class _Totals:
             total = self._next
             if (total.account_id, total.sandbox) != (send.account_id, send.sandbox):
                 what = (
-                    f"of the send {_send(send.id)} {total.messages} messages are another account's,"
-                    " or of the other mode"
+                    f"{total.messages} messages of the send {_send(send.id)} belong to another"
+                    " account, or to the other mode"
                 )
                 self._found.append(Discrepancy(send.account_id, what))
             whole = whole._replace(
@@ -181,7 +181,7 @@ class _Totals:
             self._report_orphans(self._next)
 
     def _report_orphans(self, total: _Total) -> None:
-        what = f"messages belong to the send {_send(total.send_id)}, which is not there"
+        what = f"messages belong to the send {_send(total.send_id)}, which is not stored"
         self._found.append(Discrepancy(total.account_id, what))
 
 

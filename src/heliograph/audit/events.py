@@ -256,7 +256,7 @@ class _ToldOfMessages:
         for event in self._events:
             yield Discrepancy(
                 event.account_id,
-                f"{_event(event.id)} is about {self._about}, which is not there",
+                f"{_event(event.id)} is about {self._about}, which is not stored",
             )
         self._advance()
 
@@ -265,31 +265,32 @@ def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool)
     """Yields what is wrong between one state of one message and the events that tell of it."""
     kind, at_ms = KIND_OF[change.status], change.at_ms
     if due and not events:
-        yield f"{kind} of {message}, at {rfc3339_or_none(at_ms)}, is no event"
+        yield f"there is no event {kind} of {message}, which happened at {rfc3339_or_none(at_ms)}"
     if len(events) > 1:
         yield (
-            f"{kind} of {message} is {len(events)} events:"
+            f"there are {len(events)} events {kind} of {message}:"
             f" {', '.join(_event(event.id) for event in events)}"
         )
     for event in events:
         if event.at_ms != at_ms:
             yield (
-                f"{_event(event.id)} tells {kind} of {message} at {rfc3339(event.at_ms)}; it was"
-                f" {'never' if at_ms is None else rfc3339(at_ms)}"
+                f"{_event(event.id)} says that {kind} of {message} happened at"
+                f" {rfc3339(event.at_ms)}, but it"
+                f" {'never happened' if at_ms is None else f'happened at {rfc3339(at_ms)}'}"
             )
         elif (event.account_id, event.sandbox) != (change.account_id, change.sandbox):
             yield (
-                f"{_event(event.id)} tells {kind} of {message} to another account, or in the other"
-                " mode"
+                f"{_event(event.id)}, {kind} of {message}, belongs to another account, or to the"
+                " other mode"
             )
         elif (event.status, event.error_code) != (change.status, change.error_code):
             yield (
-                f"{_event(event.id)} tells {kind} of {message}, and shows it as {event.status}"
+                f"{_event(event.id)}, {kind} of {message}, shows the message as {event.status}"
                 f" (error {event.error_code})"
             )
         # a message forgets it after retention
         elif change.recipient is not None and event.recipient != str(change.recipient):
-            yield f"{_event(event.id)} tells {kind} of {message}, and shows another recipient"
+            yield f"{_event(event.id)}, {kind} of {message}, shows another recipient"
 
 
 def _told(tx: Connection) -> Iterator[_Told]:
@@ -339,14 +340,14 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
                 yield Discrepancy(
                     account_id,
                     f"{_event(event_id)} neither waits for {_endpoint(listener.endpoint_id)}"
-                    " nor has come to an end with it",
+                    " nor has an outcome there",
                 )
         for endpoint_id in sorted(
             {endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}
         ):
             yield Discrepancy(
                 account_id,
-                f"{_event(event_id)} stands with {_endpoint(endpoint_id)} more than once",
+                f"{_event(event_id)} is stored for {_endpoint(endpoint_id)} more than once",
             )
 
 

@@ -180,8 +180,8 @@ class _Runs:
         if missing:
             self._stray(
                 _text(run.first),
-                f"the queue holds a run of {run.end - run.first} from it on, and {missing} of them"
-                " are not there",
+                f"the queue holds a run that begins with it, but {missing} of the run's"
+                f" {run.end - run.first} messages are not stored",
             )
 
 
@@ -205,7 +205,7 @@ class _InFlight:
             else:
                 self._stray(
                     ids.text_of_raw("msg", self._next.of_message),
-                    f"a segment of it is in flight ({self._next.state}), and it is not there",
+                    f"a segment of it is in flight ({self._next.state}), but it is not stored",
                 )
             self._next = next(self._rows, None)
         return own

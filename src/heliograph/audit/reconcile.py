@@ -78,7 +78,7 @@ class Reconciliation:
                 yield Finding(
                     LOST,
                     ids.text_of_raw("msg", message_id),
-                    f"it has the carrier's id {ref}, which no SMSC has given",
+                    f"it has the carrier's id {ref}, which no SMSC gave",
                 )
             elif len(given) > 1:
                 continue  # of two SMSCs: which is whose, recipient and text tell
@@ -118,7 +118,7 @@ class Reconciliation:
         for path, (line, ahead_ms) in self._log.ahead.items():
             what = (
                 f"it is dated {ahead_ms // 1_000} s later than now: the clock of that SMSC is"
-                " ahead, and what it logged since cannot be judged"
+                " ahead, so what it logged since cannot be checked"
             )
             yield Finding(UNEXPLAINED, f"{path.name} line {line}", what)
         for submit in self._log.submits:
@@ -128,11 +128,11 @@ class Reconciliation:
                 and not self._forgotten.explains(submit)
             ):
                 why = submit.why_not or (
-                    "its id is that of " + ids.text_of_raw("msg", submit.owner)
+                    "its id belongs to " + ids.text_of_raw("msg", submit.owner)
                     if submit.owner
-                    else "no message is like it"
+                    else "no message matches it"
                 )
-                yield Finding(UNEXPLAINED, submit.where, f"a submit_sm that nobody has sent: {why}")
+                yield Finding(UNEXPLAINED, submit.where, f"nobody sent this submit_sm: {why}")
 
     def _claimed(self, message: MessagePosition) -> list[Submit]:
         own = []
@@ -165,8 +165,8 @@ class Reconciliation:
                 yield (
                     UNEXPLAINED,
                     (
-                        f"the SMSC has taken {named(submit)} ({submit.where}), and it is neither"
-                        " accepted here nor in doubt"
+                        f"the SMSC took {named(submit)} ({submit.where}), but here it is neither"
+                        " accepted nor in doubt"
                     ),
                 )
         if len(submits) > 1:
@@ -209,8 +209,8 @@ class Reconciliation:
                 yield (
                     LOST,
                     (
-                        f"the receipt of {named(submit)} ({submit.where}) was acknowledged, and"
-                        " nothing is known of it"
+                        f"the receipt of {named(submit)} ({submit.where}) was acknowledged, but"
+                        " it changed nothing"
                     ),
                 )
 
@@ -252,8 +252,8 @@ def _accepted_parts(
                 yield (
                     UNEXPLAINED,
                     (
-                        f"its carrier's id {submit.message_id} is not that of the same part at the"
-                        f" SMSC ({submit.where})"
+                        f"the SMSC gave its carrier's id {submit.message_id} to another part of it"
+                        f" ({submit.where})"
                     ),
                 )
     missing = message.parts_accepted & ~taken & ~simulated & ~overrides.accepted
@@ -261,8 +261,8 @@ def _accepted_parts(
         yield (
             LOST,
             (
-                f"{which(missing, message.segments)} counts as accepted, and the SMSC has not"
-                " taken it"
+                f"{which(missing, message.segments)} counts as accepted, but the SMSC did not"
+                " take it"
             ),
         )
 
@@ -281,6 +281,8 @@ def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> boo
 def missing(accepted: Iterable[str]) -> Iterator[Finding]:
     """Messages that clients were promised, and that are not there."""
     return (
-        Finding(LOST, ids.text_of_raw("msg", message_id), "it was answered 200, and is not there")
+        Finding(
+            LOST, ids.text_of_raw("msg", message_id), "it was answered 200, but it is not stored"
+        )
         for message_id in sorted(accepted)
     )

@@ -44,7 +44,7 @@ def _difference(campaign_id: str, counted: GroupTally, kept: GroupTally) -> str 
     if counted == kept:
         return None
     figures = [
-        f"{name} {says} (by its messages {is_})"
+        f"{name} {says} (its messages add up to {is_})"
         for name, says, is_ in zip(GroupTally._fields, kept, counted, strict=True)
         if says != is_
     ]

@@ -99,15 +99,15 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
         if min(after) < 0:
             yield f"{_entry(side)} leaves a figure below zero"
         if wallet is not None and side.currency not in (wallet.currency, _NO_MONEY):
-            yield f"{_entry(side)} is in {side.currency}, the wallet in {wallet.currency}"
+            yield f"{_entry(side)} is in {side.currency}, but the wallet is in {wallet.currency}"
     if wallet is None:
-        yield "has entries, and no wallet"
+        yield "has entries, but no wallet"
         return
     holds = (wallet.balance_after_minor, wallet.credits_after)
     if holds != (total_minor, total_credits):
         yield (
-            f"the wallet holds {holds[1]} credits and {holds[0]} minor units; its entries come to"
-            f" {total_credits} and {total_minor}"
+            f"the wallet holds {holds[1]} credits and {holds[0]} minor units, but its entries come"
+            f" to {total_credits} and {total_minor}"
         )
     elif open_figures != {holds: 1}:
         yield "the figures after its entries do not follow from one another"

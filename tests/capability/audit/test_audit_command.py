@@ -57,8 +57,8 @@ def test_the_command_tells_which_message_and_why(lived: Lived, tmp_path: Path) -
     accepted.write_text(f"{missing}\n")
     said = run(lived, "--smsc-log", log, "--accepted", accepted)
     assert said.exit_code == 1
-    assert f"lost: {missing}: it was answered 200, and is not there\n" in said.stderr
-    assert "which no SMSC has given\n" in said.stderr
+    assert f"lost: {missing}: it was answered 200, but it is not stored\n" in said.stderr
+    assert "which no SMSC gave\n" in said.stderr
     assert said.stderr.endswith("heliograph: The messages are not proven: 3 lost, 0 unexplained.\n")
     assert not any(recipient in said.output for recipient in RECIPIENTS)
     many = run(lived, "--smsc-log", written([], tmp_path / "empty.jsonl"), "--json")

@@ -123,7 +123,7 @@ def test_what_came_of_it_after_it_was_sent_again_is_still_what_the_smsc_has_said
     assert [(finding.kind, finding.where) for finding in found.findings] == [
         ("unexplained", decided.ids[name])
     ], found
-    assert "the SMSC has not said so" in found.findings[0].what
+    assert "the SMSC did not report that" in found.findings[0].what
 
 
 def test_a_receipt_of_the_try_that_nobody_knew_of_is_not_what_the_message_came_to(

@@ -37,14 +37,14 @@ from tests.support.capability.tampering import (
     update,
 )
 
-NOBODY_SAID = "neither an operator nor its campaign has said so"
+NOBODY_SAID = "neither an operator nor its campaign canceled it"
 
 
 TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a message": (
         sa.delete(messages).where(messages.c.id == one("delivered")),
         "unexplained",
-        "nobody has sent: its id is that of msg_",
+        "nobody sent this submit_sm: its id belongs to msg_",
     ),
     "a message that a client was promised": (
         sa.delete(messages).where(messages.c.id == one("delivered")),
@@ -59,27 +59,27 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a doubt's state": (
         sa.update(inflight).values(state="claimed"),
         "unexplained",
-        "neither accepted here nor in doubt",
+        "but here it is neither accepted nor in doubt",
     ),
     "a flight of no message": (
         sa.insert(inflight).values(message_id=NOWHERE, state="submitting", **FLIGHT),
         "unexplained",
-        "and it is not there",
+        "but it is not stored",
     ),
     "a flight of the last": (
         sa.insert(inflight).values(message_id="f" * 32, state="submitting", **FLIGHT),
         "unexplained",
-        "and it is not there",
+        "but it is not stored",
     ),
     "a run of no message": (
         sa.insert(queue).values(first_id=NOWHERE, send_id=NOWHERE, **RUN),
         "unexplained",
-        "1 of them are not there",
+        "1 of the run's 1 messages are not stored",
     ),
     "a run of the last": (
         sa.insert(queue).values(first_id="f" * 32, send_id=NOWHERE, **RUN),
         "unexplained",
-        "1 of them are not there",
+        "1 of the run's 1 messages are not stored",
     ),
     "a run of another send": (
         sa.insert(queue).values(first_id=one("delivered"), send_id=NOWHERE, **RUN),
@@ -89,17 +89,17 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a delivered message": (
         update("delivered", {"status": "sent"}),
         "unexplained",
-        "it is sent, and all of its segments are delivered",
+        "it is sent, but all of its segments are delivered",
     ),
     "its segments": (
         update("delivered", {"status": "sent", "parts_delivered": 0}),
         "lost",
-        "was acknowledged, and nothing is known of it",
+        "was acknowledged, but it changed nothing",
     ),
     "a sent message": (
         update("sent", {"status": "queued"}),
         "lost",
-        "it is queued, and all of it is accepted",
+        "it is queued, but all of it is accepted",
     ),
     "what is accepted of it": (
         update("sent", {"status": "queued", "parts_accepted": 0}),
@@ -109,22 +109,22 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a doubt that nobody settled": (
         update("queued", {"parts_accepted": 1}),
         "lost",
-        "it is queued, and all of it is accepted",
+        "it is queued, but all of it is accepted",
     ),
     "one that has failed by itself": (
         update("sent", {"status": "failed", "error_code": "unknown", "failed_at_ms": 1}),
         "unexplained",
-        "no receipt of the SMSC has said so",
+        "no receipt of the SMSC said so",
     ),
     "one called undeliverable": (
         update("sent", {"status": "failed", "error_code": "undeliverable", "failed_at_ms": 1}),
         "unexplained",
-        "no receipt of the SMSC has said so",
+        "no receipt of the SMSC said so",
     ),
     "one delivered by itself": (
         update("sent", {"status": "delivered", "parts_delivered": 1, "delivered_at_ms": 1}),
         "unexplained",
-        "the SMSC has not said so",
+        "the SMSC did not report that",
     ),
     "one delivered in part": (
         sa.update(messages).where(messages.c.id == LONG).values(parts_delivered=5),
@@ -134,12 +134,12 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "one with too many segments": (
         update("delivered", {"parts_accepted": 3}),
         "unexplained",
-        "and knows of others",
+        "but accepted or delivered ones beyond them",
     ),
     "one that nobody took": (
         update("failed", {"parts_accepted": 1}, error_code="carrier_rejected"),
         "lost",
-        "the SMSC has not taken it",
+        "the SMSC did not take it",
     ),
     "why it has failed": (
         update("failed", {"error_code": "rejected"}, error_code="undeliverable"),
@@ -158,10 +158,18 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "when it was delivered": (
         update("delivered", {"delivered_at_ms": None}),
         "unexplained",
-        "not since when",
+        "of that is not stored",
     ),
-    "when it was sent": (update("sent", {"sent_at_ms": None}), "unexplained", "not since when"),
-    "when it failed": (update("failed", {"failed_at_ms": None}), "unexplained", "not since when"),
+    "when it was sent": (
+        update("sent", {"sent_at_ms": None}),
+        "unexplained",
+        "of that is not stored",
+    ),
+    "when it failed": (
+        update("failed", {"failed_at_ms": None}),
+        "unexplained",
+        "of that is not stored",
+    ),
     "the mark of a second try": (
         sa.update(messages).values(parts_resent=0),
         "unexplained",
@@ -176,20 +184,20 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a text, and who is missing": (
         sa.update(sends).where(sends.c.segments == 3).values(text=TEXTS[1][:-2] + "! "),
         "lost",
-        "has not taken it",
+        "did not take it",
     ),
     "a sender": (sa.update(sends).values(sender="CHIDI"), "unexplained", "has another sender"),
     "a recipient": (
         update("sent", {"recipient": 233_209_999_999}),
         "unexplained",
-        "its id is that of msg_",
+        "its id belongs to msg_",
     ),
     "a carrier's id": (
         sa.update(carrier_refs)
         .where(carrier_refs.c.message_id == one("delivered"))
         .values(ref="feed"),
         "lost",
-        "the carrier's id feed, which no SMSC has given",
+        "the carrier's id feed, which no SMSC gave",
     ),
     "a carrier's id of another": (
         sa.insert(carrier_refs).from_select(
@@ -210,14 +218,14 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
         .where(carrier_refs.c.message_id == LONG, carrier_refs.c.parts == 1)
         .values(parts=2),
         "unexplained",
-        "is not that of the same part at the SMSC",
+        "to another part of it",
     ),
     "a waiting message in flight": (
         queues(FRESH, state="submitting"),
         "unexplained",
-        "at 2 places at once",
+        "in 2 places at once",
     ),
-    "a waiting message in two runs": (queues(FRESH, BACK), "unexplained", "at 2 places at once"),
+    "a waiting message in two runs": (queues(FRESH, BACK), "unexplained", "in 2 places at once"),
     "a long one in two runs": (
         queues(FRESH, {**BACK, "carrier_id": 2}, message=LONG),
         "unexplained",
@@ -231,7 +239,7 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "a run of a delivered message": (
         puts(one("delivered", parts_resent=0), BACK),
         "unexplained",
-        "it is delivered, and still waits in the queue",
+        "it is delivered, but still waits in the queue",
     ),
     "a run of a long one": (
         puts(LONG, FRESH),
@@ -243,14 +251,14 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
             message_id=one("delivered", parts_resent=0), state="in_doubt", **FLIGHT
         ),
         "unexplained",
-        "it is delivered, and still waits in the queue, or is in flight",
+        "it is delivered, but still waits in the queue, or is in flight",
     ),
     "a flight of a failed message": (
         sa.insert(inflight).values(
             message_id=one("failed", parts_resent=0), state="claimed", **FLIGHT
         ),
         "unexplained",
-        "it is failed, and still waits in the queue, or is in flight",
+        "it is failed, but still waits in the queue, or is in flight",
     ),
     "a flight of a long one": (
         sa.insert(inflight).values(message_id=LONG, state="in_doubt", **FLIGHT),
@@ -263,11 +271,11 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
         "unexplained",
         NOBODY_SAID,
     ),
-    "one without a route": (fails("no_route"), "unexplained", "the SMSC has taken it"),
+    "one without a route": (fails("no_route"), "unexplained", "the SMSC took it"),
     "one that was blocked": (
         fails("blocked"),
         "unexplained",
-        "it has failed (blocked), and all of it is accepted",
+        "it has failed (blocked), but all of it is accepted",
     ),
     "one that the carrier refused": (
         fails("carrier_rejected", "(it cannot be encoded for this carrier)"),
@@ -277,22 +285,22 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "one refused with no status": (
         fails("carrier_rejected"),
         "unexplained",
-        "not with which command_status",
+        "but no command_status is stored",
     ),
     "one expired too early": (
         fails("expired", parts_accepted=0),
         "unexplained",
-        "no receipt of the SMSC has said so",
+        "no receipt of the SMSC said so",
     ),
     "one unknown too early": (
         fails("unknown", parts_accepted=0),
         "unexplained",
-        "no receipt of the SMSC has said so",
+        "no receipt of the SMSC said so",
     ),
     "one in sandbox": (
         update("delivered", {"sandbox": True}),
         "unexplained",
-        "a submit_sm that nobody has sent",
+        "nobody sent this submit_sm",
     ),
 }
 

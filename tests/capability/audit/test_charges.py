@@ -86,7 +86,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
     ),
     "a message's price": (
         sa.update(messages).where(messages.c.credits == 5).values(credits=4),
-        "says 5 credits, its messages 4",
+        "says 5 credits, but its messages say 4",
     ),
     "a message's refund": (
         sa.update(messages).where(messages.c.refunded == REFUND_OF_TWO).values(refunded=1),
@@ -96,24 +96,24 @@ TAMPERED: dict[str, tuple[Any, str]] = {
         sa.delete(messages).where(messages.c.refunded == REFUND_OF_TWO),
         "has 2 of its 3 messages",
     ),
-    "a lost send": (sa.delete(sends).where(sends.c.credits_used == 5), "which is not there"),
+    "a lost send": (sa.delete(sends).where(sends.c.credits_used == 5), "which is not stored"),
     "whose message it is": (
         sa.update(messages).where(messages.c.credits == 5).values(account_id=ids.raw_of_number(7)),
-        "1 messages are another account's",
+        "belong to another account, or to the other mode",
     ),
     "whose message one of three is": (
         sa.update(messages)
         .where(messages.c.refunded == REFUND_OF_TWO)
         .values(account_id=ids.raw_of_number(7)),
-        "1 messages are another account's",
+        "belong to another account, or to the other mode",
     ),
     "a message's mode": (
         sa.update(messages).where(messages.c.credits == 5).values(sandbox=True),
-        "or of the other mode",
+        "or to the other mode",
     ),
     "a send that says it was free": (
         sa.update(sends).where(sends.c.credits_used == 5).values(credits_used=0),
-        "says 0 credits, its messages 5",
+        "says 0 credits, but its messages say 5",
     ),
 }
 

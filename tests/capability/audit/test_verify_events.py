@@ -112,35 +112,35 @@ def _shown(**fields: object) -> Callable[[Connection], None]:
 
 FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
     "an event is missing": (_deleted, ["message.delivered of msg_"]),
-    "an event is there twice": (_added, ["message.delivered of msg_… is 2 events"]),
+    "an event is there twice": (_added, ["there are 2 events message.delivered of msg_"]),
     "an event was made up": (
         lambda tx: _added(tx, kind="message.failed"),
-        ["tells message.failed of msg_… it was never"],
+        ["says that message.failed of msg_… but it never happened"],
     ),
     "an event is of another time": (
         _changed(created_at_ms=1),
-        ["tells message.delivered of msg_… at 1970"],
+        ["says that message.delivered of msg_… happened at 1970"],
     ),
     "an event is another account's": (
         _changed(account_id=ids.raw_of_number(7)),
-        ["to another account"],
+        ["belongs to another account"],
     ),
-    "an event is of the other mode": (_changed(sandbox=True), ["in the other mode"]),
+    "an event is of the other mode": (_changed(sandbox=True), ["to the other mode"]),
     "an event is about no message": (
         _changed(body='{"data": {"id": "msg_01m8128bvre00sdkf1nrvrb1qm"}}'),
-        ["is about msg_01m8128bvre00sdkf1nrvrb1qm, which is not there", "is no event"],
+        ["is about msg_01m8128bvre00sdkf1nrvrb1qm, which is not stored", "there is no event"],
     ),
     "an event shows another status": (
         _shown(status="failed"),
-        ["tells message.delivered of msg_… shows it as failed (error None)"],
+        ["message.delivered of msg_… shows the message as failed (error None)"],
     ),
     "an event shows an error": (
         _shown(error={"code": "expired", "message": "Late."}),
-        ["shows it as delivered (error expired)"],
+        ["shows the message as delivered (error expired)"],
     ),
     "an event shows another recipient": (
         _shown(recipient="233209999999"),
-        ["tells message.delivered of msg_… shows another recipient"],
+        ["message.delivered of msg_… shows another recipient"],
     ),
     "an event shows no recipient": (_shown(recipient=None), ["shows another recipient"]),
     "an event waits nowhere": (_forgotten, ["neither waits for the endpoint whe_"]),
@@ -227,6 +227,6 @@ async def test_ledger_verify_says_so(house: House, run: Run) -> None:
     said = run("ledger", "verify")
     assert (
         said.status,
-        "is no event" in said.out,
+        "there is no event" in said.out,
         "The ledger is not proven: account acc_" in said.err,
     ) == (1, True, True)

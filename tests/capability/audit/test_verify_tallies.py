@@ -53,8 +53,8 @@ async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
         (
             house.amina,
             (
-                f"the tallies of {campaigns.text_id(made.campaign)} say {figure} {says} (by its"
-                f" messages {is_})"
+                f"the tallies of {campaigns.text_id(made.campaign)} say {figure} {says} (its"
+                f" messages add up to {is_})"
             ),
         )
     ]
@@ -70,8 +70,8 @@ async def test_messages_of_a_campaign_without_tallies_are_found_unless_some_may_
     with house.db.read() as tx:
         [(_, what)] = verify_tallies(tx)
     assert what.endswith(
-        " say queued 0 (by its messages 3), segments 0 (by its messages 3), credits 0 (by its"
-        " messages 3)"
+        " say queued 0 (its messages add up to 3), segments 0 (its messages add up to 3),"
+        " credits 0 (its messages add up to 3)"
     )
     async with house.db.hot() as hot:
         await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))

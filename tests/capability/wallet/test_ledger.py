@@ -294,7 +294,7 @@ TAMPERED: dict[str, tuple[Any, str]] = {
     "a wallet's money": (wallets.update().values(balance_minor=7), "its entries come to"),
     "a wallet's currency": (
         wallets.update().values(currency="KES"),
-        "is in GHS, the wallet in KES",
+        "is in GHS, but the wallet is in KES",
     ),
     "an entry's credits": (entries("adjustment", credits=-4), "its entries come to"),
     "figures after an entry": (

@@ -158,18 +158,10 @@ TAMPERED: dict[str, tuple[Any, str, str]] = {
     "when it was delivered": (
         update("delivered", {"delivered_at_ms": None}),
         "unexplained",
-        "of that is not stored",
+        "is not stored",
     ),
-    "when it was sent": (
-        update("sent", {"sent_at_ms": None}),
-        "unexplained",
-        "of that is not stored",
-    ),
-    "when it failed": (
-        update("failed", {"failed_at_ms": None}),
-        "unexplained",
-        "of that is not stored",
-    ),
+    "when it was sent": (update("sent", {"sent_at_ms": None}), "unexplained", "is not stored"),
+    "when it failed": (update("failed", {"failed_at_ms": None}), "unexplained", "is not stored"),
     "the mark of a second try": (
         sa.update(messages).values(parts_resent=0),
         "unexplained",

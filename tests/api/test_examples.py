@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.api.server import Server, serving
-from tests.support.warm import HELIOGRAPH
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WITHIN_S = 60
@@ -39,12 +39,7 @@ EXPORTED = {
 
 def ran(directory: Path, *command: str | Path, exits: int = 0, **env: str) -> list[str]:
     """The lines that it printed. Variables that other examples ask for are set too."""
-    env = {
-        **os.environ,
-        **EXPORTED,
-        "PATH": f"{HELIOGRAPH.parent}{os.pathsep}{os.environ['PATH']}",
-        **env,
-    }
+    env = warm.on_path({**os.environ, **EXPORTED, **env})
     done = subprocess.run(
         command,
         cwd=directory,
@@ -143,7 +138,7 @@ def test_an_operator_decides_on_senders_of_a_fresh_service(
     new_database: Callable[[str], str], tmp_path: Path, kind: str
 ) -> None:
     url = new_database(kind)
-    ran(tmp_path, HELIOGRAPH, "migrate", DATABASE_URL=url, HELIOGRAPH_SECRET_KEY="s" * 32)
+    ran(tmp_path, "heliograph", "migrate", DATABASE_URL=url, HELIOGRAPH_SECRET_KEY="s" * 32)
     for _ in range(2):
         lines = ran(
             tmp_path,

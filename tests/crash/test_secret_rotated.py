@@ -5,7 +5,6 @@ passwords: nobody who uses them notices.
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -19,7 +18,7 @@ from heliograph.base.secrets import SecretKeys
 from heliograph.database.database import Database
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.tables import sends
-from tests.support import plain_http
+from tests.support import plain_http, warm
 from tests.support.crash.processes import ServerProcess
 from tests.support.documents import blocks
 from tests.support.factories import (
@@ -111,19 +110,13 @@ def steps(place: str) -> tuple[str, str, str]:
 def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str]:
     """Runs them; returns the keys of the environment that they leave."""
     told = '\nprintf "%s\\n" "${HELIOGRAPH_SECRET_KEY-}" "${HELIOGRAPH_SECRET_KEY_OLD-}" > keys'
-    found = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "DATABASE_URL": url,
-        **env,
-    }
     done = subprocess.run(
         ["bash", "-euc", commands + told],
         cwd=directory,
         text=True,
         capture_output=True,
         timeout=60,
-        env=found,
+        env=warm.on_path({**os.environ, "DATABASE_URL": url, **env}),
     )
     assert done.returncode == 0, done.stderr
     names = ("HELIOGRAPH_SECRET_KEY", "HELIOGRAPH_SECRET_KEY_OLD")
@@ -132,13 +125,8 @@ def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str
 
 def assert_not_rotated(url: str, keys: dict[str, str], why: str) -> None:
     """`heliograph secret rotate` refuses, and says why."""
-    refused = subprocess.run(
-        [Path(sys.executable).with_name("heliograph"), "secret", "rotate"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "DATABASE_URL": url, **keys},
-    )
+    env = {**os.environ, "DATABASE_URL": url, **keys}
+    refused = warm.run(["secret", "rotate"], timeout=60, env=env)
     assert (refused.returncode, why in refused.stderr) == (1, True), refused.stderr
 
 

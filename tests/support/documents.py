@@ -11,6 +11,8 @@ comment on the line before a block changes that:
 - `<!-- file: NAME -->`: it is no command, but a file that the reader saves: it is there before the
   first block is run. `js` blocks are files only.
 
+`heliograph` runs as a fork of a process that has imported the same program (tests/support/warm).
+
 The documents say 127.0.0.1:8080, port 2775 for SMPP, and port 3000 for a receiver of webhooks, as a
 reader will see them; a run uses free ports in their place.
 """
@@ -26,6 +28,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
+from tests.support import warm
 from tests.support.services import free_port
 
 RUN_WITHIN_S = 120
@@ -163,11 +166,8 @@ def _at_ports(code: str, ports: Ports) -> str:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """A reader's: nothing is configured, and `heliograph` and `python` are the ones that were
-    installed.
+    """A reader's: nothing is configured, `heliograph` runs as a fork of a process that has imported
+    it, and `python` is the one that was installed.
     """
-    return {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(directory),
-        "LANG": "C.UTF-8",
-    }
+    reader = {"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8"}
+    return warm.on_path(reader)

@@ -17,6 +17,7 @@ from tests.support.services.node import ensure_modules
 PROGRAMS = Path(__file__).with_name("generated")
 BIN = Path(sys.executable).parent
 WITHIN_S = 60
+BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # optimizing would take longer than it runs
 # The client's own frame hands the arguments of __exit__ on as they come; what it makes of the
 # description is checked strictly.
 MYPY = "[mypy]\nstrict = True\n[mypy-heliograph_api.client]\ndisable_error_code = arg-type\n"
@@ -40,6 +41,7 @@ def run(server: Server, tmp_path: Path) -> Callable[..., str]:
         env = {
             **os.environ,
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "JAVA_TOOL_OPTIONS": BRIEF_JAVA,
             "API_URL": f"{server.url}/api/v1",
             "API_KEY": server.cast.amina.key(sandbox=True),
         }

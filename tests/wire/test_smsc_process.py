@@ -18,8 +18,8 @@ import pytest
 
 from heliograph.carriers.smpp import pdu
 from heliograph.text import split_segments
+from tests.support import warm
 from tests.support.sources import ROOT
-from tests.support.warm import HELIOGRAPH
 from tests.support.wire.raw_client import RawClient, submission
 from tests.support.wire.recorder import bound, outgoing, submit_all
 from tests.support.wire.smsc_process import WITHIN_S, SmscProcess, running
@@ -134,13 +134,7 @@ async def test_what_a_client_heard_before_a_kill_is_in_the_log(tmp_path: Path) -
 
 def test_a_log_that_cannot_be_written_ends_it_with_one_line(tmp_path: Path) -> None:
     full, missing = (
-        subprocess.run(
-            [HELIOGRAPH, "smsc", "--port", "0", "--log", log],
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
+        warm.run(["smsc", "--port", "0", "--log", log], timeout=WITHIN_S)
         for log in ("/dev/full", str(tmp_path / "no" / "log"))
     )
     assert (full.returncode, full.stderr) == (
@@ -156,13 +150,7 @@ def test_a_log_that_cannot_be_written_ends_it_with_one_line(tmp_path: Path) -> N
 def test_two_do_not_write_into_one_log(tmp_path: Path) -> None:
     with running(tmp_path) as smsc:
         before = smsc.log.read_bytes()
-        second = subprocess.run(
-            [HELIOGRAPH, "smsc", "--port", "0", "--log", smsc.log],
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
+        second = warm.run(["smsc", "--port", "0", "--log", smsc.log], timeout=WITHIN_S)
         assert (second.returncode, second.stdout) == (1, "")
         assert (
             second.stderr
@@ -211,21 +199,15 @@ def test_what_it_cannot_do_it_says_at_once(
     (tmp_path / "script").write_text("# one\nnonsense\n")
     with running(tmp_path, log="") as other:
         names = {"script": str(tmp_path / "script"), "port": str(other.port)}
-        done = subprocess.run(
-            [HELIOGRAPH, "smsc", *(option.format(**names) for option in options)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_S,
-            check=False,
-        )
+        words = ["smsc", *(option.format(**names) for option in options)]
+        done = warm.run(words, timeout=WITHIN_S, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, "")
     assert said.format(**names) in done.stderr
 
 
 def test_people_read_an_address_and_counts(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [HELIOGRAPH, "smsc", "--port", "0", "--seed", "42", "--stats", "0.1"],
+    process = warm.start(
+        ["smsc", "--port", "0", "--seed", "42", "--stats", "0.1"],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,

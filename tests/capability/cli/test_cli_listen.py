@@ -14,10 +14,10 @@ from pathlib import Path
 from heliograph.base import ids
 from heliograph.database.leases import workers
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
+from tests.support import warm
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import checked, happened
 from tests.support.factories import SECRET_KEY, awaited
-from tests.support.warm import HELIOGRAPH
 from tests.support.wire.webhook_receiver import OK, receiving, says
 
 
@@ -26,7 +26,7 @@ async def listening(
     url: str, data_dir: Path, forward: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
-        HELIOGRAPH,
+        "heliograph",
         "listen",
         "--account",
         "amina",
@@ -37,7 +37,7 @@ async def listening(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY},
+        env=warm.on_path({**os.environ, "DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY}),
     )
     try:
         yield process

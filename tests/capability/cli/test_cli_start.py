@@ -13,6 +13,7 @@ import pytest
 from heliograph import wallet
 from heliograph.base import open_files
 from heliograph.database.database import Database
+from tests.support import warm
 
 EXECUTABLE: Final = str(Path(sys.executable).parent / "heliograph")
 
@@ -80,14 +81,8 @@ def test_a_file_that_the_system_does_not_let_be_opened_is_one_line(tmp_path: Pat
     """As on a disk that is mounted read only."""
     lock = tmp_path / "data" / "serve.lock"
     lock.mkdir(parents=True)
-    done = subprocess.run(
-        [EXECUTABLE, "serve", "--port", "0"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")},
-    )
+    env = {**os.environ, "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}
+    done = warm.run(["serve", "--port", "0"], timeout=60, cwd=tmp_path, env=env)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"heliograph: {lock}: Is a directory."
     assert "Traceback" not in done.stderr
@@ -103,14 +98,8 @@ def test_a_file_that_the_system_does_not_let_be_opened_is_one_line(tmp_path: Pat
 def test_a_database_that_is_not_reachable_is_told_with_the_cause(
     tmp_path: Path, place: str, why: str
 ) -> None:
-    done = subprocess.run(
-        [EXECUTABLE, "account", "list"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env=_env(f"postgresql://postgres:hunter2@{place}"),
-    )
+    env = {**os.environ, **_env(f"postgresql://postgres:hunter2@{place}")}
+    done = warm.run(["account", "list"], timeout=60, cwd=tmp_path, env=env)
     assert done.returncode == 1
     assert done.stderr.startswith("heliograph: The database is not reachable: ")
     assert f"{why}. It was looked for at postgresql://postgres@{place}.\n" in done.stderr

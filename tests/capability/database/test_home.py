@@ -18,11 +18,11 @@ from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.sessions import sqlite_path
 from heliograph.processes.exclusive import settle_at_home
+from tests.support import warm
 from tests.support.capability.commands import Run
 from tests.support.capability.sending import House
 from tests.support.factories import SECRET_KEY
 from tests.support.services.postgres import find_programs
-from tests.support.warm import HELIOGRAPH
 
 
 def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
@@ -199,14 +199,7 @@ def test_no_process_that_answers_or_sends_starts_on_a_copy(
         "REDIS_URL": redis_url,
     }
     for words in (("api", "--port", "0"), ("worker",)):
-        done = subprocess.run(
-            [HELIOGRAPH, *words, "--data-dir", tmp_path],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        done = warm.run([*words, "--data-dir", tmp_path], timeout=60, env=env)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert "heliograph restore-check --since T" in done.stderr
 

@@ -6,36 +6,18 @@ import itertools
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import plain_http
+from tests.support import plain_http, warm
 
 ROOT = Path(__file__).parents[3]
 
 
 def _demo(directory: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [
-        sys.executable,
-        "-c",
-        "from heliograph.cli import main; main()",
-        "demo",
-        "--once",
-        "--port",
-        "0",
-        *options,
-    ]
-    return subprocess.run(
-        command,
-        cwd=directory,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = ["demo", "--once", "--port", "0", *options]
+    return warm.run(words, timeout=60, cwd=directory, env={**os.environ, **environment})
 
 
 def test_the_demo_stays_out_of_the_data_directory_of_the_environment(tmp_path: Path) -> None:
@@ -75,21 +57,12 @@ def test_make_demo_ends_when_it_is_told_once(once: str, ends: bool) -> None:
     assert ("heliograph demo --once" in told.stdout) == ends
 
 
-def _demo_that_stays(directory: Path) -> "subprocess.Popen[str]":
-    command = ("from heliograph.cli import main; main()", "demo", "--port", "0")
-    return subprocess.Popen(
-        [sys.executable, "-c", *command],
-        cwd=directory,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_a_second_demo_beside_the_first_is_refused_and_leaves_its_keys_alone_and_one_after_it_works(
     tmp_path: Path,
 ) -> None:
-    with _demo_that_stays(tmp_path) as first:
+    with warm.start(
+        ["demo", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as first:
         assert first.stdout is not None
         try:
             shown = "".join(

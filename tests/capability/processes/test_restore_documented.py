@@ -5,7 +5,6 @@ database is lost.
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ import pytest
 
 from heliograph.database.database import Database
 from heliograph.messages.sweeps import restored
+from tests.support import warm
 from tests.support.capability.sending import House
 from tests.support.documents import blocks
 from tests.support.factories import SECRET_KEY, awaited
@@ -85,17 +85,22 @@ def _run(commands: str, url: str, directory: Path) -> None:
 def _shell(commands: str, url: str, directory: Path) -> "subprocess.CompletedProcess[str]":
     programs = find_programs()
     assert programs is not None
-    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {
         **os.environ,
-        "PATH": path,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "DATABASE_URL": url,
         "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
         "HELIOGRAPH_DATA_DIR": str(directory / "data"),
     }
     shell = ["bash", "-euo", "pipefail", "-c", commands]
     return subprocess.run(
-        shell, cwd=directory, env=env, capture_output=True, text=True, check=False, timeout=60
+        shell,
+        cwd=directory,
+        env=warm.on_path(env),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
 

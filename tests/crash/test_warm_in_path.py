@@ -24,6 +24,16 @@ SMSC = ["smsc", "--port", "0", "--json"]
 FORK = "tests.support.warm.starter"
 
 
+@pytest.fixture(autouse=True)
+def _signals_are_heard() -> Iterator[None]:
+    """A run behind `nohup` or `&` ignores two signals, and so would all that it starts."""
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGHUP, hangup)
+    signal.signal(signal.SIGINT, interrupt)
+
+
 def shell(commands: str, directory: Path, program: Path | None = None) -> tuple[int, str, str]:
     """Runs these commands with `heliograph` as a fork, or as this program. Returns the status, and
     what they printed.

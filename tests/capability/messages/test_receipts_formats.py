@@ -13,7 +13,6 @@ from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
-from heliograph.messages.carrier.match import MAJORITY
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.processes.carrier import Running, facts_of
@@ -21,6 +20,7 @@ from heliograph.processes.sweeps import KNOWN_EVERY_LOOKS, Sweeps
 from tests.support.capability.sending import WORKER, House, ScriptedLink, lease_of
 from tests.support.factories import PHONE, SECRET_KEY, awaited, phones
 
+MAJORITY = 10  # so many times what speaks for all other readings
 Print = Callable[[int], str]
 HEX_ANSWERED: tuple[Print, Print] = ("{:x}".format, "{:d}".format)
 DECIMAL_ANSWERED: tuple[Print, Print] = ("{:d}".format, "{:X}".format)

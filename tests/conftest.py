@@ -12,7 +12,6 @@ kill. And no test is skipped in silence.
 
 import os
 from collections.abc import Callable, Generator, Iterator
-from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,6 @@ from tests.support.services.databases import PostgresDatabases, SqliteDatabases
 from tests.support.services.postgres import PrivatePostgres, postgres_server
 from tests.support.services.redis import PrivateRedis, redis_server
 
-WAITING = ("crash", "faults")  # folders of tests that take long, and need little of a processor
 NewDatabase = Callable[[str], str]  # "sqlite" or "postgresql" → the URL
 
 # How long an example takes says nothing on a machine that others use too. In CI a failure is told
@@ -153,22 +151,6 @@ def _real_time_again() -> Iterator[None]:
     yield
     clock.move(by_ms=-clock._offset_ms)
     clock.forget_database()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Deals the files that start processes and wait for them between the others. Each process that
-    runs tests begins with as many tests as the next one, in this order: so each gets its share of
-    those that take long, and while one of them waits, another one has something to do.
-    """
-    files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
-    waiting = [tests for tests in files if tests[0].path.parent.name in WAITING]
-    working = [tests for tests in files if tests[0].path.parent.name not in WAITING]
-    places = {id(tests): (k + 0.5) / len(waiting) for k, tests in enumerate(waiting)}
-    done, total = 0, max(1, sum(map(len, working)))
-    for tests in working:
-        places[id(tests)] = done / total
-        done += len(tests)
-    items[:] = chain.from_iterable(sorted(files, key=lambda tests: places[id(tests)]))
 
 
 def _skips_fail() -> bool:

@@ -213,7 +213,8 @@ def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(
             began_s = time.monotonic()
             assert process.end() == 0
             ended_s.append(time.monotonic() - began_s)
-            assert len(carrier.events("unbind")) == unbound + 1
+            # the other one may unbind too, once: it binds anew when it learns the format of ids
+            assert unbound + 1 <= len(carrier.events("unbind")) <= unbound + 2
             assert house.in_doubt() == 0
             serving(house, carrier)
         for name in ("worker", "scheduler"):

@@ -15,7 +15,7 @@ import sys
 from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from bench.processes import REPOSITORY
 
@@ -56,14 +56,14 @@ class Side:
         """Measures one case. Raises `SideFailed`."""
         assert self._process.stdin
         print(case, file=self._process.stdin, flush=True)
-        readings = self._answer()
+        readings: dict[str, Any] = self._answer()
         if "error" in readings:
             raise SideFailed(f"{case}: {readings['error']}")
         return readings
 
-    def _answer(self) -> dict:  # type: ignore[type-arg]
+    def _answer(self) -> Any:
         assert self._process.stdout
-        return json.loads(self._process.stdout.readline())  # type: ignore[no-any-return]
+        return json.loads(self._process.stdout.readline())
 
 
 def main(arguments: list[str]) -> int:

@@ -29,7 +29,7 @@ REFUSALS = {(401, "invalid_key"), (402, "insufficient_credits"), (403, "account_
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def house(
+def server_and_commands(
     request: pytest.FixtureRequest,
     new_database: Callable[[str], str],
     tmp_path_factory: pytest.TempPathFactory,
@@ -79,9 +79,9 @@ def client(
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
-    house: tuple[Server, Run], attempt: int
+    server_and_commands: tuple[Server, Run], attempt: int
 ) -> None:
-    server, run = house
+    server, run = server_and_commands
     db: Database = server.cast.amina.db
     account_id = open_account(db, f"leaving {attempt}", credits=40)
     with db.read() as tx:

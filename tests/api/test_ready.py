@@ -103,8 +103,8 @@ def default_executor_full(api: Service) -> Iterator[None]:
 def test_no_request_waits_for_the_executor_that_everybody_can_fill(
     api: Service, amina: Actor, bilal: Actor
 ) -> None:
-    """Requests of every way through the house, with keys that are not remembered yet, and
-    none that is answered from a thread of the loop's own.
+    """Requests of every way through the service, with keys that are not remembered yet, and none
+    that is answered from a thread of the loop's own.
     """
     send = {"sender": "AMINA", "message": "hello", "recipients": [RECIPIENT]}
     assert api.post(amina, "/sms/send", send, key="used").status == 200

@@ -8,39 +8,41 @@ from pathlib import Path
 import pytest
 
 from tests.support.faults import matrix
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 
-_HOUSE = pytest.StashKey[House]()
+_DEPLOYMENT = pytest.StashKey[Deployment]()
 
 
 @pytest.fixture
-def new_house(
+def new_deployment(
     new_database: Callable[[str], str],
     redis_url: str,
     tmp_path: Path,
     request: pytest.FixtureRequest,
-) -> Iterator[Callable[..., House]]:
-    """`new_house("postgresql")`; with `url` and `redis_url` on servers of the test's own, such as
-    private_postgres.url.
+) -> Iterator[Callable[..., Deployment]]:
+    """`new_deployment("postgresql")`; with `url` and `redis_url` on servers of the test's own, such
+    as private_postgres.url.
     """
-    made: list[House] = []
+    made: list[Deployment] = []
 
-    def make(kind: str, url: str | None = None, redis_url: str = redis_url) -> House:
-        made.append(House(kind, url or new_database(kind), redis_url, tmp_path))
-        request.node.stash[_HOUSE] = made[-1]
+    def make(kind: str, url: str | None = None, redis_url: str = redis_url) -> Deployment:
+        made.append(Deployment(kind, url or new_database(kind), redis_url, tmp_path))
+        request.node.stash[_DEPLOYMENT] = made[-1]
         return made[-1]
 
     yield make
-    for house in made:
-        house.close()
+    for deployment in made:
+        deployment.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"] if matrix.LONG else ["postgresql"])
-def house(request: pytest.FixtureRequest, new_house: Callable[[str], House]) -> House:
+def deployment(
+    request: pytest.FixtureRequest, new_deployment: Callable[[str], Deployment]
+) -> Deployment:
     """In its long form the test runs on both: everything in one process on SQLite, and in
     several on PostgreSQL with Redis.
     """
-    return new_house(request.param)
+    return new_deployment(request.param)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,17 +53,17 @@ def pytest_runtest_makereport(
     report = yield
     mark = item.get_closest_marker("fault")
     if mark is not None and (report.when == "call" or report.failed):
-        house = item.stash.get(_HOUSE, None)
+        deployment = item.stash.get(_DEPLOYMENT, None)
         seen = (
-            house.seen._asdict()
-            if house is not None and house.seen is not None and report.passed
+            deployment.seen._asdict()
+            if deployment is not None and deployment.seen is not None and report.passed
             else {}
         )
         held = report.passed and bool(seen)
         matrix.add(
             matrix.Result(
                 mark.args[0],
-                house.kind if house is not None else "",
+                deployment.kind if deployment is not None else "",
                 item.name,
                 held,
                 round(report.duration, 1),

@@ -14,7 +14,7 @@ from tests.support.capability.campaigns import written
 from tests.support.crash.processes import ServerProcess
 from tests.support.faults.campaigning import OWN_TEXTS, REFUSED, Under, all_sent, check_all
 from tests.support.faults.carriers import CarrierUnderTest
-from tests.support.faults.house import ALONE, House
+from tests.support.faults.deployment import ALONE, Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.receivers import OPEN, hearing
 
@@ -32,8 +32,8 @@ ENDED = ["campaign.completed"]
 class Reaper:
     """Kills what expands and what sends, and starts it again."""
 
-    def __init__(self, house: House, commands: Sequence[Sequence[str]]) -> None:
-        self._house = house
+    def __init__(self, deployment: Deployment, commands: Sequence[Sequence[str]]) -> None:
+        self._deployment = deployment
         self._commands = commands
         self.kills = 0
 
@@ -41,7 +41,7 @@ class Reaper:
         self.kills += 1
         doomed = [
             server
-            for server in self._house.servers
+            for server in self._deployment.servers
             if server.process.poll() is None and server.name != "api"
         ]
         if self.kills % SCHEDULER_ALONE_EVERY == 0 and len(doomed) > 1:
@@ -53,7 +53,7 @@ class Reaper:
 
     def _start(self, names: set[str]) -> None:
         started: list[ServerProcess] = [
-            self._house.run(*command) for command in self._commands if command[0] in names
+            self._deployment.run(*command) for command in self._commands if command[0] in names
         ]
         if started[0].name == "serve":
             started[0].wait_until_ready()
@@ -69,31 +69,38 @@ class Reaper:
     ],
 )
 def test_campaigns_killed_again_and_again_reach_everybody_once(
-    new_house: Callable[[str], House], kind: str, commands: Sequence[Sequence[str]]
+    new_deployment: Callable[[str], Deployment], kind: str, commands: Sequence[Sequence[str]]
 ) -> None:
     """One with a text for all, as fast as the carrier takes it; one with a text for each,
     at a rate of its own.
     """
-    house, chance = new_house(kind), random.Random(27)
-    house.env |= OPEN
-    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment, chance = new_deployment(kind), random.Random(27)
+    deployment.env |= OPEN
+    carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
     both = [
-        Under(house, "fast", int(quick_or_long(200, 8_000)), "The shop is open"),
-        Under(house, "slow", int(quick_or_long(150, 3_000)), OWN_TEXTS, first=5_000_000, rate=RATE),
+        Under(deployment, "fast", int(quick_or_long(200, 8_000)), "The shop is open"),
+        Under(
+            deployment,
+            "slow",
+            int(quick_or_long(150, 3_000)),
+            OWN_TEXTS,
+            first=5_000_000,
+            rate=RATE,
+        ),
     ]
-    with hearing(house, kinds=ENDED) as receiver:
-        house.start(commands)
-        reaper = Reaper(house, commands)
+    with hearing(deployment, kinds=ENDED) as receiver:
+        deployment.start(commands)
+        reaper = Reaper(deployment, commands)
         for under in both:
             under.launch()
         recovered_s = 0.0
         while reaper.kills < KILLS and not all(under.is_over for under in both):
-            recovered_s = max(recovered_s, _some_more(house, carrier, both, chance))
+            recovered_s = max(recovered_s, _some_more(deployment, carrier, both, chance))
             time.sleep(chance.uniform(0, 0.3))  # the moment is the test
             reaper.kill()
-        recovered_s = max(recovered_s, _some_more(house, carrier, both, chance))
-        all_sent(house, both)
-        check_all(house, carrier, both, receiver)
+        recovered_s = max(recovered_s, _some_more(deployment, carrier, both, chance))
+        all_sent(deployment, both)
+        check_all(deployment, carrier, both, receiver)
         assert not LONG or reaper.kills == KILLS, "they were over too early"
         killed = (
             "`serve`"
@@ -103,7 +110,7 @@ def test_campaigns_killed_again_and_again_reach_everybody_once(
                 " alone,"
             )
         )
-        house.holds(
+        deployment.holds(
             repeated_max=reaper.kills * WINDOW,
             failed=sum(under.refused for under in both),
             recovered_s=recovered_s,
@@ -116,7 +123,10 @@ def test_campaigns_killed_again_and_again_reach_everybody_once(
 
 
 def _some_more(
-    house: House, carrier: CarrierUnderTest, all_of: Sequence[Under], chance: random.Random
+    deployment: Deployment,
+    carrier: CarrierUnderTest,
+    all_of: Sequence[Under],
+    chance: random.Random,
 ) -> float:
     """Until a chunk was stored, or some were submitted; how many seconds until the first of it."""
     cursors, seen, wanted = (
@@ -135,10 +145,12 @@ def _some_more(
             or is_over()
         )
 
-    first_s = house.until(moved, f"it goes on: {house.sender.log[-2_000:]}", AGAIN_WITHIN_S)
-    house.until(
+    first_s = deployment.until(
+        moved, f"it goes on: {deployment.sender.log[-2_000:]}", AGAIN_WITHIN_S
+    )
+    deployment.until(
         lambda: len(carrier.submits()) >= seen + wanted or is_over(),
-        f"some more: {house.sender.log[-2_000:]}",
+        f"some more: {deployment.sender.log[-2_000:]}",
         AGAIN_WITHIN_S,
     )
     return first_s
@@ -159,16 +171,18 @@ campaigns.launch(Database(sys.argv[1]), sys.argv[2], tell=tell)
 
 
 @pytest.mark.fault(27)
-def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(house: House) -> None:
-    house.env |= OPEN
+def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(
+    deployment: Deployment,
+) -> None:
+    deployment.env |= OPEN
     chance, kills = random.Random(27), int(quick_or_long(1, 20))
-    carrier = house.carrier(window=WINDOW)
-    with hearing(house, kinds=ENDED) as receiver:
-        house.start()
-        under = Under(house, "frozen", int(quick_or_long(300, 1_000)), OWN_TEXTS)
+    carrier = deployment.carrier(window=WINDOW)
+    with hearing(deployment, kinds=ENDED) as receiver:
+        deployment.start()
+        under = Under(deployment, "frozen", int(quick_or_long(300, 1_000)), OWN_TEXTS)
         for _ in range(kills):
             with subprocess.Popen(
-                [sys.executable, "-c", _LAUNCH, house.db.url, under.draft.id],
+                [sys.executable, "-c", _LAUNCH, deployment.db.url, under.draft.id],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -182,12 +196,12 @@ def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(house
                 time.sleep(chance.uniform(0, 0.02))  # the moment is the test
                 launching.kill()
             assert under.now.status == "draft"
-            assert written(house.db, under.draft), "nothing was written down yet"
+            assert written(deployment.db, under.draft), "nothing was written down yet"
         under.launch()
-        assert sorted(map(str, written(house.db, under.draft))) == under.people
-        all_sent(house, [under])
-        check_all(house, carrier, [under], receiver)
-        house.holds(
+        assert sorted(map(str, written(deployment.db, under.draft))) == under.people
+        all_sent(deployment, [under])
+        check_all(deployment, carrier, [under], receiver)
+        deployment.holds(
             failed=under.refused,
             how=(
                 f"{kills} kill -9 of a launch that was writing down its audience: still a draft,"
@@ -197,23 +211,25 @@ def test_a_launch_killed_while_it_freezes_the_audience_is_made_again_whole(house
 
 
 @pytest.mark.fault(27)
-def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(house: House) -> None:
-    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    house.start(ALONE)
-    under = Under(house, "canceled", int(quick_or_long(1_500, 9_000)), OWN_TEXTS)
+def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(
+    deployment: Deployment,
+) -> None:
+    carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment.start(ALONE)
+    under = Under(deployment, "canceled", int(quick_or_long(1_500, 9_000)), OWN_TEXTS)
     under.launch()
     carrier.wait_for("submit_sm", 3 * WINDOW)
     under.do(lambda tx: campaigns.cancel(tx, under.draft.id, now_ms=clock.now_ms()))
-    reaper, half_way = Reaper(house, ALONE), 0
+    reaper, half_way = Reaper(deployment, ALONE), 0
     for _ in range(int(quick_or_long(1, 5))):
-        before = house.count("failed")
-        house.until(
-            lambda before=before: house.count("failed") > before or under.now.ended_at_ms,  # type: ignore[misc]
+        before = deployment.count("failed")
+        deployment.until(
+            lambda before=before: deployment.count("failed") > before or under.now.ended_at_ms,  # type: ignore[misc]
             "some are canceled",
         )
         reaper.kill()
         half_way += under.now.ended_at_ms is None
-    all_sent(house, [under])
+    all_sent(deployment, [under])
     rows = under.rows()
     canceled = [row for row in rows if row.error_code == "canceled"]
     others = [row for row in rows if row.error_code != "canceled"]
@@ -227,9 +243,9 @@ def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(house
         submit["recipient"] for submit in carrier.submits()
     }
     under.know(rows)
-    house.holds(
+    deployment.holds(
         repeated_max=reaper.kills * WINDOW,
-        failed=house.count("failed"),
+        failed=deployment.count("failed"),
         how=(
             f"{reaper.kills} kill -9 after a cancel, {half_way} of them with some of it still"
             f" queued: {len(canceled):,} of {len(rows):,} failed (canceled), none of them at the"
@@ -240,40 +256,42 @@ def test_a_campaign_canceled_by_a_process_that_is_killed_is_paid_back_once(house
 
 @pytest.mark.fault(27)
 def test_a_campaign_paused_by_a_process_that_is_killed_loses_and_sends_nothing_meanwhile(
-    house: House,
+    deployment: Deployment,
 ) -> None:
-    house.env |= OPEN
-    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    with hearing(house, kinds=ENDED) as receiver:
-        house.start(ALONE)
+    deployment.env |= OPEN
+    carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    with hearing(deployment, kinds=ENDED) as receiver:
+        deployment.start(ALONE)
         under, reaper = (
-            Under(house, "paused", int(quick_or_long(500, 5_000)), OWN_TEXTS),
-            Reaper(house, ALONE),
+            Under(deployment, "paused", int(quick_or_long(500, 5_000)), OWN_TEXTS),
+            Reaper(deployment, ALONE),
         )
         under.launch()
         carrier.wait_for("submit_sm", 3 * WINDOW)
         for _ in range(int(quick_or_long(1, 5))):
             under.do(lambda tx: campaigns.pause(tx, under.draft.id))
-            house.until(lambda: under.held()[1], "some of it is held")
+            deployment.until(lambda: under.held()[1], "some of it is held")
             reaper.kill()
-            house.until(lambda: under.held()[0], "all of it is held")
-            house.until(
+            deployment.until(lambda: under.held()[0], "all of it is held")
+            deployment.until(
                 lambda: (
-                    not under.held()[2] and not house.in_flight("claimed") and not house.in_flight()
+                    not under.held()[2]
+                    and not deployment.in_flight("claimed")
+                    and not deployment.in_flight()
                 ),
                 "nothing is on the wire",
             )
             assert not under.is_over
-            _others_go_out_and_it_does_not(house, carrier, under)
+            _others_go_out_and_it_does_not(deployment, carrier, under)
             under.do(lambda tx: campaigns.resume(tx, under.draft.id))
             seen = len(carrier.submits())
-            house.until(lambda: under.held()[2], "some of it is let go")
+            deployment.until(lambda: under.held()[2], "some of it is let go")
             reaper.kill()
-            house.until(lambda seen=seen: len(carrier.submits()) > seen + WINDOW, "it goes on")  # type: ignore[misc]
-        all_sent(house, [under])
+            deployment.until(lambda seen=seen: len(carrier.submits()) > seen + WINDOW, "it goes on")  # type: ignore[misc]
+        all_sent(deployment, [under])
         assert under.held()[0] is False
-        check_all(house, carrier, [under], receiver)
-        house.holds(
+        check_all(deployment, carrier, [under], receiver)
+        deployment.holds(
             repeated_max=reaper.kills * WINDOW,
             failed=under.refused,
             how=(
@@ -283,13 +301,18 @@ def test_a_campaign_paused_by_a_process_that_is_killed_loses_and_sends_nothing_m
         )
 
 
-def _others_go_out_and_it_does_not(house: House, carrier: CarrierUnderTest, under: Under) -> None:
+def _others_go_out_and_it_does_not(
+    deployment: Deployment, carrier: CarrierUnderTest, under: Under
+) -> None:
     of_it = set(under.people)
 
     def submitted() -> list[str]:
         return [submit["recipient"] for submit in carrier.submits()]
 
     before = [recipient for recipient in submitted() if recipient in of_it]
-    others = {house.clients.accepted[message_id].recipient for message_id in house.clients.send(5)}
-    house.until(lambda: others <= set(submitted()), "others' messages go out")
+    others = {
+        deployment.clients.accepted[message_id].recipient
+        for message_id in deployment.clients.send(5)
+    }
+    deployment.until(lambda: others <= set(submitted()), "others' messages go out")
     assert [recipient for recipient in submitted() if recipient in of_it] == before

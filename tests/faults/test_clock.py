@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from tests.support.faults.carriers import CarrierUnderTest
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.validity import ELSEWHERE, HOUR_S, MESSAGES, VALIDITY_S, send_valid_for
 from tests.support.services.faketime import fake_time
 
@@ -23,38 +23,41 @@ SCRIPT: Final = "\n".join(
 
 @pytest.mark.fault(12)
 def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
-    house: House, tmp_path: Path
+    deployment: Deployment, tmp_path: Path
 ) -> None:
     """Moving is all at once for every process: it is the machine's clock. Monotonic clocks
     go on, as the kernel's do.
     """
     clock = tmp_path / "clock"
     clock.write_text("+0")
-    house.env |= fake_time(
+    deployment.env |= fake_time(
         FAKETIME_TIMESTAMP_FILE=str(clock),
         FAKETIME_CACHE_DURATION="1",
         FAKETIME_DONT_FAKE_MONOTONIC="1",
     )
-    carrier, away = house.carrier(script=SCRIPT), house.carrier(name="away", prefix=ELSEWHERE)
+    carrier, away = (
+        deployment.carrier(script=SCRIPT),
+        deployment.carrier(name="away", prefix=ELSEWHERE),
+    )
     away.proxy.refuse()
-    house.start(ONE_OF_EACH[house.kind])
-    send_valid_for(house, VALIDITY_S)
+    deployment.start(ONE_OF_EACH[deployment.kind])
+    send_valid_for(deployment, VALIDITY_S)
     waits_s = []
     for place, moved_s in enumerate((HOUR_S, -HOUR_S, 0)):
-        house.clients.send(MESSAGES)
+        deployment.clients.send(MESSAGES)
         carrier.wait_for("submit_sm", MESSAGES * (2 * place + 1))
         clock.write_text(f"{moved_s:+d}")
         # sweeps have come by meanwhile, once a second
         carrier.wait_for("submit_sm", MESSAGES * (2 * place + 2))
         waits_s += waits_of(carrier, place)
-        assert house.count("failed") == 0
+        assert deployment.count("failed") == 0
     assert min(waits_s) >= TRIED_AGAIN_AFTER_S - 0.1, waits_s
-    assert "clock_moved" in house.sender.log
+    assert "clock_moved" in deployment.sender.log
     away.proxy.accept()
-    house.stop()
+    deployment.stop()
     # what starts now tries the carrier at once, which backed off until now
-    house.start(ONE_OF_EACH[house.kind])
-    house.holds(
+    deployment.start(ONE_OF_EACH[deployment.kind])
+    deployment.holds(
         how=(
             f"an hour forward, an hour back, and right again; tries after {min(waits_s):.1f} to"
             f" {max(waits_s):.1f} s instead of 2"

@@ -11,7 +11,7 @@ import pytest
 
 from heliograph.database import migrate
 from tests.support.crash.processes import ServerProcess
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.proxy import Loss, Proxy
 from tests.support.services import netns
 from tests.support.services.postgres import PrivatePostgres
@@ -25,7 +25,7 @@ WORKERS: Final = 10  # cut at once: each of them, at each cut, is a cut of its o
 RECOVERED_WITHIN_S: Final = 90.0
 STARTED_WITHIN_S: Final = 240.0  # so many processes at once, on a machine that others use too
 HOT_CONNECTIONS: Final = 6
-NewHouse = Callable[..., House]
+NewDeployment = Callable[..., Deployment]
 
 
 def asks_in_transaction(heard: bytes) -> bool:
@@ -55,22 +55,22 @@ def fall_silent_in_transactions(proxy: Proxy) -> Loss:
 
 @pytest.mark.fault(37)
 def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired_begins_anew(
-    new_house: NewHouse,
+    new_deployment: NewDeployment,
 ) -> None:
     """The race of a cut, without its 20 s: the turn is canceled while its statement waits on a
     connection that is dead, and asyncpg can reach the database no more to cancel that statement
     there.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier(window=WINDOW)
-    house.start((("api",),))
-    proxy = house.database_proxy(for_all=False)
-    worker = house.run("worker", database=proxy)
-    house.clients.send(5)
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier(window=WINDOW)
+    deployment.start((("api",),))
+    proxy = deployment.database_proxy(for_all=False)
+    worker = deployment.run("worker", database=proxy)
+    deployment.clients.send(5)
     carrier.wait_for("submit_sm", 5)
     silence = fall_silent_in_transactions(proxy)
     proxy.refuse_new()
-    with psycopg.connect(house.db.url, autocommit=True) as sql:
+    with psycopg.connect(deployment.db.url, autocommit=True) as sql:
         sql.execute("DELETE FROM workers WHERE kind = 'worker'")
     worker.wait_for_event("worker_begins_anew", BEGUN_WITHIN_S)
     # its last words: so the statement that waited was given up, and not canceled
@@ -82,9 +82,9 @@ def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired
     back_s = time.monotonic()
     worker.wait_for_event("worker_begun_anew", BEGUN_WITHIN_S)
     recovered_s = time.monotonic() - back_s
-    house.clients.send(5)
-    house.settle_doubts()
-    house.holds(
+    deployment.clients.send(5)
+    deployment.settle_doubts()
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=recovered_s,
         how=(
@@ -97,34 +97,34 @@ def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired
 @pytest.mark.long
 @pytest.mark.fault(37)
 def test_no_process_hangs_after_a_cut_of_32_s(
-    new_house: NewHouse, private_postgres: PrivatePostgres
+    new_deployment: NewDeployment, private_postgres: PrivatePostgres
 ) -> None:
     """Workers in a network namespace of their own, with the database and the carrier at
     the other end of a cable that is pulled again and again.
     """
     migrate.upgrade(private_postgres.url)
-    house = new_house("postgresql", url=private_postgres.url)
+    deployment = new_deployment("postgresql", url=private_postgres.url)
     with netns.cable(37) as cable:
         url = admitted(private_postgres, cable)
-        carrier = house.carrier(window=WINDOW)
-        door = house.proxy(carrier.smsc_port, listens_at=cable.outside)
-        house.command(
+        carrier = deployment.carrier(window=WINDOW)
+        door = deployment.proxy(carrier.smsc_port, listens_at=cable.outside)
+        deployment.command(
             "carrier", "set", "carrier", "--host", cable.outside, "--port", str(door.port)
         )
-        house.start((("api",),))
+        deployment.start((("api",),))
         workers = [
-            house.run("worker", database=url, within=netns.within(cable), REDIS_URL="")
+            deployment.run("worker", database=url, within=netns.within(cable), REDIS_URL="")
             for _ in range(WORKERS)
         ]
-        house.until(lambda: bound(workers) == WORKERS, "all are bound", STARTED_WITHIN_S)
+        deployment.until(lambda: bound(workers) == WORKERS, "all are bound", STARTED_WITHIN_S)
         recovered_s = []
-        with house.clients.sending(per_second=20):
+        with deployment.clients.sending(per_second=20):
             for _ in range(CUTS):
                 before = [worker.log.count('"worker_begun_anew"') for worker in workers]
                 netns.down(cable)
                 time.sleep(CUT_S)  # the fault is that time
                 netns.up(cable)
-                recovered_s.append(until_begun_anew(house, workers, before))
+                recovered_s.append(until_begun_anew(deployment, workers, before))
                 print(
                     f"cut {len(recovered_s)}: all had begun anew after {recovered_s[-1]:.1f} s",
                     flush=True,
@@ -133,15 +133,15 @@ def test_no_process_hangs_after_a_cut_of_32_s(
             worker.process.poll() is not None or '"worker_hangs"' in worker.log
             for worker in workers
         )
-        house.until(
+        deployment.until(
             lambda: door.open == WORKERS,
             "one bind for each worker, and none of a former life",
             RECOVERED_WITHIN_S,
         )
         assert not ended, "ended by its deadline"
-        house.settle_doubts(RECOVERED_WITHIN_S)
+        deployment.settle_doubts(RECOVERED_WITHIN_S)
         cuts = CUTS * WORKERS
-        house.holds(
+        deployment.holds(
             repeated_max=WINDOW * cuts,
             recovered_s=max(recovered_s),
             how=(
@@ -168,11 +168,13 @@ def bound(workers: list[ServerProcess]) -> int:
     return sum('"1 of 1 binds"' in worker.log for worker in workers)
 
 
-def until_begun_anew(house: House, workers: list[ServerProcess], before: list[int]) -> float:
+def until_begun_anew(
+    deployment: Deployment, workers: list[ServerProcess], before: list[int]
+) -> float:
     def begun() -> bool:
         return all(
             worker.log.count('"worker_begun_anew"') > count
             for worker, count in zip(workers, before, strict=True)
         )
 
-    return house.until(begun, "all have begun anew", RECOVERED_WITHIN_S)
+    return deployment.until(begun, "all have begun anew", RECOVERED_WITHIN_S)

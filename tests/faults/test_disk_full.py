@@ -8,7 +8,7 @@ import pytest
 
 from heliograph.database import migrate
 from tests.support import plain_http
-from tests.support.faults.house import ALONE, House
+from tests.support.faults.deployment import ALONE, Deployment
 from tests.support.services import ServiceMissing
 from tests.support.services.disk import SmallDisk, small_disk
 from tests.support.services.postgres import PrivatePostgres
@@ -50,28 +50,31 @@ def postgres(
 
 @pytest.mark.fault(10)
 def test_a_full_disk_is_503_until_there_is_room(
-    kind: str, disk: SmallDisk, postgres: PrivatePostgres | None, new_house: Callable[..., House]
+    kind: str,
+    disk: SmallDisk,
+    postgres: PrivatePostgres | None,
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     url = postgres.url if postgres is not None else f"sqlite:///{disk.path}/heliograph.db"
     migrate.upgrade(url)
-    house = new_house(kind, url=url)
-    clients = house.clients
-    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    house.start(ALONE)
+    deployment = new_deployment(kind, url=url)
+    clients = deployment.clients
+    carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment.start(ALONE)
 
     def answered(status: int, since: int) -> int:
         return sum(reply.status == status for reply in clients.replies[since:])
 
     def ready() -> int:
-        return plain_http.get(f"{house.api.address}/readyz", timeout=30).status_code
+        return plain_http.get(f"{deployment.api.address}/readyz", timeout=30).status_code
 
     with clients.sending(per_second=100, octets=150):
         clients.wait_for(50)
         disk.fill()
         full = len(clients.replies)
-        house.until(lambda: answered(503, full) >= 20, "503", 60)
+        deployment.until(lambda: answered(503, full) >= 20, "503", 60)
         since = len(clients.replies)
-        house.until(lambda: answered(503, since) >= 20, "503 again")
+        deployment.until(lambda: answered(503, since) >= 20, "503 again")
         assert not answered(200, since), "accepted on a full disk"
         assert ready() == 503
         disk.make_room()
@@ -80,16 +83,16 @@ def test_a_full_disk_is_503_until_there_is_room(
             postgres.kill()
             postgres.start()
         back, submitted = len(clients.replies), len(carrier.submits())
-        recovered_s = house.until(
+        recovered_s = deployment.until(
             lambda: answered(200, back) >= 20, "accepted again", BACK_WITHIN_S
         )
-        recovered_s += house.until(
+        recovered_s += deployment.until(
             lambda: len(carrier.submits()) > submitted + 20, "submitted again", BACK_WITHIN_S
         )
-        house.until(lambda: ready() == 200, "/readyz says so", BACK_WITHIN_S)
+        deployment.until(lambda: ready() == 200, "/readyz says so", BACK_WITHIN_S)
     assert {reply.status for reply in clients.replies} <= {200, 503}
-    assert house.sender.process.poll() is None
-    house.holds(
+    assert deployment.sender.process.poll() is None
+    deployment.holds(
         recovered_s=recovered_s,
         how="a small disk under the database is filled, /readyz is 503; "
         "from room again until 20 were accepted, and 20 submitted",

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from heliograph.database import migrate
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 from tests.support.services.postgres import PrivatePostgres
 
 WINDOW: Final = 10
-NewHouse = Callable[..., House]
+NewDeployment = Callable[..., Deployment]
 LAZY: Final = (
     "ALTER SYSTEM SET synchronous_commit = off",
     "ALTER SYSTEM SET wal_writer_delay = '10s'",
@@ -26,7 +26,7 @@ LAZY: Final = (
 
 @pytest.mark.fault(38)
 def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(
-    new_house: NewHouse, private_postgres: PrivatePostgres
+    new_deployment: NewDeployment, private_postgres: PrivatePostgres
 ) -> None:
     """Of a transaction that is committed lazily, what is written down within ten seconds
     is gone when all of PostgreSQL is killed.
@@ -37,18 +37,18 @@ def test_accepted_means_stored_on_a_server_that_answers_before_it_has_stored(
             admin.execute(statement)
     private_postgres.stop()
     private_postgres.start()
-    house = new_house("postgresql", url=private_postgres.url)
-    house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    house.start()
+    deployment = new_deployment("postgresql", url=private_postgres.url)
+    deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment.start()
     kills = int(quick_or_long(1, 20))
-    with house.clients.sending(per_second=quick_or_long(100, 300)):
+    with deployment.clients.sending(per_second=quick_or_long(100, 300)):
         for _ in range(kills):
-            house.clients.wait_for(int(quick_or_long(100, 300)))
+            deployment.clients.wait_for(int(quick_or_long(100, 300)))
             private_postgres.kill()
             private_postgres.start()
-        house.clients.wait_for(20)
-    house.settle_doubts()
-    house.holds(
+        deployment.clients.wait_for(20)
+    deployment.settle_doubts()
+    deployment.holds(
         repeated_max=WINDOW * kills,
         how=(
             f"synchronous_commit=off for the server, the database and the role; {kills} times kill"

@@ -12,7 +12,7 @@ import pytest
 
 from heliograph.database import migrate
 from tests.support.documents import files
-from tests.support.faults.house import ALONE, House
+from tests.support.faults.deployment import ALONE, Deployment
 from tests.support.services.failover import PgBouncer
 from tests.support.services.network import Network
 from tests.support.services.postgres import OWNER, PrivatePostgres
@@ -22,7 +22,7 @@ SILENT_WITHIN_S = 3.0
 BUSY_MACHINE_S = 2.0
 WINDOW = 10
 PAGE = ROOT / "docs" / "failover.md"
-NewHouse = Callable[..., House]
+NewDeployment = Callable[..., Deployment]
 APP, FIRST, SECOND = "10.77.0.10", "10.77.0.11", "10.77.0.12"
 
 
@@ -70,13 +70,16 @@ def freeze(pair: Pair) -> Callable[[], None]:
 @pytest.mark.fault(41)
 @pytest.mark.parametrize(("fault", "what"), [(fall_silent, "falls silent"), (freeze, "is frozen")])
 def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_changes_nothing(
-    new_house: NewHouse, pair: Pair, fault: Callable[[Pair], Callable[[], None]], what: str
+    new_deployment: NewDeployment,
+    pair: Pair,
+    fault: Callable[[Pair], Callable[[], None]],
+    what: str,
 ) -> None:
     migrate.upgrade(pair.url)
-    house = new_house("postgresql", url=pair.url, redis_url="")
-    clients = house.clients
-    carrier = house.carrier(window=WINDOW)
-    house.start(ALONE)
+    deployment = new_deployment("postgresql", url=pair.url, redis_url="")
+    clients = deployment.clients
+    carrier = deployment.carrier(window=WINDOW)
+    deployment.start(ALONE)
 
     def answered(since: int) -> int:
         return sum(reply.status == 200 for reply in clients.replies[since:])
@@ -87,19 +90,19 @@ def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_chan
         with pair.network.entered("second"):
             pair.second.promote()
         gone, submitted = len(clients.replies), len(carrier.submits())
-        recovered_s = house.until(lambda: answered(gone) >= 10, "accepted again")
-        house.until(lambda: len(carrier.submits()) > submitted + 10, "submitted again")
+        recovered_s = deployment.until(lambda: answered(gone) >= 10, "accepted again")
+        deployment.until(lambda: len(carrier.submits()) > submitted + 10, "submitted again")
         give_back()
         clients.wait_for(30)
     assert recovered_s < SILENT_WITHIN_S + BUSY_MACHINE_S
-    assert beside(house) == {
+    assert beside(deployment) == {
         f"database host {pair.first.address}": (
             "is a former primary: its timeline is 1, and 2 was seen"
         ),
         f"database host {pair.second.address}": "is written to",
     }
-    house.settle_doubts()
-    house.holds(
+    deployment.settle_doubts()
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=recovered_s,
         how=(
@@ -110,44 +113,45 @@ def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_chan
     )
 
 
-def beside(house: House) -> dict[str, str]:
+def beside(deployment: Deployment) -> dict[str, str]:
     """What `heliograph doctor`, a process that has just begun, finds of each host."""
     return {
         finding["check"]: finding["found"]
-        for finding in house.command("doctor", status=0)
+        for finding in deployment.command("doctor", status=0)
         if finding["check"].startswith("database host")
     }
 
 
 @pytest.mark.fault(41)
 def test_everything_works_through_pgbouncer_in_session_mode(
-    private_postgres: PrivatePostgres, new_house: NewHouse
+    private_postgres: PrivatePostgres, new_deployment: NewDeployment
 ) -> None:
     """With the files of docs/failover.md. What a session needs is said in it; locks, prepared
     statements and what is set stay with it.
     """
     with PgBouncer(files(PAGE), private_postgres.port) as bouncer:
         migrate.upgrade(bouncer.url)
-        house = new_house("postgresql", url=bouncer.url, redis_url="")
-        house.carrier(window=WINDOW)
-        house.start([("api",), ("worker",)])
-        with house.clients.sending(per_second=50):
-            house.clients.wait_for(30)
+        deployment = new_deployment("postgresql", url=bouncer.url, redis_url="")
+        deployment.carrier(window=WINDOW)
+        deployment.start([("api",), ("worker",)])
+        with deployment.clients.sending(per_second=50):
+            deployment.clients.wait_for(30)
             private_postgres.kill()
             private_postgres.start()
             gone = time.monotonic()
-            recovered_s = house.until(
+            recovered_s = deployment.until(
                 lambda: (
                     sum(
-                        reply.status == 200 and reply.at_s > gone for reply in house.clients.replies
+                        reply.status == 200 and reply.at_s > gone
+                        for reply in deployment.clients.replies
                     )
                     >= 10
                 ),
                 "accepted",
             )
-        assert refusal(house, "serve").endswith("Another server or worker uses this database.")
-        house.settle_doubts()
-        house.holds(
+        assert refusal(deployment, "serve").endswith("Another server or worker uses this database.")
+        deployment.settle_doubts()
+        deployment.holds(
             repeated_max=WINDOW,
             recovered_s=recovered_s,
             how=(
@@ -155,11 +159,11 @@ def test_everything_works_through_pgbouncer_in_session_mode(
                 "killed and started under load; from its return until 10 were accepted"
             ),
         )
-        house.db.close()  # PgBouncer waits for its clients before it ends
+        deployment.db.close()  # PgBouncer waits for its clients before it ends
 
 
-def refusal(house: House, command: str) -> str:
+def refusal(deployment: Deployment, command: str) -> str:
     """What a process says that may not begin."""
-    process = house.run(command)
+    process = deployment.run(command)
     assert process.process.wait(30) == 1
     return process.log.strip()

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support import plain_http
 from tests.support.factories import issue_key, open_account
 from tests.support.faults.askers import asking, posting
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 from tests.support.heavy_bodies import heavy_sends
 
@@ -24,9 +24,9 @@ HEAVY_CONNECTIONS: Final = 4
 LOOP_DELAY_P99_S_MAX: Final = 0.25
 
 
-def answered_within(house: House) -> str:
+def answered_within(deployment: Deployment) -> str:
     """For the matrix: how long a tenant's requests took, all of which were answered 200."""
-    took_ms = sorted(reply.took_s * 1_000 for reply in house.clients.replies)
+    took_ms = sorted(reply.took_s * 1_000 for reply in deployment.clients.replies)
     half_ms, most_ms = (took_ms[max(0, len(took_ms) * percent // 100 - 1)] for percent in (50, 99))
     return (
         f"0 of {len(took_ms):,} requests of another tenant 503, half of them within {half_ms:.0f}"
@@ -34,40 +34,40 @@ def answered_within(house: House) -> str:
     )
 
 
-def all_answered(house: House, requests: int) -> None:
+def all_answered(deployment: Deployment, requests: int) -> None:
     """A request that is answered 503 is asked again, and counts."""
-    statuses = [reply.status for reply in house.clients.replies]
+    statuses = [reply.status for reply in deployment.clients.replies]
     assert statuses == [200] * requests, (
         f"{sum(status != 200 for status in statuses)} of {len(statuses)} were not answered 200"
     )
 
 
 @pytest.mark.fault(28)
-def test_fifty_connections_that_ask_readyz_fail_nobody_else(house: House) -> None:
+def test_fifty_connections_that_ask_readyz_fail_nobody_else(deployment: Deployment) -> None:
     """What strangers ask is computed once for all of them, and in threads that nobody who
     authenticates needs.
     """
-    house.carrier()
-    house.start()
+    deployment.carrier()
+    deployment.start()
     requests = int(quick_or_long(100, 1_000))
-    with asking(house.api.address, "/readyz", CONNECTIONS) as asked:
-        house.until(lambda: asked.total() >= ASKED_BEFORE, "strangers are answered")
-        house.clients.send(requests)
-    all_answered(house, requests)
+    with asking(deployment.api.address, "/readyz", CONNECTIONS) as asked:
+        deployment.until(lambda: asked.total() >= ASKED_BEFORE, "strangers are answered")
+        deployment.clients.send(requests)
+    all_answered(deployment, requests)
     assert set(asked) == {200}, asked
-    house.holds(
+    deployment.holds(
         how=(
             f"{CONNECTIONS} connections ask /readyz all the while ({asked.total():,} answers):"
-            f" {answered_within(house)}"
+            f" {answered_within(deployment)}"
         )
     )
 
 
-def loop_delay_p99_s(house: House) -> float:
+def loop_delay_p99_s(deployment: Deployment) -> float:
     """Of the process that answers requests, since it began: the watchdog's bucket in which
     the 99th of 100 looks is.
     """
-    shown = plain_http.get(f"{house.api.address}/metrics", timeout=30).raise_for_status().text
+    shown = plain_http.get(f"{deployment.api.address}/metrics", timeout=30).raise_for_status().text
     [delays] = [
         family
         for family in text_string_to_metric_families(shown)
@@ -82,26 +82,30 @@ def loop_delay_p99_s(house: House) -> float:
 
 
 @pytest.mark.fault(32)
-def test_a_tenant_whose_bodies_are_as_heavy_as_can_be_holds_nobody_else(house: House) -> None:
+def test_a_tenant_whose_bodies_are_as_heavy_as_can_be_holds_nobody_else(
+    deployment: Deployment,
+) -> None:
     """Their shape is judged before they are built, and large ones are read in threads of which one
     account has one.
     """
-    house.carrier()
-    house.start()
+    deployment.carrier()
+    deployment.start()
     requests = int(quick_or_long(60, 500))
-    key = issue_key(house.db, open_account(house.db))
+    key = issue_key(deployment.db, open_account(deployment.db))
     bodies = [body for _, body in heavy_sends()]
-    with posting(house.api.address, "/api/v1/sms/send", key, bodies, HEAVY_CONNECTIONS) as posted:
-        house.until(lambda: posted.total() >= len(bodies) // 2, "heavy bodies are answered")
-        house.clients.send(requests)
-    all_answered(house, requests)
+    with posting(
+        deployment.api.address, "/api/v1/sms/send", key, bodies, HEAVY_CONNECTIONS
+    ) as posted:
+        deployment.until(lambda: posted.total() >= len(bodies) // 2, "heavy bodies are answered")
+        deployment.clients.send(requests)
+    all_answered(deployment, requests)
     assert set(posted) == {400}, posted
-    p99_s = loop_delay_p99_s(house)
+    p99_s = loop_delay_p99_s(deployment)
     assert p99_s <= LOOP_DELAY_P99_S_MAX
-    house.holds(
+    deployment.holds(
         how=(
             f"{HEAVY_CONNECTIONS} connections post {len(bodies)} kinds of bodies of 1 MiB or 20,000"
-            f" parts ({posted.total():,}, each 400): {answered_within(house)}; the event loop was"
-            f" at most {p99_s * 1_000:.0f} ms late 99 times of 100"
+            f" parts ({posted.total():,}, each 400): {answered_within(deployment)}; the event loop"
+            f" was at most {p99_s * 1_000:.0f} ms late 99 times of 100"
         )
     )

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from heliograph.database.leases import RETIRE_S
 from heliograph.messages.tables import messages
 from tests.support.crash.checker import unsettled
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 
 KILLS = int(os.environ.get("HELIOGRAPH_TEST_KILLS", "200"))
 MESSAGES = int(os.environ.get("HELIOGRAPH_TEST_KILLS_MESSAGES", "100000"))
@@ -29,10 +29,10 @@ SERVE_IT = ("carrier", "run", "carrier")
 class Reaper:
     """Kills API and carrier processes in turn, and starts the next one for each that is gone."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
         self._chance = random.Random(KILLS)
-        self._carriers = [house.run(*SERVE_IT) for _ in range(2)]
+        self._carriers = [deployment.run(*SERVE_IT) for _ in range(2)]
         self.kills = {"api": 0, "carrier": 0}
 
     def kill_one(self) -> None:
@@ -41,20 +41,20 @@ class Reaper:
         """
         if self.kills["api"] <= self.kills["carrier"]:
             self.kills["api"] += 1
-            api = self._house.api.process
-            children = self._house.api.answering()
+            api = self._deployment.api.process
+            children = self._deployment.api.answering()
             if children and self._chance.random() < 0.8:
                 self._chance.choice(children).kill()
             else:
                 api.kill()
                 api.wait()
-                self._house.run("api", "--workers", "2").wait_until_ready(STARTS_WITHIN_S)
+                self._deployment.run("api", "--workers", "2").wait_until_ready(STARTS_WITHIN_S)
         else:
             self.kills["carrier"] += 1
             place = self._chance.randrange(len(self._carriers))
             self._carriers[place].process.kill()
             self._carriers[place].process.wait()
-            self._carriers[place] = self._house.run(*SERVE_IT)
+            self._carriers[place] = self._deployment.run(*SERVE_IT)
 
     def pause(self) -> None:
         time.sleep(self._chance.uniform(*KILLED_EVERY_S))  # the moment is the test
@@ -63,21 +63,21 @@ class Reaper:
 @pytest.mark.long
 @pytest.mark.fault(3)
 def test_processes_killed_again_and_again_lose_nothing_and_charge_once(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
-    house = new_house("postgresql")
-    carrier = house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    house.start((("api", "--workers", "2"), ("scheduler",)))
-    reaper = Reaper(house)
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment.start((("api", "--workers", "2"), ("scheduler",)))
+    reaper = Reaper(deployment)
     began_s = time.monotonic()
-    with house.clients.sending(PER_SECOND, clients=CLIENTS):
-        while sum(reaper.kills.values()) < KILLS or len(house.clients.accepted) < MESSAGES:
+    with deployment.clients.sending(PER_SECOND, clients=CLIENTS):
+        while sum(reaper.kills.values()) < KILLS or len(deployment.clients.accepted) < MESSAGES:
             reaper.pause()
             if sum(reaper.kills.values()) < KILLS:
                 reaper.kill_one()
     took_s = time.monotonic() - began_s
-    _settle(house)
-    with house.db.read() as tx:
+    _settle(deployment)
+    with deployment.db.read() as tx:
         failed = tx.execute(
             sa.select(messages.c.error_code, messages.c.parts_resent).where(
                 messages.c.status == "failed"
@@ -86,8 +86,8 @@ def test_processes_killed_again_and_again_lose_nothing_and_charge_once(
     # in doubt, sent once more, in doubt again: unknown for good
     assert all(row == ("unknown", 1) for row in failed), failed[:3]
     assert len(failed) <= MESSAGES / 1_000
-    kept_ms = sorted(reply.took_s for reply in house.clients.replies)
-    seen = house.holds(
+    kept_ms = sorted(reply.took_s for reply in deployment.clients.replies)
+    seen = deployment.holds(
         repeated_max=reaper.kills["carrier"] * WINDOW,
         failed=len(failed),
         how=(
@@ -99,12 +99,12 @@ def test_processes_killed_again_and_again_lose_nothing_and_charge_once(
     print(f"\n{seen}")
 
 
-def _settle(house: House) -> None:
+def _settle(deployment: Deployment) -> None:
     """The last of the killed are retired after half a minute; what they had on the wire is in doubt
     then, and made old.
     """
     until_s = time.monotonic() + SETTLED_WITHIN_S
-    while unsettled(house.db):
-        assert time.monotonic() < until_s, f"{unsettled(house.db)} are not settled"
+    while unsettled(deployment.db):
+        assert time.monotonic() < until_s, f"{unsettled(deployment.db)} are not settled"
         time.sleep(RETIRE_S / 10)
-        house.age_doubts()
+        deployment.age_doubts()

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 from tests.support.faults.memory import peak_mb
 
@@ -18,30 +18,33 @@ WINDOW = 10
 
 
 @pytest.mark.fault(23)
-def test_malformed_pdus_end_their_connection_at_most(house: House) -> None:
+def test_malformed_pdus_end_their_connection_at_most(deployment: Deployment) -> None:
     # each impossible length ends a session: the next pause is longer
     rounds, everywhere = int(quick_or_long(1, 2)), quick_or_long(0, 0.1)
     script = [
         f"after {10 + 20 * number} submits: malformed:{form}"
         for number, form in enumerate((*READABLE, *LENGTHS) * rounds)
     ]
-    carrier = house.carrier(
+    carrier = deployment.carrier(
         "--chaos",
         ",".join(f"malformed:{form}={everywhere}" for form in READABLE),
         script="\n".join(script),
         window=WINDOW,
     )
-    other = house.carrier(name="other", prefix=OTHERS)
-    house.start()
-    house.clients.send(5)
-    house.clients.send(5, prefix=OTHERS)
-    house.settle()
-    before_mb = peak_mb(house.sender.process.pid)
-    with house.clients.sending(per_second=40), house.clients.sending(per_second=10, prefix=OTHERS):
+    other = deployment.carrier(name="other", prefix=OTHERS)
+    deployment.start()
+    deployment.clients.send(5)
+    deployment.clients.send(5, prefix=OTHERS)
+    deployment.settle()
+    before_mb = peak_mb(deployment.sender.process.pid)
+    with (
+        deployment.clients.sending(per_second=40),
+        deployment.clients.sending(per_second=10, prefix=OTHERS),
+    ):
         carrier.wait_for("lost", len(LENGTHS) * rounds, 120)
-        recovered_s = house.until(lambda: carrier.proxy.open, "bound again")
-    house.settle_doubts()
-    grown_mb = peak_mb(house.sender.process.pid) - before_mb
+        recovered_s = deployment.until(lambda: carrier.proxy.open, "bound again")
+    deployment.settle_doubts()
+    grown_mb = peak_mb(deployment.sender.process.pid) - before_mb
     malformed = Counter(event["form"] for event in carrier.events("malformed"))
     nacked = Counter(event["status"] for event in carrier.events("nacked"))
     assert set(malformed) == {*READABLE, *LENGTHS}
@@ -54,7 +57,7 @@ def test_malformed_pdus_end_their_connection_at_most(house: House) -> None:
     assert (other.proxy.connected, other.events("lost", "nacked")) == (1, [])
     assert len(other.submits()) > 10
     assert grown_mb < GROWTH_MAX_MB
-    house.holds(
+    deployment.holds(
         repeated_max=WINDOW * len(LENGTHS) * rounds,
         recovered_s=recovered_s,
         how=(

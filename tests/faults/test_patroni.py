@@ -10,12 +10,12 @@ import pytest
 
 from heliograph.database import migrate
 from heliograph.database.postgresql import engine
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.patroni import ADDRESSES, APP, Cluster, commands
 
 WINDOW = 10
 RECOVERED_WITHIN_S = 60.0
-NewHouse = Callable[..., House]
+NewDeployment = Callable[..., Deployment]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def renamed(url: str, name: str) -> str:
     return url.replace("/heliograph?", f"/{name}?")
 
 
-def house_of(cluster: Cluster, new_house: NewHouse, name: str) -> House:
+def deployment_of(cluster: Cluster, new_deployment: NewDeployment, name: str) -> Deployment:
     """The API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a
     database of their own.
     """
@@ -43,18 +43,20 @@ def house_of(cluster: Cluster, new_house: NewHouse, name: str) -> House:
     cluster.database(name)
     through_haproxy, to_all = renamed(cluster.through_haproxy, name), renamed(cluster.to_all, name)
     migrate.upgrade(through_haproxy)
-    house = new_house("postgresql", url=to_all, redis_url="")
-    house.carrier(window=WINDOW)
-    house.run("api", DATABASE_URL=through_haproxy)
-    house.run("worker")
-    house.api.wait_until_ready()
-    return house
+    deployment = new_deployment("postgresql", url=to_all, redis_url="")
+    deployment.carrier(window=WINDOW)
+    deployment.run("api", DATABASE_URL=through_haproxy)
+    deployment.run("worker")
+    deployment.api.wait_until_ready()
+    return deployment
 
 
-def pause_s(house: House, since: int) -> float:
+def pause_s(deployment: Deployment, since: int) -> float:
     """The longest time without an acceptance, from there on."""
     ends = [
-        reply.at_s + reply.took_s for reply in house.clients.replies[since:] if reply.status == 200
+        reply.at_s + reply.took_s
+        for reply in deployment.clients.replies[since:]
+        if reply.status == 200
     ]
     return max(later - earlier for earlier, later in pairwise(ends))
 
@@ -85,25 +87,25 @@ def kill_patroni_alone(cluster: Cluster, leader: str) -> None:
 @pytest.mark.fault(41)
 @pytest.mark.parametrize("fault", [kill_leader, cut_off_leader, kill_patroni_alone])
 def test_another_host_takes_the_leaders_place(
-    new_house: NewHouse, here: Cluster, fault: Callable[[Cluster, str], None]
+    new_deployment: NewDeployment, here: Cluster, fault: Callable[[Cluster, str], None]
 ) -> None:
-    house = house_of(here, new_house, fault.__name__)
-    clients, former = house.clients, here.leader
+    deployment = deployment_of(here, new_deployment, fault.__name__)
+    clients, former = deployment.clients, here.leader
     with clients.sending(per_second=50):
         clients.wait_for(100)
         began = len(clients.replies)
         fault(here, former)
         here.until(lambda: here.leader not in ("", former), "another leader", RECOVERED_WITHIN_S)
         clients.wait_for(100)
-        said = old_primary_says(here, former, house) if fault is kill_patroni_alone else ""
+        said = old_primary_says(here, former, deployment) if fault is kill_patroni_alone else ""
         here.network.link_up(former)
         here.begin(former)
         here.until(here.is_whole_for_a_while, "the former leader follows")
         clients.wait_for(100)
-    ended(house, began, f"{fault.__name__.replace('_', ' ')}{said}")
+    ended(deployment, began, f"{fault.__name__.replace('_', ' ')}{said}")
 
 
-def old_primary_says(cluster: Cluster, former: str, house: House) -> str:
+def old_primary_says(cluster: Cluster, former: str, deployment: Deployment) -> str:
     """It takes statements as ever, and no commit of it is answered; nobody of the service
     asks it.
     """
@@ -116,38 +118,40 @@ def old_primary_says(cluster: Cluster, former: str, house: House) -> str:
     assert row == (False,)
     with pytest.raises(psycopg.OperationalError):
         connection.execute("CREATE TABLE written_to_the_old_one ()")
-    found = {finding["check"]: finding["found"] for finding in house.command("doctor")}
+    found = {finding["check"]: finding["found"] for finding in deployment.command("doctor")}
     assert found[f"database host {address}:5432"].startswith("is a former primary")
     return "; the old primary went on, and answered no commit"
 
 
 @pytest.mark.long
 @pytest.mark.fault(41)
-def test_a_synchronous_standby_that_is_lost_is_replaced(new_house: NewHouse, here: Cluster) -> None:
-    house = house_of(here, new_house, "standby_lost")
+def test_a_synchronous_standby_that_is_lost_is_replaced(
+    new_deployment: NewDeployment, here: Cluster
+) -> None:
+    deployment = deployment_of(here, new_deployment, "standby_lost")
     [standby] = here.members("sync_standby")
-    with house.clients.sending(per_second=50):
-        house.clients.wait_for(100)
-        began = len(house.clients.replies)
+    with deployment.clients.sending(per_second=50):
+        deployment.clients.wait_for(100)
+        began = len(deployment.clients.replies)
         here.network.link_down(standby)
         here.until(
             lambda: here.members("sync_standby") not in ([], [standby]),
             "another synchronous standby",
             RECOVERED_WITHIN_S,
         )
-        house.clients.wait_for(100)
+        deployment.clients.wait_for(100)
         here.network.link_up(standby)
         here.until(here.is_whole_for_a_while, "it follows again")
-    ended(house, began, "cut off synchronous standby")
+    ended(deployment, began, "cut off synchronous standby")
 
 
-def ended(house: House, began: int, fault: str) -> None:
-    clients = house.clients
+def ended(deployment: Deployment, began: int, fault: str) -> None:
+    clients = deployment.clients
     refused = sum(reply.status != 200 for reply in clients.replies[began:])
-    recovered_s = pause_s(house, began - 20)
+    recovered_s = pause_s(deployment, began - 20)
     slowest_s = max(reply.took_s for reply in clients.replies[began:])
-    house.settle_doubts()
-    house.holds(
+    deployment.settle_doubts()
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=recovered_s,
         how=(

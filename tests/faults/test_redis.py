@@ -17,7 +17,7 @@ from heliograph.base import clock
 from heliograph.database.leases import workers
 from heliograph.processes.roles import ANSWERING
 from tests.support import plain_http
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 from tests.support.services.redis import PrivateRedis
 
@@ -28,8 +28,8 @@ MINUTE_S: Final = 60
 T = TypeVar("T")
 
 
-def limited_key(house: House) -> str:
-    with house.db.write() as tx:
+def limited_key(deployment: Deployment) -> str:
+    with deployment.db.write() as tx:
         keys.set_tier(tx, "small", LIMIT)
         account_id = tx.execute(accounts.select()).one().id
         return keys.issue(
@@ -43,14 +43,14 @@ def limited_key(house: House) -> str:
         ).key
 
 
-def allowed(house: House, key: str, requests: int, address: str | None = None) -> int:
+def allowed(deployment: Deployment, key: str, requests: int, address: str | None = None) -> int:
     """How many of so many requests at once are not over the limit, each on a connection of its own:
     the processes share those.
     """
 
     def status(_: int) -> int:
         return plain_http.get(
-            f"{address or house.api.address}/api/v1/balance",
+            f"{address or deployment.api.address}/api/v1/balance",
             headers={"Authorization": f"Bearer {key}"},
             timeout=10,
         ).status_code
@@ -73,8 +73,10 @@ def in_one_minute(measure: Callable[[], T]) -> T:
 
 
 @pytest.fixture
-def house(new_house: Callable[..., House], private_redis: PrivateRedis) -> House:
-    return new_house("postgresql", redis_url=private_redis.url)
+def deployment(
+    new_deployment: Callable[..., Deployment], private_redis: PrivateRedis
+) -> Deployment:
+    return new_deployment("postgresql", redis_url=private_redis.url)
 
 
 def flush(server: PrivateRedis) -> None:
@@ -83,59 +85,61 @@ def flush(server: PrivateRedis) -> None:
 
 
 @pytest.mark.fault(11)
-def test_messages_and_money_do_not_hang_on_redis(house: House, private_redis: PrivateRedis) -> None:
-    house.carrier()
-    house.start()
+def test_messages_and_money_do_not_hang_on_redis(
+    deployment: Deployment, private_redis: PrivateRedis
+) -> None:
+    deployment.carrier()
+    deployment.start()
     some = int(quick_or_long(20, 500))
-    with house.clients.sending(per_second=50):
-        house.clients.wait_for(some)
+    with deployment.clients.sending(per_second=50):
+        deployment.clients.wait_for(some)
         flush(private_redis)
-        house.clients.wait_for(some)
+        deployment.clients.wait_for(some)
         private_redis.kill()
-        house.clients.wait_for(some)
+        deployment.clients.wait_for(some)
         private_redis.start()
-        house.clients.wait_for(some)
-    assert {reply.status for reply in house.clients.replies} == {200}
-    house.holds(how="flushed, killed and started under load; no request failed")
+        deployment.clients.wait_for(some)
+    assert {reply.status for reply in deployment.clients.replies} == {200}
+    deployment.holds(how="flushed, killed and started under load; no request failed")
 
 
 def test_a_server_beside_an_api_counts_its_part_while_redis_is_away(
-    new_house: Callable[..., House], private_redis: PrivateRedis
+    new_deployment: Callable[..., Deployment], private_redis: PrivateRedis
 ) -> None:
-    house = new_house("postgresql", redis_url=private_redis.url)
-    house.start([("serve",), ("api",)])
-    house.servers[0].wait_until_ready()
-    house.until(
-        lambda: shown(house) == PROCESSES,
+    deployment = new_deployment("postgresql", redis_url=private_redis.url)
+    deployment.start([("serve",), ("api",)])
+    deployment.servers[0].wait_until_ready()
+    deployment.until(
+        lambda: shown(deployment) == PROCESSES,
         "both have shown that they live, and looked who else does",
     )
     private_redis.kill()
 
     def through_each() -> list[int]:
-        key = limited_key(house)
-        return [allowed(house, key, LIMIT, server.address) for server in house.servers]
+        key = limited_key(deployment)
+        return [allowed(deployment, key, LIMIT, server.address) for server in deployment.servers]
 
     assert in_one_minute(through_each) == [LIMIT // 2] * 2
 
 
 @pytest.mark.fault(11)
 def test_without_redis_the_limit_is_counted_in_the_processes(
-    house: House, private_redis: PrivateRedis
+    deployment: Deployment, private_redis: PrivateRedis
 ) -> None:
-    house.carrier()
-    house.start([("api", "--workers", str(PROCESSES)), ("worker",)])
-    house.until(
-        lambda: shown(house) == PROCESSES,
+    deployment.carrier()
+    deployment.start([("api", "--workers", str(PROCESSES)), ("worker",)])
+    deployment.until(
+        lambda: shown(deployment) == PROCESSES,
         "both have shown that they live, and looked who else does",
     )
 
     def flushed_and_killed() -> list[int]:
-        key = limited_key(house)
-        counted = [allowed(house, key, LIMIT // 2)]
+        key = limited_key(deployment)
+        counted = [allowed(deployment, key, LIMIT // 2)]
         flush(private_redis)
-        counted.append(allowed(house, key, 3 * LIMIT))
+        counted.append(allowed(deployment, key, 3 * LIMIT))
         private_redis.kill()
-        counted.append(allowed(house, key, LIMIT))
+        counted.append(allowed(deployment, key, LIMIT))
         private_redis.start()
         return counted
 
@@ -145,11 +149,11 @@ def test_without_redis_the_limit_is_counted_in_the_processes(
     # at the very most
     assert sum(counted) <= PROCESSES * LIMIT, counted
     private_redis.kill()
-    alone = in_one_minute(lambda: allowed(house, limited_key(house), 4 * LIMIT))
+    alone = in_one_minute(lambda: allowed(deployment, limited_key(deployment), 4 * LIMIT))
     # each lets its part through; one of them may have had few of the requests
     assert LIMIT // PROCESSES <= alone <= LIMIT, alone
-    house.clients.send(1)
-    house.holds(
+    deployment.clients.send(1)
+    deployment.holds(
         how=(
             f"{alone} of {4 * LIMIT} requests with a limit of {LIMIT} while Redis is away, by"
             f" {PROCESSES} processes"
@@ -157,9 +161,9 @@ def test_without_redis_the_limit_is_counted_in_the_processes(
     )
 
 
-def shown(house: House) -> int:
+def shown(deployment: Deployment) -> int:
     """How many processes that answer the API have beaten once."""
-    with house.db.read() as tx:
+    with deployment.db.read() as tx:
         return len(
             tx.execute(
                 sa.select(workers.c.epoch).where(workers.c.kind.in_(ANSWERING), workers.c.beat > 0)

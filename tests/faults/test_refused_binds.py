@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 
 OTHERS = "23324"
@@ -16,28 +16,33 @@ SLOWLY_S = (30.0, 60.0)
 QUEUED = 10
 
 
-def shown(house: House, name: str) -> dict[str, Any]:
+def shown(deployment: Deployment, name: str) -> dict[str, Any]:
     """What `heliograph carrier list` says of it."""
     return dict(
-        next(carrier for carrier in house.command("carrier", "list") if carrier["name"] == name)
+        next(
+            carrier for carrier in deployment.command("carrier", "list") if carrier["name"] == name
+        )
     )
 
 
 @pytest.mark.fault(24)
-def test_a_refused_bind_is_tried_slowly_and_shown(house: House) -> None:
-    password = house.directory / "password"
+def test_a_refused_bind_is_tried_slowly_and_shown(deployment: Deployment) -> None:
+    password = deployment.directory / "password"
     password.write_text("another one\n")
-    locked = house.carrier("--password-file", str(password), prefix="")
-    believing = house.carrier(
+    locked = deployment.carrier("--password-file", str(password), prefix="")
+    believing = deployment.carrier(
         name="believing", prefix=OTHERS, script="after 0 binds: already-bound for 2"
     )
-    house.start()
-    house.clients.send(QUEUED)
-    house.clients.send(QUEUED, prefix=OTHERS)
-    house.until(lambda: shown(house, "carrier")["state"] == "refused", "the operator sees it")
-    assert "0x0000000e" in shown(house, "carrier")["state_detail"]
-    house.until(
-        lambda: shown(house, "believing")["state"] == "bound", "the other one is let in at last"
+    deployment.start()
+    deployment.clients.send(QUEUED)
+    deployment.clients.send(QUEUED, prefix=OTHERS)
+    deployment.until(
+        lambda: shown(deployment, "carrier")["state"] == "refused", "the operator sees it"
+    )
+    assert "0x0000000e" in shown(deployment, "carrier")["state_detail"]
+    deployment.until(
+        lambda: shown(deployment, "believing")["state"] == "bound",
+        "the other one is let in at last",
     )
     assert [event["status"] for event in believing.events("bind")] == [5, 5, 0]
     time.sleep(quick_or_long(2, 65))  # the fault is that time
@@ -46,19 +51,19 @@ def test_a_refused_bind_is_tried_slowly_and_shown(house: House) -> None:
     assert len(tries) <= quick_or_long(2, 4)
     pauses = [
         json.loads(line)["again_s"]
-        for line in house.sender.log.splitlines()
+        for line in deployment.sender.log.splitlines()
         if '"carrier_not_bound"' in line and "0x0000000e" in line
     ]
     assert pauses
     assert all(SLOWLY_S[0] <= pause <= SLOWLY_S[1] for pause in pauses)
-    assert house.count("queued") == QUEUED
-    house.command("carrier", "set", "carrier", "--password-file", str(password))
-    mended_s = house.until(
+    assert deployment.count("queued") == QUEUED
+    deployment.command("carrier", "set", "carrier", "--password-file", str(password))
+    mended_s = deployment.until(
         lambda: locked.events("bind")[-1]["status"] == 0,
         "let in once the operator has set the password",
     )
     again = ", ".join(f"{pause:.0f}" for pause in pauses)
-    house.holds(
+    deployment.holds(
         recovered_s=mended_s,
         how=(
             f"0x0E: {len(tries)} tries, after each a pause of {again} s; 0x05: let in at the third"

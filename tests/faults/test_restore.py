@@ -24,7 +24,7 @@ from heliograph.messages.tables import messages
 from tests.support import plain_http, warm
 from tests.support.crash.processes import ServerProcess
 from tests.support.factories import SECRET_KEY, SENDER
-from tests.support.faults.house import ALONE, House, Seen
+from tests.support.faults.deployment import ALONE, Deployment, Seen
 from tests.support.faults.matrix import quick_or_long
 from tests.support.faults.receivers import OPEN, Hearing, hearing
 from tests.support.services.postgres import find_programs
@@ -37,14 +37,14 @@ KEPT = "kept"  # the carrier whose messages are canceled in the end
 
 
 @contextmanager
-def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
+def copy_of(deployment: Deployment, directory: Path) -> Iterator[Callable[[], str]]:
     """A backup as docs/operations.md makes one. What it yields restores it, and returns the copy's
     URL.
     """
-    if house.kind == "sqlite":
+    if deployment.kind == "sqlite":
         backup = directory / "heliograph-backup.db"
         target = sqlite3.connect(backup)
-        with sqlite3.connect(sqlite_path(house.db.url)) as source:
+        with sqlite3.connect(sqlite_path(deployment.db.url)) as source:
             source.backup(target)
         source.close()
         target.close()
@@ -57,11 +57,11 @@ def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
         return
     programs = find_programs()
     assert programs is not None
-    dump, name = directory / "heliograph.dump", f"{urlsplit(house.db.url).path[1:]}_restored"
-    server = urlsplit(house.db.url)._replace(path="/postgres").geturl()
-    url = urlsplit(house.db.url)._replace(path=f"/{name}").geturl()
+    dump, name = directory / "heliograph.dump", f"{urlsplit(deployment.db.url).path[1:]}_restored"
+    server = urlsplit(deployment.db.url)._replace(path="/postgres").geturl()
+    url = urlsplit(deployment.db.url)._replace(path=f"/{name}").geturl()
     subprocess.run(
-        [programs / "pg_dump", "--format=custom", f"--file={dump}", house.db.url], check=True
+        [programs / "pg_dump", "--format=custom", f"--file={dump}", deployment.db.url], check=True
     )
 
     def restored() -> str:
@@ -81,12 +81,12 @@ def copy_of(house: House, directory: Path) -> Iterator[Callable[[], str]]:
 class Restored:
     """The copy, and what is started on it."""
 
-    def __init__(self, house: House, url: str, directory: Path) -> None:
+    def __init__(self, deployment: Deployment, url: str, directory: Path) -> None:
         self.db = Database(url)
-        self._env = {"DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, **house.env}
+        self._env = {"DATABASE_URL": url, "HELIOGRAPH_SECRET_KEY": SECRET_KEY, **deployment.env}
         self._directory = directory / "data"
         self._directory.mkdir()
-        self._url, self._house_env = url, house.env
+        self._url, self._deployment_env = url, deployment.env
 
     def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
         return warm.run(
@@ -99,7 +99,7 @@ class Restored:
         return json.loads(done.stdout)
 
     def serve(self) -> ServerProcess:
-        return ServerProcess(self._url, self._directory, ("serve",), None, **self._house_env)
+        return ServerProcess(self._url, self._directory, ("serve",), None, **self._deployment_env)
 
     def count(self, status: str) -> int:
         """How many messages have it."""
@@ -111,11 +111,11 @@ class Restored:
             )
 
 
-def send(house: House, recipients: list[str], address: str = "") -> None:
+def send(deployment: Deployment, recipients: list[str], address: str = "") -> None:
     """One request, so that all of it is queued at once."""
     answer = plain_http.post(
-        f"{address or house.api.address}/api/v1/sms/send",
-        headers=house.clients.headers,
+        f"{address or deployment.api.address}/api/v1/sms/send",
+        headers=deployment.clients.headers,
         timeout=30,
         json={"sender": SENDER, "message": "order", "recipients": recipients},
     )
@@ -132,44 +132,50 @@ def told(heard: Hearing) -> dict[tuple[str, str], set[str]]:
 
 @pytest.mark.fault(43)
 def test_what_a_restored_copy_has_queued_waits_for_a_word_and_its_events_are_known(
-    house: House, tmp_path: Path
+    deployment: Deployment, tmp_path: Path
 ) -> None:
-    house.env |= OPEN
-    going = house.carrier(
+    deployment.env |= OPEN
+    going = deployment.carrier(
         "--answer-delay-ms", str(DELAY_MS), name="going", prefix="23320", window=WINDOW
     )
-    house.carrier("--answer-delay-ms", str(DELAY_MS), name=KEPT, prefix="23324", window=WINDOW)
+    deployment.carrier("--answer-delay-ms", str(DELAY_MS), name=KEPT, prefix="23324", window=WINDOW)
     away = tmp_path / "restored"
     away.mkdir()
-    with hearing(house) as heard:
-        house.start(ALONE)
+    with hearing(deployment) as heard:
+        deployment.start(ALONE)
         for prefix in ("23320", "23324"):
-            send(house, [f"{prefix}{number:06d}5" for number in range(EACH)])
-        house.until(going.submits, "some of it is on the wire")
-        with copy_of(house, away) as restore:
+            send(deployment, [f"{prefix}{number:06d}5" for number in range(EACH)])
+        deployment.until(going.submits, "some of it is on the wire")
+        with copy_of(deployment, away) as restore:
             since_ms = clock.now_ms()
-            house.until(
+            deployment.until(
                 lambda: len(told(heard)) == 4 * EACH,
                 "the lost one has sent all, and told all",
                 SENT_WITHIN_S,
             )
             before = told(heard)
-            house.sender.process.kill()
-            house.sender.process.wait()
-            copy = Restored(house, restore(), away)
-            _holds(house, copy, heard, before, rfc3339(since_ms))
+            deployment.sender.process.kill()
+            deployment.sender.process.wait()
+            copy = Restored(deployment, restore(), away)
+            _holds(deployment, copy, heard, before, rfc3339(since_ms))
 
 
 def _decide(
-    house: House, copy: Restored, address: str, held: dict[str, int], submitted: dict[str, int]
+    deployment: Deployment,
+    copy: Restored,
+    address: str,
+    held: dict[str, int],
+    submitted: dict[str, int],
 ) -> None:
     """What is new goes out at once; what was kept is let go, of one carrier, or canceled.
     `submitted`: what each carrier had got before the copy was served.
     """
-    going, kept = house.carriers["going"], house.carriers[KEPT]
-    house.until(lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again")
-    send(house, ["233209999995"], address)
-    house.until(lambda: len(going.submits()) == submitted["going"] + 1, "what is new goes out")
+    going, kept = deployment.carriers["going"], deployment.carriers[KEPT]
+    deployment.until(
+        lambda: len(going.events("bind")) == len(kept.events("bind")) == 2, "bound again"
+    )
+    send(deployment, ["233209999995"], address)
+    deployment.until(lambda: len(going.submits()) == submitted["going"] + 1, "what is new goes out")
     assert {carrier.name: len(carrier.submits()) for carrier in (going, kept)} == submitted | {
         "going": submitted["going"] + 1
     }
@@ -177,23 +183,25 @@ def _decide(
         "sent": held["going"],
         "kept": held[KEPT],
     }
-    house.until(
+    deployment.until(
         lambda: len(going.submits()) == submitted["going"] + 1 + held["going"],
         "what was let go has left again",
         SENT_WITHIN_S,
     )
     assert copy.said("restore-check", "cancel") == {"canceled": held[KEPT], "kept": 0}
-    house.until(lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered")
+    deployment.until(
+        lambda: copy.count("queued") == copy.count("sent") == 0, "all of it is delivered"
+    )
 
 
 def _holds(
-    house: House,
+    deployment: Deployment,
     copy: Restored,
     heard: Hearing,
     before: dict[tuple[str, str], set[str]],
     since: str,
 ) -> None:
-    going, kept = house.carriers["going"], house.carriers[KEPT]
+    going, kept = deployment.carriers["going"], deployment.carriers[KEPT]
     submitted = {carrier.name: len(carrier.submits()) for carrier in (going, kept)}
     forgotten = copy.serve()  # somebody forgets to say that it is a copy
     assert forgotten.process.wait(60) == 1
@@ -205,8 +213,8 @@ def _holds(
     try:
         server.wait_until_ready()
         assert copy.command("restore-check", "--since", since).returncode == 1, "a process runs"
-        _decide(house, copy, server.address, held, submitted)
-        house.until(
+        _decide(deployment, copy, server.address, held, submitted)
+        deployment.until(
             lambda: len([key for key in told(heard) if key not in before]) == 2 + held[KEPT],
             "all is told",
         )
@@ -224,7 +232,7 @@ def _holds(
     )
     assert len(kept.submits()) == submitted[KEPT]
     assert copy.command("ledger", "verify").returncode == 0
-    house.seen = Seen(
+    deployment.seen = Seen(
         2 * EACH,
         0,
         0,

@@ -12,7 +12,7 @@ import pytest
 from heliograph.database.leases import LOOK_S, RETIRE_S, WRITE_S
 from tests.support.crash.balancer import handbook_haproxy
 from tests.support.faults.carriers import CarrierUnderTest
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.proxy import COMMITTED
 from tests.support.faults.several import serving
@@ -29,46 +29,47 @@ CLAIMING = """
         AND state = 'idle in transaction' AND query LIKE '%FOR UPDATE SKIP%'"""
 
 
-def one_more(house: House, carrier: CarrierUnderTest) -> float:
+def one_more(deployment: Deployment, carrier: CarrierUnderTest) -> float:
     """How many seconds the carrier waits for the next submission."""
     seen = len(carrier.submits())
-    return house.until(lambda: len(carrier.submits()) > seen, "one more")
+    return deployment.until(lambda: len(carrier.submits()) > seen, "one more")
 
 
 @pytest.mark.fault(2)
 def test_what_a_killed_process_had_claimed_and_not_written_goes_out_from_another(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     """Killed between the commit of its claim and the wire, which the proxy makes long: it
     swallows the reply to that COMMIT.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier(window=5)
-    house.start((("api",), ("scheduler",)) if LONG else (("api",),))
-    proxy = house.database_proxy(for_all=False)
-    [killed] = serving(house, carrier, database=proxy)
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier(window=5)
+    deployment.start((("api",), ("scheduler",)) if LONG else (("api",),))
+    proxy = deployment.database_proxy(for_all=False)
+    [killed] = serving(deployment, carrier, database=proxy)
     if LONG:
-        house.run("worker")  # leaves the carrier alone until the other one is retired
+        deployment.run("worker")  # leaves the carrier alone until the other one is retired
     lost = proxy.lose(
         lambda said, heard: COMMITTED in said and b"INSERT INTO inflight" in heard,
         said_by="server",
         then="swallow",
     )
-    house.clients.send(1, octets=TEN_SEGMENTS)
+    deployment.clients.send(1, octets=TEN_SEGMENTS)
     lost.wait()
     killed.process.kill()
     killed.process.wait()
     if not LONG:
-        house.run("worker")  # nobody else lives, so it need not wait for anybody's beat
-    recovered_s = house.until(
+        deployment.run("worker")  # nobody else lives, so it need not wait for anybody's beat
+    recovered_s = deployment.until(
         lambda: len(carrier.submits()) == 5,
         "the half that was not to be written",
         TAKEN_OVER_WITHIN_S,
     )
     assert {submit["part"] for submit in carrier.submits()} == {6, 7, 8, 9, 10}
-    assert house.in_doubt() == 5  # of those, only the dead process knew that they were not written
-    house.age_doubts()
-    house.holds(
+    # of those, only the dead process knew that they were not written
+    assert deployment.in_doubt() == 5
+    deployment.age_doubts()
+    deployment.holds(
         repeated_max=0,
         recovered_s=recovered_s,
         how=(
@@ -80,36 +81,36 @@ def test_what_a_killed_process_had_claimed_and_not_written_goes_out_from_another
 
 
 @pytest.mark.fault(3)
-def test_a_process_killed_with_a_full_window_charges_once(house: House) -> None:
-    carrier = house.carrier("--answer-delay-ms", "250", window=WINDOW)
-    if house.kind == "sqlite":
-        house.start()
-        killed = house.sender
+def test_a_process_killed_with_a_full_window_charges_once(deployment: Deployment) -> None:
+    carrier = deployment.carrier("--answer-delay-ms", "250", window=WINDOW)
+    if deployment.kind == "sqlite":
+        deployment.start()
+        killed = deployment.sender
     else:
-        house.start(
+        deployment.start(
             (("api", "--workers", "2"), ("scheduler",)) if LONG else (("api", "--workers", "2"),)
         )
-        [killed] = serving(house, carrier)
+        [killed] = serving(deployment, carrier)
         if LONG:
-            house.run("worker")
-    with house.clients.sending(per_second=50):
-        house.until(lambda: carrier.waiting()[0] == WINDOW, "the window is full")
+            deployment.run("worker")
+    with deployment.clients.sending(per_second=50):
+        deployment.until(lambda: carrier.waiting()[0] == WINDOW, "the window is full")
         binds = len(carrier.events("bind"))
         killed.process.kill()
         killed.process.wait()
-        if house.kind == "sqlite" or not LONG:
-            house.run("serve" if house.kind == "sqlite" else "worker")
-        recovered_s = house.until(
+        if deployment.kind == "sqlite" or not LONG:
+            deployment.run("serve" if deployment.kind == "sqlite" else "worker")
+        recovered_s = deployment.until(
             lambda: len(carrier.events("bind")) > binds, "bound again", TAKEN_OVER_WITHIN_S
         )
         carrier.wait_for("submit_sm", 5 * WINDOW)
-    house.holds(
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=recovered_s,
         how="kill -9 with a full window; until bound again, from "
         + (
             "a process that lived beside it"
-            if LONG and house.kind != "sqlite"
+            if LONG and deployment.kind != "sqlite"
             else "a process started then"
         ),
     )
@@ -117,31 +118,31 @@ def test_a_process_killed_with_a_full_window_charges_once(house: House) -> None:
 
 @pytest.mark.fault(4)
 def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     """Stopped in the middle of a transaction, with rows of the queue locked; its database answers
     slowly, so that there is a middle.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier("--answer-delay-ms", "50", window=WINDOW)
-    house.start((("api",), ("scheduler",)))
-    proxy = house.database_proxy(for_all=False)
-    stopped, _ = [*serving(house, carrier, database=proxy), *serving(house, carrier)]
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier("--answer-delay-ms", "50", window=WINDOW)
+    deployment.start((("api",), ("scheduler",)))
+    proxy = deployment.database_proxy(for_all=False)
+    stopped, _ = [*serving(deployment, carrier, database=proxy), *serving(deployment, carrier)]
     session = carrier.events("bind")[0]["session"]
     with (
-        house.clients.sending(per_second=50),
-        psycopg.connect(house.db.url, autocommit=True) as sql,
+        deployment.clients.sending(per_second=50),
+        psycopg.connect(deployment.db.url, autocommit=True) as sql,
     ):
         carrier.wait_for("submit_sm", 5 * WINDOW)
         proxy.delay(server_s=0.2)
-        house.until(lambda: sql.execute(CLAIMING).fetchone(), "it claims")
+        deployment.until(lambda: sql.execute(CLAIMING).fetchone(), "it claims")
         stopped.process.send_signal(signal.SIGSTOP)
         stopped_s, seen = time.monotonic(), len(carrier.submits())
-        held_up_s = house.until(
+        held_up_s = deployment.until(
             lambda: len(carrier.submits()) > seen + WINDOW, "the other one goes on"
         )
         while time.monotonic() - stopped_s < quick_or_long(7, 90):
-            held_up_s = max(held_up_s, one_more(house, carrier))
+            held_up_s = max(held_up_s, one_more(deployment, carrier))
         proxy.delay()
         went_on_ms = carrier.events("submit_sm")[-1]["at_ms"]
         stopped.process.send_signal(signal.SIGCONT)
@@ -149,7 +150,7 @@ def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(
             stopped.wait_for_event("worker_begins_anew", 10)
             carrier.wait_for("bind", 3)
         carrier.wait_for("submit_sm", len(carrier.events("submit_sm")) + 5 * WINDOW)
-    assert max(reply.took_s for reply in house.clients.replies) < HELD_UP_AT_MOST_S
+    assert max(reply.took_s for reply in deployment.clients.replies) < HELD_UP_AT_MOST_S
     assert held_up_s < HELD_UP_AT_MOST_S
     late = [
         submit
@@ -157,8 +158,8 @@ def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(
         if submit["session"] == session and submit["at_ms"] > went_on_ms
     ]
     assert not (LONG and late), "it was retired, and wrote to its old bind"
-    house.age_doubts()
-    house.holds(
+    deployment.age_doubts()
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=held_up_s,
         how=(
@@ -171,26 +172,26 @@ def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(
 @pytest.mark.long
 @pytest.mark.fault(4)
 def test_a_process_stopped_for_less_than_half_a_minute_goes_on_once_it_has_shown_itself(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     """Nobody has retired it yet, but its last beat is too old: what it claims meanwhile is not
     written.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier("--answer-delay-ms", "50", window=WINDOW)
-    house.start((("api",), ("scheduler",)))
-    [stopped] = serving(house, carrier)
-    with house.clients.sending(per_second=50):
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier("--answer-delay-ms", "50", window=WINDOW)
+    deployment.start((("api",), ("scheduler",)))
+    [stopped] = serving(deployment, carrier)
+    with deployment.clients.sending(per_second=50):
         carrier.wait_for("submit_sm", 5 * WINDOW)
         stopped.process.send_signal(signal.SIGSTOP)
         time.sleep((WRITE_S + RETIRE_S) / 2)  # between the two: that is the fault
         submits = len(carrier.submits())
         stopped.process.send_signal(signal.SIGCONT)
-        recovered_s = house.until(
+        recovered_s = deployment.until(
             lambda: len(carrier.submits()) > submits + 5 * WINDOW, "it goes on"
         )
-    house.age_doubts()
-    house.holds(
+    deployment.age_doubts()
+    deployment.holds(
         repeated_max=WINDOW,
         recovered_s=recovered_s,
         how="SIGSTOP for 25 s; from SIGCONT until it had submitted 50 more",
@@ -199,15 +200,15 @@ def test_a_process_stopped_for_less_than_half_a_minute_goes_on_once_it_has_shown
 
 @pytest.mark.fault(6)
 def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
-    house = new_house("postgresql")
-    carrier = house.carrier("--answer-delay-ms", "250", window=WINDOW)
-    house.start((("api",), ("scheduler",), ("worker",)))
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier("--answer-delay-ms", "250", window=WINDOW)
+    deployment.start((("api",), ("scheduler",), ("worker",)))
     carrier.wait_for("bind", 1)
     ended_s = []
-    with house.clients.sending(per_second=50):
-        old = serving(house, carrier, 2)
+    with deployment.clients.sending(per_second=50):
+        old = serving(deployment, carrier, 2)
         carrier.wait_for("unbind", 1)  # the worker's: it leaves the carrier to these two
         for process in old:
             carrier.wait_for("submit_sm", len(carrier.submits()) + 3 * WINDOW)
@@ -216,76 +217,78 @@ def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(
             assert process.end() == 0
             ended_s.append(time.monotonic() - began_s)
             assert len(carrier.events("unbind")) == unbound + 1
-            assert house.in_doubt() == 0
-            serving(house, carrier)
+            assert deployment.in_doubt() == 0
+            serving(deployment, carrier)
         for name in ("worker", "scheduler"):
-            server = next(server for server in house.servers if server.name == name)
+            server = next(server for server in deployment.servers if server.name == name)
             assert server.end() == 0
-            house.run(name).wait_for_event("working", TAKEN_OVER_WITHIN_S)
+            deployment.run(name).wait_for_event("working", TAKEN_OVER_WITHIN_S)
         if LONG:  # in its quick form: tests/crash/test_rolling_restart.py
-            _roll_the_api(house)
+            _roll_the_api(deployment)
     assert max(ended_s) < ENDED_WITHIN_S
     assert not [event for event in carrier.events("lost") if event["unanswered"]]
-    failed = [reply for reply in house.clients.replies if reply.status != 200]
+    failed = [reply for reply in deployment.clients.replies if reply.status != 200]
     assert not failed, failed[:3]
-    house.holds(
+    deployment.holds(
         repeated_max=0,
         recovered_s=max(ended_s),
         how="carrier processes, worker and scheduler"
         + (", and twice each of two API processes behind HAProxy," if LONG else "")
-        + f" replaced one by one under load: 0 of {len(house.clients.replies):,} requests failed;"
-        " the longest from a carrier process's SIGTERM to its end",
+        + f" replaced one by one under load: 0 of {len(deployment.clients.replies):,} requests"
+        " failed; the longest from a carrier process's SIGTERM to its end",
     )
 
 
-def _roll_the_api(house: House) -> None:
+def _roll_the_api(deployment: Deployment) -> None:
     """Two more, behind the handbook's HAProxy, each replaced twice. Clients go on with the
     last one.
     """
     ports = [free_port(), free_port()]
-    house.balancer = house.api.address  # until the new ones are ready
-    apis = {port: house.run("api", port=port, HELIOGRAPH_DRAIN_S="") for port in ports}
+    deployment.balancer = deployment.api.address  # until the new ones are ready
+    apis = {port: deployment.run("api", port=port, HELIOGRAPH_DRAIN_S="") for port in ports}
     for api in apis.values():
         api.wait_until_ready()
     with HAProxy(handbook_haproxy(*ports)) as balancer:
-        house.balancer = balancer.address
+        deployment.balancer = balancer.address
         for port in ports * 2:
-            house.clients.wait_for(20)
+            deployment.clients.wait_for(20)
             assert apis[port].end() == 0
-            apis[port] = house.run("api", port=port, HELIOGRAPH_DRAIN_S="")
+            apis[port] = deployment.run("api", port=port, HELIOGRAPH_DRAIN_S="")
             apis[port].wait_until_ready()
-        house.clients.wait_for(20)
-        house.balancer = house.api.address
-        house.clients.wait_for(20)  # whoever still asked the balancer is answered
+        deployment.clients.wait_for(20)
+        deployment.balancer = deployment.api.address
+        deployment.clients.wait_for(20)  # whoever still asked the balancer is answered
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
 @pytest.mark.fault(2)
-def test_another_scheduler_takes_over(new_house: Callable[..., House], fault: int) -> None:
+def test_another_scheduler_takes_over(
+    new_deployment: Callable[..., Deployment], fault: int
+) -> None:
     """What is in doubt meanwhile, because its connection breaks, is settled by its receipt
     then: that is a scheduler's to do.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier("--chaos", "drop=1")
-    house.start((("api",), ("scheduler",)))
-    first = house.servers[-1]
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier("--chaos", "drop=1")
+    deployment.start((("api",), ("scheduler",)))
+    first = deployment.servers[-1]
     first.wait_for_event("scheduling", 10)
-    second = house.run("scheduler")
-    serving(house, carrier)
+    second = deployment.run("scheduler")
+    serving(deployment, carrier)
     first.process.send_signal(fault)
     began_s = time.monotonic()
-    house.clients.send(1)
-    house.until(house.in_doubt, "it is in doubt")
+    deployment.clients.send(1)
+    deployment.until(deployment.in_doubt, "it is in doubt")
     carrier.wait_for("acknowledged", 1)
-    assert house.in_doubt()
+    assert deployment.in_doubt()
     second.wait_for_event("scheduling", TAKEN_OVER_WITHIN_S)
     recovered_s = time.monotonic() - began_s
     assert recovered_s > RETIRE_S - 6 * LOOK_S
-    house.settle()
+    deployment.settle()
     if fault == signal.SIGSTOP:
         first.process.send_signal(signal.SIGCONT)
-    house.holds(
+    deployment.holds(
         repeated_max=0,
         recovered_s=recovered_s,
         how=f"the active scheduler gets {signal.Signals(fault).name}; until another one is active",

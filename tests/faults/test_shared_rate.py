@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 from tests.support.faults.several import serving
 
@@ -29,19 +29,19 @@ def busiest(times_ms: Sequence[int], within_ms: int) -> int:
 
 @pytest.mark.fault(5)
 def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     tps = 40
-    house = new_house("postgresql")
-    carrier = house.carrier(window=WINDOW, tps=tps)
-    house.start((("api",), ("scheduler",)))
-    serving(house, carrier)
-    with house.clients.sending(per_second=2 * tps):
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier(window=WINDOW, tps=tps)
+    deployment.start((("api",), ("scheduler",)))
+    serving(deployment, carrier)
+    with deployment.clients.sending(per_second=2 * tps):
         carrier.wait_for("submit_sm", 2 * tps)
-        [second] = serving(house, carrier)
+        [second] = serving(deployment, carrier)
         joined_s = time.monotonic()
         sessions = [event["session"] for event in carrier.events("bind")]
-        house.until(
+        deployment.until(
             lambda: {submit["session"] for submit in carrier.submits()[-tps:]} == set(sessions),
             "both send",
         )
@@ -53,7 +53,7 @@ def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(
     # As the carrier saw them arrive: what a busy machine delays comes together. Two that knew
     # nothing of each other would send twice the rate.
     assert busiest(times_ms, 5_000) <= 1.1 * 5 * tps
-    house.holds(
+    deployment.holds(
         repeated_max=0,
         recovered_s=shared_s,
         how=(
@@ -66,24 +66,26 @@ def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(
 @pytest.mark.fault(5)
 @pytest.mark.long
 def test_a_process_that_cannot_bind_leaves_its_part_of_the_rate_to_the_one_that_can(
-    new_house: Callable[..., House],
+    new_deployment: Callable[..., Deployment],
 ) -> None:
     """Of a rate of 1 a second one of two processes has all, the older one: here it is the
     one that the carrier does not let in again.
     """
-    house = new_house("postgresql")
-    carrier = house.carrier(window=WINDOW, tps=1, script="after 2 binds: already-bound for 1000")
-    house.start((("api",), ("scheduler",)))
-    serving(house, carrier, 2)
+    deployment = new_deployment("postgresql")
+    carrier = deployment.carrier(
+        window=WINDOW, tps=1, script="after 2 binds: already-bound for 1000"
+    )
+    deployment.start((("api",), ("scheduler",)))
+    serving(deployment, carrier, 2)
     assert carrier.proxy.cut(oldest=1) == 1
     carrier.wait_for("bind", 3)
-    house.clients.send(2)
-    recovered_s = house.until(
+    deployment.clients.send(2)
+    recovered_s = deployment.until(
         lambda: len(carrier.submits()) == 2,
         "both messages, from the younger process",
         WAIVED_WITHIN_S,
     )
-    house.holds(
+    deployment.holds(
         repeated_max=0,
         recovered_s=recovered_s,
         how=(
@@ -94,22 +96,24 @@ def test_a_process_that_cannot_bind_leaves_its_part_of_the_rate_to_the_one_that_
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_changed_connection_keeps_the_rate(new_house: Callable[..., House], kind: str) -> None:
+def test_a_changed_connection_keeps_the_rate(
+    new_deployment: Callable[..., Deployment], kind: str
+) -> None:
     """A new link follows the old one, which may have used up the second's rate: so it waits for a
     second, counted from the old one's last answer. How many arrived in a second says less: what
     stands still for a moment finds many at once.
     """
-    house = new_house(kind)
-    carrier = house.carrier(tps=(tps := 40), window=50)
-    house.start((("serve",),))
-    house.clients.send(count := 8 * tps)
+    deployment = new_deployment(kind)
+    carrier = deployment.carrier(tps=(tps := 40), window=50)
+    deployment.start((("serve",),))
+    deployment.clients.send(count := 8 * tps)
     for window in (51, 52):
         # a slow machine takes long for a command
         carrier.wait_for("submit_sm", min(len(carrier.submits()) + tps, count))
-        house.command("carrier", "set", "carrier", "--window", str(window))
-        house.clients.send(3 * tps)  # however long it took, the new link has something to send
+        deployment.command("carrier", "set", "carrier", "--window", str(window))
+        deployment.clients.send(3 * tps)  # however long it took, the new link has something to send
         count += 3 * tps
-    house.settle()
+    deployment.settle()
     times_ms: dict[int, list[int]] = {}
     for event in carrier.events("submit_sm"):
         times_ms.setdefault(event["session"], []).append(event["at_ms"])

@@ -14,7 +14,7 @@ import pytest
 
 from heliograph.database import migrate
 from tests.support import plain_http
-from tests.support.faults.house import ALONE, PARTS, House
+from tests.support.faults.deployment import ALONE, PARTS, Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.proxy import Proxy
 from tests.support.faults.receivers import OPEN, Hearing, all_told, events_stored, hearing
@@ -29,7 +29,7 @@ LOST_FOR_S = (2.0, 5.0, 13.0, 25.0)
 HANGS_FOR_S = 15.0  # past every limit that might cancel what hangs
 WINDOW = 10
 CANCELLED = "canceling wait for synchronous replication"  # of the log of PostgreSQL
-NewHouse = Callable[..., House]
+NewDeployment = Callable[..., Deployment]
 
 
 class Asked(NamedTuple):
@@ -60,18 +60,18 @@ def pair() -> Iterator[Pair]:
         yield made
 
 
-def ready(house: House) -> int:
-    return plain_http.get(f"{house.api.address}/readyz", timeout=30).status_code
+def ready(deployment: Deployment) -> int:
+    return plain_http.get(f"{deployment.api.address}/readyz", timeout=30).status_code
 
 
-def asked(house: House, number: int) -> list[Asked]:
+def asked(deployment: Deployment, number: int) -> list[Asked]:
     """A change that waits in a thread for its commit, and something that is only read."""
 
     def timed(what: str, answer: Callable[[], httpx.Response]) -> Asked:
         began_s = time.monotonic()
         return Asked(what, answer().status_code, time.monotonic() - began_s)
 
-    url, headers = f"{house.api.address}/api/v1", house.clients.headers
+    url, headers = f"{deployment.api.address}/api/v1", deployment.clients.headers
     contact = {"phone": f"+23320{number:07d}", "name": "Amina"}
     return [
         timed(
@@ -90,34 +90,38 @@ def ids_of_changes(heard: Hearing) -> dict[tuple[str, str], set[str]]:
     return told
 
 
-def assert_told_once(house: House, heard: Hearing) -> None:
-    house.settle()
-    house.until(lambda: all_told(house, heard), "all is told")
+def assert_told_once(deployment: Deployment, heard: Hearing) -> None:
+    deployment.settle()
+    deployment.until(lambda: all_told(deployment, heard), "all is told")
     assert not [change for change, ids in ids_of_changes(heard).items() if len(ids) > 1], (
         "one change, two events"
     )
-    assert len(ids_of_changes(heard)) == events_stored(house) == 2 * len(house.clients.accepted)
+    assert (
+        len(ids_of_changes(heard))
+        == events_stored(deployment)
+        == 2 * len(deployment.clients.accepted)
+    )
 
 
 @pytest.mark.fault(39)
 def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
-    pair: Pair, new_house: NewHouse
+    pair: Pair, new_deployment: NewDeployment
 ) -> None:
     """Lost by SIGSTOP and by kill -9 in turns; it comes back, or commits are told not to
     wait for it any more, in turns.
     """
-    house = new_house("postgresql", url=pair.url)
-    house.env |= OPEN
-    clients = house.clients
-    house.carrier("--answer-delay-ms", "20", window=WINDOW)
+    deployment = new_deployment("postgresql", url=pair.url)
+    deployment.env |= OPEN
+    clients = deployment.clients
+    deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
     losses = [
         Loss(number, slowest_s=0, recovered_s=0, noticed_s=0, in_threads=[])
         for number in range(int(quick_or_long(1, 20)))
     ]
-    with hearing(house) as heard:
-        house.start(PARTS if LONG else ALONE)
+    with hearing(deployment) as heard:
+        deployment.start(PARTS if LONG else ALONE)
         for loss in losses:
-            _lose(house, pair, loss)
+            _lose(deployment, pair, loss)
             if loss.number % 4 >= 2:  # it was given up
                 _take_again(pair, loss.number)
         assert {reply.status for reply in clients.replies} <= {200, 503}
@@ -126,9 +130,9 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
         slowest_s = max(*(loss.slowest_s for loss in losses), max(one.took_s for one in in_threads))
         assert slowest_s < ANSWER_WITHIN_S + MORE_ON_A_BUSY_MACHINE_S
         assert CANCELLED not in pair.primary.log
-        assert_told_once(house, heard)
-    assert all(server.process.poll() is None for server in house.servers)
-    house.holds(
+        assert_told_once(deployment, heard)
+    assert all(server.process.poll() is None for server in deployment.servers)
+    deployment.holds(
         recovered_s=max(loss.recovered_s for loss in losses),
         how=(
             f"{len(losses)} losses under load, the slowest answer after {slowest_s:.1f} s, /readyz"
@@ -140,31 +144,33 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
     )
 
 
-def _lose(house: House, pair: Pair, loss: Loss) -> None:
+def _lose(deployment: Deployment, pair: Pair, loss: Loss) -> None:
     """Loses the standby under load, and brings it back; notes in `loss` what that did."""
-    clients = house.clients
+    clients = deployment.clients
     with clients.sending(per_second=50, clients=8):
         clients.wait_for(20)
         lost = len(clients.replies)
         began_s = time.monotonic()
         (pair.standby.kill if loss.number % 2 else pair.standby.hang)()
-        loss.noticed_s = house.until(
-            lambda: ready(house) == 503, "/readyz says so", NOTICED_WITHIN_S
+        loss.noticed_s = deployment.until(
+            lambda: ready(deployment) == 503, "/readyz says so", NOTICED_WITHIN_S
         )
-        loss.in_threads += asked(house, 2 * loss.number)
+        loss.in_threads += asked(deployment, 2 * loss.number)
         until_s = began_s + (LOST_FOR_S[loss.number % 4] if LONG else 3.0)
         while time.monotonic() < until_s:
-            assert ready(house) == 503
+            assert ready(deployment) == 503
             time.sleep(0.1)
-        loss.in_threads += asked(house, 2 * loss.number + 1)
+        loss.in_threads += asked(deployment, 2 * loss.number + 1)
         _bring_back(pair, loss.number)
         back = len(clients.replies)
-        loss.recovered_s = house.until(
+        loss.recovered_s = deployment.until(
             lambda: sum(reply.status == 200 for reply in clients.replies[back:]) >= 20,
             "accepted again",
             BACK_WITHIN_S,
         )
-        house.until(lambda: ready(house) == 200, "/readyz says so again", NOTICED_WITHIN_S)
+        deployment.until(
+            lambda: ready(deployment) == 200, "/readyz says so again", NOTICED_WITHIN_S
+        )
     loss.slowest_s = max(
         reply.took_s
         for reply in clients.replies[lost:]
@@ -193,35 +199,35 @@ def _take_again(pair: Pair, loss: int) -> None:
 @pytest.mark.long
 @pytest.mark.fault(39)
 def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
-    pair: Pair, new_house: NewHouse
+    pair: Pair, new_deployment: NewDeployment
 ) -> None:
     """The commits hang, then the primary dies, and the standby takes its place: what was
     accepted is there, what hung was seen by nobody.
     """
-    house = new_house("postgresql", url=pair.url)
-    house.env |= OPEN
-    clients = house.clients
-    house.carrier("--answer-delay-ms", "20", window=WINDOW)
-    proxy = house.database_proxy()
-    with hearing(house) as heard:
-        house.start(ALONE)
+    deployment = new_deployment("postgresql", url=pair.url)
+    deployment.env |= OPEN
+    clients = deployment.clients
+    deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
+    proxy = deployment.database_proxy()
+    with hearing(deployment) as heard:
+        deployment.start(ALONE)
         with clients.sending(per_second=50, clients=8):
             clients.wait_for(50)
             pair.standby.kill()
-            house.until(lambda: ready(house) == 503, "/readyz says so", NOTICED_WITHIN_S)
+            deployment.until(lambda: ready(deployment) == 503, "/readyz says so", NOTICED_WITHIN_S)
             time.sleep(HANGS_FOR_S)
             assert CANCELLED not in pair.primary.log
             pair.primary.kill()
             proxy.cut()
-            _promote(house, pair, proxy)
+            _promote(deployment, pair, proxy)
             back = len(clients.replies)
-            recovered_s = house.until(
+            recovered_s = deployment.until(
                 lambda: sum(reply.status == 200 for reply in clients.replies[back:]) >= 20,
                 "accepted again",
                 30,
             )
-        assert_told_once(house, heard)
-        house.holds(
+        assert_told_once(deployment, heard)
+        deployment.holds(
             repeated_max=WINDOW,
             recovered_s=recovered_s,
             how=(
@@ -231,7 +237,7 @@ def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
         )
 
 
-def _promote(house: House, pair: Pair, proxy: Proxy) -> None:
+def _promote(deployment: Deployment, pair: Pair, proxy: Proxy) -> None:
     """It has not had what was stored since it was killed, and has itself no standby."""
     pair.standby.start()
     with psycopg.connect(pair.standby.url, autocommit=True) as connection:
@@ -239,4 +245,4 @@ def _promote(house: House, pair: Pair, proxy: Proxy) -> None:
     # not by SQL: what it still replays from the primary may cancel a statement
     pair.standby.promote()
     proxy.lead_to(pair.standby.port)
-    house.move_to(pair.standby.url)
+    deployment.move_to(pair.standby.url)

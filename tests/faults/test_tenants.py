@@ -19,7 +19,7 @@ from tests.support import plain_http
 from tests.support.capability.pumping import attack
 from tests.support.factories import code_sent, issue_key, open_account
 from tests.support.faults.clients import Order
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 
 SITE: Final = "https://shop.example"
@@ -31,11 +31,11 @@ UNMATCHED_MAX: Final = 1_000
 class Tenant:
     """One with a key, whose programs keep their connections."""
 
-    def __init__(self, house: House, name: str, credits: int = 0) -> None:
-        self.account_id = open_account(house.db, name, credits=credits)
-        headers = {"Authorization": f"Bearer {issue_key(house.db, self.account_id)}"}
+    def __init__(self, deployment: Deployment, name: str, credits: int = 0) -> None:
+        self.account_id = open_account(deployment.db, name, credits=credits)
+        headers = {"Authorization": f"Bearer {issue_key(deployment.db, self.account_id)}"}
         self._client = plain_http.new_client(
-            base_url=f"{house.api.address}/api/v1", headers=headers, timeout=30
+            base_url=f"{deployment.api.address}/api/v1", headers=headers, timeout=30
         )
 
     def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
@@ -46,12 +46,12 @@ class Tenant:
 
 
 @pytest.fixture
-def tenant(house: House) -> Iterator[Callable[..., Tenant]]:
-    """`tenant("chidi", credits=10)`, once the house has started."""
+def tenant(deployment: Deployment) -> Iterator[Callable[..., Tenant]]:
+    """`tenant("chidi", credits=10)`, once the deployment has started."""
     made: list[Tenant] = []
 
     def make(name: str, credits: int = 0) -> Tenant:
-        made.append(Tenant(house, name, credits))
+        made.append(Tenant(deployment, name, credits))
         return made[-1]
 
     yield make
@@ -59,9 +59,9 @@ def tenant(house: House) -> Iterator[Callable[..., Tenant]]:
         one.close()
 
 
-def flood(house: House, carrier_id: int, count: int) -> None:
+def flood(deployment: Deployment, carrier_id: int, count: int) -> None:
     """Stores so many receipts of a carrier that match nothing."""
-    with house.db.write() as tx:
+    with deployment.db.write() as tx:
         tx.execute(
             carrier_refs.insert(),
             [
@@ -76,8 +76,8 @@ def flood(house: House, carrier_id: int, count: int) -> None:
         )
 
 
-def unmatched(house: House) -> int:
-    with house.db.read() as tx:
+def unmatched(deployment: Deployment) -> int:
+    with deployment.db.read() as tx:
         return int(
             tx.execute(
                 sa.select(sa.func.count()).where(carrier_refs.c.message_id.is_(None))
@@ -87,29 +87,29 @@ def unmatched(house: House) -> int:
 
 @pytest.mark.fault(34)
 def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
-    house: House, tenant: Callable[..., Tenant]
+    deployment: Deployment, tenant: Callable[..., Tenant]
 ) -> None:
-    carrier = house.carrier()
-    house.start()
+    carrier = deployment.carrier()
+    deployment.start()
     chidi = tenant("chidi")
     if not LONG:
-        house.command("quota", "set", "chidi", "logs=1MB")
+        deployment.command("quota", "set", "chidi", "logs=1MB")
     quota = 50_000_000 if LONG else 1_000_000
-    house.command("carrier", "set", "carrier", "--unmatched-max", str(UNMATCHED_MAX))
+    deployment.command("carrier", "set", "carrier", "--unmatched-max", str(UNMATCHED_MAX))
     assert chidi.post("/sitebuilder/connect", {"site_url": SITE}).status_code == 200
     flooded = int(quick_or_long(3_000, 100_000))
-    flood(house, carrier.id, flooded)
+    flood(deployment, carrier.id, flooded)
     told = int(quota / 500_000) + 6
     with ThreadPoolExecutor(4) as pool:
         replies = [pool.submit(chidi.post, "/sitebuilder/logs", LOGS) for _ in range(told)]
-        house.clients.send(int(quick_or_long(40, 2_000)))
+        deployment.clients.send(int(quick_or_long(40, 2_000)))
         answers = [reply.result() for reply in replies]
     stored = sum(answer.status_code == 200 for answer in answers)
     refused = [answer for answer in answers if answer.status_code != 200]
     assert {(answer.status_code, answer.json()["error"]["reason"]) for answer in refused} == {
         (429, "storage_quota_reached")
     }
-    with house.db.read() as tx:
+    with deployment.db.read() as tx:
         [used] = accounts.used_today(tx, chidi.account_id, clock.now_ms()).values()
         assert (
             tx.execute(sa.select(sa.func.count()).select_from(site_logs)).scalar_one()
@@ -118,9 +118,11 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
     assert quota - used < 100 * 5_304, "as much as fits, and no more"
     assert used <= quota
 
-    house.until(lambda: unmatched(house) <= UNMATCHED_MAX, "the oldest receipts are dropped")
-    assert {reply.status for reply in house.clients.replies} == {200}
-    house.holds(
+    deployment.until(
+        lambda: unmatched(deployment) <= UNMATCHED_MAX, "the oldest receipts are dropped"
+    )
+    assert {reply.status for reply in deployment.clients.replies} == {200}
+    deployment.holds(
         how=(
             f"{told} requests of 0.5 MB, {stored} stored ({used / 1e6:.1f} MB), then 429; of"
             f" {flooded:,} receipts that match nothing the newest {UNMATCHED_MAX:,} are left; all"
@@ -131,10 +133,10 @@ def test_a_key_that_tells_without_end_and_a_carrier_that_does_fill_no_disk(
 
 @pytest.mark.fault(35)
 def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing(
-    house: House, tenant: Callable[..., Tenant]
+    deployment: Deployment, tenant: Callable[..., Tenant]
 ) -> None:
-    house.carrier()
-    house.start()
+    deployment.carrier()
+    deployment.start()
     pumped, honest = (tenant(name, credits=20_000) for name in ("chidi", "bilal"))
     numbers = list(attack(int(quick_or_long(1, 55)), first=5))  # none that the SMSC makes fail
     signing_in = [f"23324{number:07d}" for number in range(100, 100 + int(quick_or_long(20, 400)))]
@@ -143,14 +145,14 @@ def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing
         """Whether the code was sent; two of three are given back."""
         sent = honest.post("/otp/send", {"phone": phone})
         if sent.status_code == 200 and int(phone) % 3:
-            code = code_sent(house.db, sent.json()["data"]["id"])
+            code = code_sent(deployment.db, sent.json()["data"]["id"])
             assert honest.post("/otp/verify", {"phone": phone, "code": code}).status_code == 200
         return remember(phone, sent)
 
     def remember(phone: str, sent: httpx.Response) -> bool:
         """What was promised must arrive, as of every client."""
         if sent.status_code == 200:
-            house.clients.accepted[sent.json()["data"]["message_id"]] = Order(phone, "a code")
+            deployment.clients.accepted[sent.json()["data"]["message_id"]] = Order(phone, "a code")
         return sent.status_code == 200
 
     with ThreadPoolExecutor(4) as pool:
@@ -166,8 +168,8 @@ def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing
         2 * ACCOUNT_FLOOR,
     ), "twice as many when the hour ends meanwhile"
     assert signed_in == len(signing_in)
-    house.clients.send(10)
-    house.holds(
+    deployment.clients.send(10)
+    deployment.holds(
         how=(
             f"{len(numbers):,} codes to 200 ranges of 8 countries: {passed} went out, the others"
             f" 429 and not charged; of {len(signing_in)} of an account whose users verify two of"

@@ -4,7 +4,7 @@
 
 import pytest
 
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
 
 TPS = int(quick_or_long(60, 300))
@@ -14,14 +14,14 @@ CHAOS = "throttle=0.3,queue-full=0.286"  # the first that hits counts: together 
 
 @pytest.mark.fault(15)
 def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_once(
-    house: House,
+    deployment: Deployment,
 ) -> None:
-    carrier = house.carrier("--chaos", CHAOS, tps=TPS)
-    house.start()
+    carrier = deployment.carrier("--chaos", CHAOS, tps=TPS)
+    deployment.start()
     carrier.proxy.refuse()
-    house.clients.send(COUNT)
+    deployment.clients.send(COUNT)
     carrier.proxy.accept()
-    house.settle(quick_or_long(60, 240))
+    deployment.settle(quick_or_long(60, 240))
     submits = carrier.submits(accepted=False)
     refused = [submit["status"] for submit in submits if submit["status"]]
     assert set(refused) == {0x58, 0x14}
@@ -32,7 +32,7 @@ def test_a_carrier_that_throttles_half_of_all_gets_them_more_slowly_and_each_onc
         for second in (0, 2)
     )
     assert third <= 0.9 * TPS, "the bind has not slowed down"
-    house.holds(
+    deployment.holds(
         how=(
             f"{len(refused):,} of {len(submits):,} submit_sm refused (0x58, 0x14), at {TPS} a"
             f" second agreed: {first} in the first second, {third} in the third; all arrived"

@@ -17,7 +17,7 @@ from heliograph.database.postgresql.partitions import missing_months
 from tests.support import plain_http
 from tests.support.crash.balancer import handbook_haproxy
 from tests.support.factories import SECRET_KEY
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.services import free_port
 from tests.support.services.haproxy import HAProxy
@@ -36,11 +36,11 @@ _FARTHEST = """
     AND inhrelid <> 'messages_default'::regclass ORDER BY 1 DESC LIMIT 1"""
 
 
-def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) -> str:
+def migrate_behind_a_reader(deployment: Deployment, directory: Path, env: dict[str, str]) -> str:
     """Runs `heliograph migrate` of the next version while somebody reads all messages, and is long
     about it: a backup, or a report. Returns what it said on standard error.
     """
-    with psycopg.connect(house.db.url) as reader:
+    with psycopg.connect(deployment.db.url) as reader:
         reader.execute("SELECT count(*) FROM messages")
         migrating = subprocess.Popen(
             [HELIOGRAPH, "migrate", "--data-dir", directory],
@@ -50,7 +50,7 @@ def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) 
             env={
                 **os.environ,
                 **env,
-                "DATABASE_URL": house.db.url,
+                "DATABASE_URL": deployment.db.url,
                 "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
             },
         )
@@ -68,8 +68,8 @@ def migrate_behind_a_reader(house: House, directory: Path, env: dict[str, str]) 
     return said
 
 
-def schema_of(house: House) -> str:
-    with psycopg.connect(house.db.url) as sql:
+def schema_of(deployment: Deployment) -> str:
+    with psycopg.connect(deployment.db.url) as sql:
         return str(sql.execute("SELECT version_num FROM alembic_version").fetchall()[0][0])
 
 
@@ -83,56 +83,58 @@ def run_beside(said: str) -> list[str]:
 
 @pytest.mark.fault(42)
 def test_a_rolling_upgrade_under_load_fails_no_request(
-    new_house: Callable[[str], House], tmp_path: Path
+    new_deployment: Callable[[str], Deployment], tmp_path: Path
 ) -> None:
     """Beside a reader whose transaction lasts, who keeps both the migration and the partition of a
     month from their locks.
     """
-    house = new_house("postgresql")
-    house.env["HELIOGRAPH_DRAIN_S"] = str(DRAIN_S)
+    deployment = new_deployment("postgresql")
+    deployment.env["HELIOGRAPH_DRAIN_S"] = str(DRAIN_S)
     newer: dict[str, Any] = {**next_version(tmp_path / "next")}
-    carrier = house.carrier(window=50)
+    carrier = deployment.carrier(window=50)
     ports = [free_port(), free_port()]
-    apis = {port: house.run("api", port=port) for port in ports}
-    worker = house.run("worker")
+    apis = {port: deployment.run("api", port=port) for port in ports}
+    worker = deployment.run("worker")
     for api in apis.values():
         api.wait_until_ready()
-    with psycopg.connect(house.db.url) as sql:  # a month to make
+    with psycopg.connect(deployment.db.url) as sql:  # a month to make
         [(month,)] = sql.execute(_FARTHEST).fetchall()
         sql.execute(f"DROP TABLE {month}")
     with HAProxy(handbook_haproxy(*ports)) as balancer:
-        house.balancer = balancer.address
-        with house.clients.sending(per_second=PER_SECOND):
-            house.clients.wait_for(20)
-            began = len(house.clients.replies)
-            said = migrate_behind_a_reader(house, tmp_path, newer)
+        deployment.balancer = balancer.address
+        with deployment.clients.sending(per_second=PER_SECOND):
+            deployment.clients.wait_for(20)
+            began = len(deployment.clients.replies)
+            said = migrate_behind_a_reader(deployment, tmp_path, newer)
             assert run_beside(said) == ["api", "api", "worker"], said
-            assert schema_of(house) == SCHEMA
-            slowest_s = max(reply.took_s for reply in house.clients.replies[began:])
-            with house.db.read() as tx:
+            assert schema_of(deployment) == SCHEMA
+            slowest_s = max(reply.took_s for reply in deployment.clients.replies[began:])
+            with deployment.db.read() as tx:
                 assert missing_months(tx, clock.now_ms()) == []
             for api in apis.values():  # this version's, on the next one's schema
                 assert plain_http.get(f"{api.address}/readyz", timeout=10).status_code == 200
             if LONG:
-                house.run("worker", **newer)
+                deployment.run("worker", **newer)
                 assert worker.end() == 0
             for port in ports[: 2 if LONG else 1]:  # meanwhile both versions are side by side
                 assert apis[port].end() == 0
-                house.run("api", port=port, **newer).wait_until_ready()
+                deployment.run("api", port=port, **newer).wait_until_ready()
                 # the balancer must have taken it back before the other goes
                 time.sleep(2 if LONG else 0)
             submitted = len(carrier.submits())
-            house.until(lambda: len(carrier.submits()) > submitted + 20, "what they accept is sent")
-        house.balancer = ""
-        failed = [reply for reply in house.clients.replies if reply.status != 200]
+            deployment.until(
+                lambda: len(carrier.submits()) > submitted + 20, "what they accept is sent"
+            )
+        deployment.balancer = ""
+        failed = [reply for reply in deployment.clients.replies if reply.status != 200]
     assert failed == []
     assert slowest_s < SLOWEST_S
     replaced = "a worker and two API processes" if LONG else "one of two API processes"
-    house.holds(
+    deployment.holds(
         how=(
             "the next version's `migrate` (a column of messages, an index, a month's partition)"
             f" behind a transaction of {READER_S} s, then {replaced} behind HAProxy replaced one by"
-            f" one: 0 of {len(house.clients.replies)} requests failed; the slowest beside the"
+            f" one: 0 of {len(deployment.clients.replies)} requests failed; the slowest beside the"
             f" migration took {slowest_s * 1_000:.0f} ms, for a lock is waited for {LOCK_MS} ms"
         )
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.certificates import Authority
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
@@ -43,53 +43,51 @@ FAILS = {
 
 @pytest.mark.fault(25)
 def test_receivers_that_misbehave_hold_up_nobody_and_get_it_again(
-    house: House, tmp_path: Path
+    deployment: Deployment, tmp_path: Path
 ) -> None:
     """In its long form each hangs until its 15 s are over, and the next try comes by itself after a
     minute; and one answers after 14.9 s.
     """
-    house.env |= OPEN
-    house.carrier()
+    deployment.env |= OPEN
+    deployment.carrier()
     with ExitStack() as ending:
-        good, inside = (ending.enter_context(hearing(house)) for _ in range(2))
+        good, inside = (ending.enter_context(hearing(deployment)) for _ in range(2))
         bad = {
-            name: ending.enter_context(hearing(house, fault))
+            name: ending.enter_context(hearing(deployment, fault))
             for name, fault in FAULTS.items()
             if LONG or name != "late"
         }
-        bad["redirect"] = ending.enter_context(
-            hearing(
-                house, says(head(302, f"Location: {inside.receiver.url()}&", "Content-Length: 0"))
-            )
-        )
+        moved = head(302, f"Location: {inside.receiver.url()}&", "Content-Length: 0")
+        bad["redirect"] = ending.enter_context(hearing(deployment, says(moved)))
         bad["bad TLS"] = ending.enter_context(
-            hearing(house, tls=Authority(tmp_path, "nobody's").server("127.0.0.1"))
+            hearing(deployment, tls=Authority(tmp_path, "nobody's").server("127.0.0.1"))
         )
-        house.start()
-        before_mb = peak_mb(house.sender.process.pid)
-        with house.clients.sending(per_second=20):
-            house.clients.wait_for(round(quick_or_long(15, 300)))
-        house.until(lambda: all_told(house, good), "the good one has heard all")
-        house.until(
+        deployment.start()
+        before_mb = peak_mb(deployment.sender.process.pid)
+        with deployment.clients.sending(per_second=20):
+            deployment.clients.wait_for(round(quick_or_long(15, 300)))
+        deployment.until(lambda: all_told(deployment, good), "the good one has heard all")
+        deployment.until(
             lambda: all(
                 any(row[:2] == seen for row in bad[name].failures()) for name, seen in FAILS.items()
             ),
             "those that fail at once",
         )
-        took_ms = _hung(house, bad) if LONG else []
-        _mend(house, good, bad)
+        took_ms = _hung(deployment, bad) if LONG else []
+        _mend(deployment, good, bad)
         held_up_s = delays_s(good)
         assert held_up_s[-1] < HELD_UP_AT_MOST_S
         assert all(line.startswith("POST /hook?a=b HTTP") for line in inside.receiver.heads), (
             "a redirect was followed"
         )
-        grown_mb = peak_mb(house.sender.process.pid) - before_mb
+        grown_mb = peak_mb(deployment.sender.process.pid) - before_mb
         assert grown_mb < GROWTH_MAX_MB
         assert bad["1 GiB"].failures() == bad["gzip bomb"].failures() == [], "their status counts"
         how = (
-            f"{2 + len(bad)} endpoints of one account, {events_stored(house):,} events each; beside"
-            f" those that misbehave a good one heard after {statistics.median(held_up_s):.2f} s"
-            f" (median), {held_up_s[-1]:.1f} s at most; the process grew by {grown_mb:.0f} MB"
+            f"{2 + len(bad)} endpoints of one account, {events_stored(deployment):,} events each;"
+            f" beside those that misbehave a good one heard after"
+            f" {statistics.median(held_up_s):.2f} s (median), {held_up_s[-1]:.1f} s at most;"
+            f" the process grew by {grown_mb:.0f} MB"
         )
         if LONG:
             # the first try's failure is stored after its answer, and the next one is a minute after
@@ -101,14 +99,14 @@ def test_receivers_that_misbehave_hold_up_nobody_and_get_it_again(
                 f" s, 14.9 s was in time; tried again after {retried_ms[0] / 1e3:.1f} to"
                 f" {retried_ms[-1] / 1e3:.1f} s"
             )
-        house.holds(how=how)
+        deployment.holds(how=how)
 
 
-def _hung(house: House, bad: dict[str, Hearing]) -> list[int]:
+def _hung(deployment: Deployment, bad: dict[str, Hearing]) -> list[int]:
     """Until those that hang have had their time; how long that was. And who answers in the
     last moment is in time.
     """
-    house.until(
+    deployment.until(
         lambda: (
             all(bad[name].failures() for name in ("hang", "drip"))
             and bad["late"].outcomes()["delivered"]
@@ -124,23 +122,23 @@ def _hung(house: House, bad: dict[str, Hearing]) -> list[int]:
     return took_ms
 
 
-def _mend(house: House, good: Hearing, bad: dict[str, Hearing]) -> None:
+def _mend(deployment: Deployment, good: Hearing, bad: dict[str, Hearing]) -> None:
     """Everybody gets everything, with the ids that it had; but who cannot be mended is
     disabled, and misses it.
     """
     for receiver in bad.values():
         receiver.mend()
     bad["bad TLS"].disable()
-    house.settle()
+    deployment.settle()
 
     def is_over() -> bool:
         if not LONG:
-            make_due(house)
-        return not any(waiting(house, receiver) for receiver in (good, *bad.values()))
+            make_due(deployment)
+        return not any(waiting(deployment, receiver) for receiver in (good, *bad.values()))
 
-    house.until(is_over, f"all is told: {house.sender.log[-2_000:]}", 240)
+    deployment.until(is_over, f"all is told: {deployment.sender.log[-2_000:]}", 240)
     told = set(good.times)
-    assert len(told) == events_stored(house) == 2 * len(house.clients.accepted)
+    assert len(told) == events_stored(deployment) == 2 * len(deployment.clients.accepted)
     for name, receiver in bad.items():
         assert receiver.outcomes() == (
             {"missed": len(told)} if name == "bad TLS" else {"delivered": len(told)}
@@ -164,55 +162,55 @@ def _retried_ms(failed: Hearing) -> list[int]:
 
 
 @pytest.mark.fault(26)
-def test_what_a_killed_process_had_posted_comes_again_with_its_id(house: House) -> None:
+def test_what_a_killed_process_had_posted_comes_again_with_its_id(deployment: Deployment) -> None:
     """Under load, and each time while no POST is being answered."""
-    house.env |= OPEN
-    carrier = house.carrier(window=WINDOW)
-    kills, beside = int(quick_or_long(1, 5)), LONG and house.kind == "postgresql"
+    deployment.env |= OPEN
+    carrier = deployment.carrier(window=WINDOW)
+    kills, beside = int(quick_or_long(1, 5)), LONG and deployment.kind == "postgresql"
     recovered_s = 0.0
-    with hearing(house) as receiver:
-        house.start()
-        with house.clients.sending(per_second=20):
+    with hearing(deployment) as receiver:
+        deployment.start()
+        with deployment.clients.sending(per_second=20):
             for _ in range(kills):
-                house.clients.wait_for(round(quick_or_long(10, 60)))
-                doomed = house.sender
+                deployment.clients.wait_for(round(quick_or_long(10, 60)))
+                doomed = deployment.sender
                 if beside:
-                    house.run("worker").wait_for_event("working", TAKEN_OVER_WITHIN_S)
+                    deployment.run("worker").wait_for_event("working", TAKEN_OVER_WITHIN_S)
                 receiver.fault = FAULTS["hang"]
                 before = len(receiver.events)
-                house.until(lambda: receiver.unanswered >= 2, "POSTs are under way")
+                deployment.until(lambda: receiver.unanswered >= 2, "POSTs are under way")
                 doomed.process.kill()
                 doomed.process.wait()
                 killed_s = time.monotonic()
                 under_way = {event["id"] for event in receiver.events[before:]}
                 receiver.mend()
                 if not beside:
-                    house.run(doomed.name)
-                house.until(
+                    deployment.run(doomed.name)
+                deployment.until(
                     lambda ids=under_way: all(receiver.times[id_] > 1 for id_ in ids),  # type: ignore[misc]
                     "they come again",
                     TAKEN_OVER_WITHIN_S,
                 )
                 recovered_s = max(recovered_s, time.monotonic() - killed_s)
-                house.age_doubts()
-        house.settle_doubts()
-        house.settle()
-        house.until(
-            lambda: all_told(house, receiver) and not waiting(house, receiver),
-            f"all is told: {house.sender.log[-2_000:]}",
+                deployment.age_doubts()
+        deployment.settle_doubts()
+        deployment.settle()
+        deployment.until(
+            lambda: all_told(deployment, receiver) and not waiting(deployment, receiver),
+            f"all is told: {deployment.sender.log[-2_000:]}",
             120,
         )
         times = Counter(receiver.times.values())
-        assert len(carrier.submits()) >= len(house.clients.accepted)
+        assert len(carrier.submits()) >= len(deployment.clients.accepted)
         assert max(times) <= 1 + kills
         again = sum((count - 1) * ids for count, ids in times.items())
         came_from = "a process that lived beside it" if beside else "a process started then"
-        house.holds(
+        deployment.holds(
             repeated_max=kills * WINDOW,
             recovered_s=recovered_s,
             how=(
-                f"{kills} kill -9 under load with POSTs under way: {events_stored(house):,} events,"
-                f" each heard, {again} repeats, with the same id; until all that were under way had"
-                f" come again, from {came_from}"
+                f"{kills} kill -9 under load with POSTs under way: {events_stored(deployment):,}"
+                f" events, each heard, {again} repeats, with the same id; until all that were"
+                f" under way had come again, from {came_from}"
             ),
         )

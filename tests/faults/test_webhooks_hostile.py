@@ -21,8 +21,8 @@ from heliograph.webhooks.tables import (
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import issue_key, open_account
 from tests.support.faults.clients import Clients
+from tests.support.faults.deployment import CREDITS, Deployment
 from tests.support.faults.hostile import OVER_TLS, authority_file, hostile_receivers
-from tests.support.faults.house import CREDITS, House
 from tests.support.faults.matrix import LONG, quick_or_long
 from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
@@ -63,51 +63,53 @@ class Phases(NamedTuple):
 @pytest.mark.fault(33)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"] if LONG else ["sqlite"])
 def test_receivers_that_mean_harm_delay_nobody_else(
-    kind: str, new_house: Callable[[str], House], tmp_path: Path
+    kind: str, new_deployment: Callable[[str], Deployment], tmp_path: Path
 ) -> None:
     """In one process with the API. Two neighbours send in turns, at the same rate: one whose events
     nobody hears, while the endpoints of the other are disabled and nothing of theirs is under way,
     and then the one whose events go to all kinds of hostile receivers.
     """
-    house = new_house(kind)
-    house.env |= OPEN | {"HELIOGRAPH_WEBHOOKS_CA_FILE": str(authority_file(tmp_path))}
-    house.carrier()
-    accounts = {name: open_account(house.db, name, credits=CREDITS) for name in NEIGHBOURS}
+    deployment = new_deployment(kind)
+    deployment.env |= OPEN | {"HELIOGRAPH_WEBHOOKS_CA_FILE": str(authority_file(tmp_path))}
+    deployment.carrier()
+    accounts = {name: open_account(deployment.db, name, credits=CREDITS) for name in NEIGHBOURS}
     neighbours = {
-        name: Clients(lambda: house.api.address, issue_key(house.db, account_id))
+        name: Clients(lambda: deployment.api.address, issue_key(deployment.db, account_id))
         for name, account_id in accounts.items()
     }
     seen = {name: Phases([], []) for name in NEIGHBOURS}
-    with hearing(house) as good:
+    with hearing(deployment) as good:
         with hostile_receivers(tmp_path) as urls:
-            hostile = endpoints_of(house, accounts["chidi"], urls)
-            disable(house, hostile.values())
-            house.start([("serve",)])
+            hostile = endpoints_of(deployment, accounts["chidi"], urls)
+            disable(deployment, hostile.values())
+            deployment.start([("serve",)])
             for clients, prefix in (
-                (house.clients, "23320"),
+                (deployment.clients, "23320"),
                 *((neighbours[name], prefix) for name, prefix in NEIGHBOURS.items()),
             ):
                 clients.send(2, prefix)
-            before_mb = peak_mb(house.sender.process.pid)
-            take_turns(house, good, neighbours, hostile.values(), seen)
-            grown_mb = peak_mb(house.sender.process.pid) - before_mb
-            house.until(
-                lambda: all(attempts(house, hostile[name]) for name in hostile if name not in SLOW),
+            before_mb = peak_mb(deployment.sender.process.pid)
+            take_turns(deployment, good, neighbours, hostile.values(), seen)
+            grown_mb = peak_mb(deployment.sender.process.pid) - before_mb
+            deployment.until(
+                lambda: all(
+                    attempts(deployment, hostile[name]) for name in hostile if name not in SLOW
+                ),
                 "each has been posted to",
             )
-            tried = sum(len(attempts(house, endpoint_id)) for endpoint_id in hostile.values())
+            tried = sum(len(attempts(deployment, endpoint_id)) for endpoint_id in hostile.values())
         # The hostile receivers are gone, so the process's end need not wait for them.
-        disable(house, hostile.values())
+        disable(deployment, hostile.values())
         for clients in neighbours.values():
-            house.clients.replies += clients.replies
-            house.clients.accepted |= clients.accepted
-        assert {reply.status for reply in house.clients.replies} == {200}
+            deployment.clients.replies += clients.replies
+            deployment.clients.accepted |= clients.accepted
+        assert {reply.status for reply in deployment.clients.replies} == {200}
         assert grown_mb < GROWTH_MAX_MB
         with_s, without_s = (p99(seen[name].requests_s) for name in NEIGHBOURS)
         heard_with_s, heard_without_s = (p99(seen[name].deliveries_s) for name in NEIGHBOURS)
         assert with_s < RATIO_MAX * without_s + NOISE_S, (with_s, without_s)
         assert heard_with_s < heard_without_s + DELAY_MAX_S, (heard_with_s, heard_without_s)
-        house.holds(
+        deployment.holds(
             how=(
                 f"{len(urls)} kinds of hostile receivers, {tried} attempts, in turns with none and"
                 f" in one process with the API: another tenant's p99 is {with_s * 1e3:.0f} ms"
@@ -118,17 +120,19 @@ def test_receivers_that_mean_harm_delay_nobody_else(
         )
 
 
-def endpoints_of(house: House, account_id: str, urls: Mapping[str, str]) -> dict[str, str]:
+def endpoints_of(
+    deployment: Deployment, account_id: str, urls: Mapping[str, str]
+) -> dict[str, str]:
     """An endpoint of the account for each URL; its id by the URL's name."""
     made = {
-        name: endpoint(house.db, account_id, url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)
+        name: endpoint(deployment.db, account_id, url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)
         for name, url in urls.items()
     }
     return {name: added.id for name, (added, _) in made.items()}
 
 
 def take_turns(
-    house: House,
+    deployment: Deployment,
     good: Hearing,
     neighbours: Mapping[str, Clients],
     hostile: Collection[str],
@@ -136,27 +140,27 @@ def take_turns(
 ) -> None:
     """One neighbour sends while the hostile endpoints are at rest, then the other to them."""
     for _ in range(ROUNDS):
-        disable(house, hostile)
-        house.until(
-            lambda: not at_work(house, hostile),
+        disable(deployment, hostile)
+        deployment.until(
+            lambda: not at_work(deployment, hostile),
             "the hostile endpoints are at rest",
         )
-        beside(house, good, neighbours["bilal"], "bilal", seen)
-        with house.db.write() as tx:
+        beside(deployment, good, neighbours["bilal"], "bilal", seen)
+        with deployment.db.write() as tx:
             for endpoint_id in hostile:
                 endpoints.enable(tx, endpoints.text_id(endpoint_id))
-        beside(house, good, neighbours["chidi"], "chidi", seen)
+        beside(deployment, good, neighbours["chidi"], "chidi", seen)
 
 
-def disable(house: House, endpoint_ids: Collection[str]) -> None:
-    with house.db.write() as tx:
+def disable(deployment: Deployment, endpoint_ids: Collection[str]) -> None:
+    with deployment.db.write() as tx:
         for endpoint_id in endpoint_ids:
             endpoints.disable(tx, endpoints.text_id(endpoint_id), now_ms=clock.now_ms())
 
 
-def at_work(house: House, endpoint_ids: Collection[str]) -> bool:
+def at_work(deployment: Deployment, endpoint_ids: Collection[str]) -> bool:
     """Whether anything of these endpoints is under way, or will be tried again."""
-    with house.db.read() as tx:
+    with deployment.db.read() as tx:
         return any(
             tx.execute(
                 sa.select(sa.func.count())
@@ -168,27 +172,27 @@ def at_work(house: House, endpoint_ids: Collection[str]) -> bool:
 
 
 def beside(
-    house: House, good: Hearing, neighbour: Clients, name: str, seen: dict[str, Phases]
+    deployment: Deployment, good: Hearing, neighbour: Clients, name: str, seen: dict[str, Phases]
 ) -> None:
     """One turn of a neighbour, with what the tenant met meanwhile."""
     with (
-        phase(house, good, seen[name]),
+        phase(deployment, good, seen[name]),
         neighbour.sending(NEIGHBOUR_PER_S, NEIGHBOURS[name], clients=1),
     ):
         time.sleep(PHASE_S)
 
 
 @contextmanager
-def phase(house: House, good: Hearing, phases: Phases) -> Iterator[None]:
+def phase(deployment: Deployment, good: Hearing, phases: Phases) -> Iterator[None]:
     """The tenant sends all the while; what it met is added to `phases`."""
-    replies, heard = len(house.clients.replies), len(good.at_ms)
-    with house.clients.sending(TENANT_PER_S, clients=2):
+    replies, heard = len(deployment.clients.replies), len(good.at_ms)
+    with deployment.clients.sending(TENANT_PER_S, clients=2):
         yield
-    house.until(
-        lambda: all_told(house, good),
-        f"the good receiver has heard all: {house.sender.log[-2_000:]}",
+    deployment.until(
+        lambda: all_told(deployment, good),
+        f"the good receiver has heard all: {deployment.sender.log[-2_000:]}",
     )
-    phases.requests_s.extend(reply.took_s for reply in house.clients.replies[replies:])
+    phases.requests_s.extend(reply.took_s for reply in deployment.clients.replies[replies:])
     phases.deliveries_s.extend(delays_s(good, heard))
 
 
@@ -196,9 +200,9 @@ def p99(took_s: list[float]) -> float:
     return statistics.quantiles(took_s, n=100)[98]
 
 
-def attempts(house: House, endpoint_id: str) -> list[Any]:
+def attempts(deployment: Deployment, endpoint_id: str) -> list[Any]:
     """How each attempt of an endpoint ended that has: status and reason."""
-    with house.db.read() as tx:
+    with deployment.db.read() as tx:
         return [
             tuple(row)
             for table in (webhook_attempts.c, webhook_deliveries.c)

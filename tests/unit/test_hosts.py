@@ -18,9 +18,9 @@ STANDBY = HostStatus(read_only=True, is_standby=True, system=CLUSTER, timeline=0
 SILENT_S = 30.0
 
 
-class House:
-    """What each of three hosts says, by its number; a number is how long it says nothing. `asked`
-    counts.
+class ScriptedServers:
+    """The PostgreSQL servers of a list of hosts, each of which says what the test gives it: its
+    status, an error, or nothing for so many seconds. `asked` counts how often any was asked.
     """
 
     def __init__(self, *says: HostStatus | Exception | float, options: str = "") -> None:
@@ -139,31 +139,31 @@ def test_a_wrong_list_of_hosts_is_named_without_the_password(
 
 
 def test_one_host_is_not_asked_before_it_is_connected_to() -> None:
-    house = House(PRIMARY)
-    assert (house.connect(), house.asked) == ("db0:5432", 0)
+    servers = ScriptedServers(PRIMARY)
+    assert (servers.connect(), servers.asked) == ("db0:5432", 0)
 
 
 def test_the_host_that_can_be_written_to_is_chosen_and_a_silent_one_is_not_waited_for() -> None:
-    house = House(SILENT_S, STANDBY, PRIMARY)
+    servers = ScriptedServers(SILENT_S, STANDBY, PRIMARY)
     began_s = time.monotonic()
-    assert house.connect() == "db2:5432"
+    assert servers.connect() == "db2:5432"
     assert time.monotonic() - began_s < hosts_module.OTHERS_WITHIN_S + 0.5
-    house.hosts.seat()
-    assert house.asked == 3
+    servers.hosts.seat()
+    assert servers.asked == 3
 
 
 def test_of_two_that_can_be_written_to_the_one_that_was_promoted_later_is_meant() -> None:
-    assert House(PRIMARY, SUCCESSOR).connect() == "db1:5432"
+    assert ScriptedServers(PRIMARY, SUCCESSOR).connect() == "db1:5432"
 
 
 def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> None:
-    house = House(PRIMARY, STANDBY)
-    seat = house.hosts.taken(house.hosts.seat(), PRIMARY)
-    house.says = [SILENT_S, SUCCESSOR]
-    house.hosts.failed(seat.turn)
-    assert house.connect() == "db1:5432"
-    house.says = [PRIMARY, STANDBY]
-    house.hosts.failed(house.hosts.turn)
+    servers = ScriptedServers(PRIMARY, STANDBY)
+    seat = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    servers.says = [SILENT_S, SUCCESSOR]
+    servers.hosts.failed(seat.turn)
+    assert servers.connect() == "db1:5432"
+    servers.says = [PRIMARY, STANDBY]
+    servers.hosts.failed(servers.hosts.turn)
     with pytest.raises(
         NoHost,
         match=(
@@ -171,60 +171,60 @@ def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> No
             r" standby"
         ),
     ):
-        house.hosts.seat()
+        servers.hosts.seat()
     # another cluster, whose timelines say nothing of this one's
-    house.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]
-    assert house.connect() == "db0:5432"
+    servers.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]
+    assert servers.connect() == "db0:5432"
 
 
 def test_behind_one_address_a_former_primary_is_refused_too() -> None:
-    house = House(SUCCESSOR)
-    first = house.hosts.taken(house.hosts.seat(), SUCCESSOR)
+    servers = ScriptedServers(SUCCESSOR)
+    first = servers.hosts.taken(servers.hosts.seat(), SUCCESSOR)
     with pytest.raises(NoHost, match="is a former primary"):
-        house.hosts.taken(house.hosts.seat(), PRIMARY)
-    third = house.hosts.taken(house.hosts.seat(), SUCCESSOR._replace(timeline=3))
+        servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    third = servers.hosts.taken(servers.hosts.seat(), SUCCESSOR._replace(timeline=3))
     assert third.turn > first.turn  # nothing that leads to the one before is used again,
     assert third.era > first.era  # nor held there
 
 
 def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts_module, "LOOK_S", 0.0)
-    house = House(PRIMARY, STANDBY)
-    former = house.hosts.taken(house.hosts.seat(), PRIMARY)
-    house.says[1] = SUCCESSOR
-    house.hosts.look()
-    until(lambda: house.chosen() == "db1:5432")
-    assert house.hosts.turn != former.turn
-    assert house.hosts.era != former.era
+    servers = ScriptedServers(PRIMARY, STANDBY)
+    former = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    servers.says[1] = SUCCESSOR
+    servers.hosts.look()
+    until(lambda: servers.chosen() == "db1:5432")
+    assert servers.hosts.turn != former.turn
+    assert servers.hosts.era != former.era
 
 
 def test_a_failure_that_is_known_already_changes_nothing() -> None:
-    house = House(PRIMARY, STANDBY)
-    seat = house.hosts.taken(house.hosts.seat(), PRIMARY)
-    house.hosts.failed(seat.turn)
-    house.hosts.seat()
-    turn = house.hosts.turn
-    house.hosts.failed(seat.turn)  # by a connection as old as the first
-    assert (house.hosts.turn, house.hosts.chosen is not None) == (turn, True)
+    servers = ScriptedServers(PRIMARY, STANDBY)
+    seat = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    servers.hosts.failed(seat.turn)
+    servers.hosts.seat()
+    turn = servers.hosts.turn
+    servers.hosts.failed(seat.turn)  # by a connection as old as the first
+    assert (servers.hosts.turn, servers.hosts.chosen is not None) == (turn, True)
 
 
 def test_those_who_want_to_know_at_once_ask_once() -> None:
-    house = House(0.3, PRIMARY, STANDBY)
-    threads = [threading.Thread(target=house.chosen) for _ in range(16)]
+    servers = ScriptedServers(0.3, PRIMARY, STANDBY)
+    threads = [threading.Thread(target=servers.chosen) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert house.asked == 3
+    assert servers.asked == 3
 
 
 def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(hosts_module, "ASKED_WITHIN_S", 0.2)
-    house = House(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
+    servers = ScriptedServers(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
     with pytest.raises(NoHost) as none:
-        house.hosts.seat()
+        servers.hosts.seat()
     assert (
         str(none.value)
         == "no host can be written to: db0:5432 does not answer; db1:5432 is a standby; "
@@ -244,7 +244,10 @@ def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
 def test_what_is_wanted_of_a_host_is_what_is_taken(
     options: str, status: HostStatus, is_used: bool
 ) -> None:
-    assert isinstance(_outcome(House(status, status, options=options).connect), str) is is_used
+    assert (
+        isinstance(_outcome(ScriptedServers(status, status, options=options).connect), str)
+        is is_used
+    )
 
 
 def _outcome(work: Callable[[], str]) -> str | NoHost:

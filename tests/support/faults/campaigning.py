@@ -1,4 +1,4 @@
-"""Campaigns of the house: launched, watched, and at their end held against all that knows
+"""Campaigns of the deployment: launched, watched, and at their end held against all that knows
 of them.
 """
 
@@ -18,7 +18,7 @@ from tests.support import plain_http
 from tests.support.capability import campaigns as made
 from tests.support.faults.carriers import CarrierUnderTest
 from tests.support.faults.clients import Order
-from tests.support.faults.house import CREDITS, House
+from tests.support.faults.deployment import CREDITS, Deployment
 from tests.support.faults.receivers import Hearing
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Under:
 
     def __init__(
         self,
-        house: House,
+        deployment: Deployment,
         name: str,
         count: int,
         message: str,
@@ -45,7 +45,7 @@ class Under:
         first: int = 0,
         rate: int | None = None,
     ) -> None:
-        self.house = house
+        self.deployment = deployment
         numbers = [
             number
             for number in range(FIRST + first, FIRST + first + 2 * count)
@@ -55,8 +55,8 @@ class Under:
         self.people = [str(number) for number in numbers if number not in opted_out]
         self.opted_out = len(opted_out)
         made.add_contacts(
-            house.db,
-            house.account_id,
+            deployment.db,
+            deployment.account_id,
             [
                 {
                     "phone": str(number),
@@ -69,19 +69,19 @@ class Under:
             ],
         )
         self.draft = made.write_down(
-            house.db, house.account_id, name=name, message=message, tags=[name], rate=rate
+            deployment.db, deployment.account_id, name=name, message=message, tags=[name], rate=rate
         )
 
     def launch(self) -> None:
-        campaigns.launch(self.house.db, self.draft.id)
+        campaigns.launch(self.deployment.db, self.draft.id)
 
     def do(self, what: Callable[[Connection], T]) -> T:
         """One transaction of whoever commands it."""
-        return self.house.db.transact(what)
+        return self.deployment.db.transact(what)
 
     @property
     def now(self) -> Campaign:
-        return made.now(self.house.db, self.draft)
+        return made.now(self.deployment.db, self.draft)
 
     @property
     def is_over(self) -> bool:
@@ -98,7 +98,7 @@ class Under:
         of_it = sa.select(queue.c.rank_us >= HELD_FROM_US).join_from(
             queue, sends, sends.c.id == queue.c.send_id
         )
-        with self.house.db.read() as tx:
+        with self.deployment.db.read() as tx:
             runs = Counter(
                 map(
                     bool, tx.execute(of_it.where(sends.c.group_id == self.draft.group_id)).scalars()
@@ -112,7 +112,7 @@ class Under:
     def rows(self) -> Sequence[Any]:
         """Its messages: id, recipient, status, error_code, segments, credits, refunded, text."""
         columns = messages.c
-        with self.house.db.read() as tx:
+        with self.deployment.db.read() as tx:
             return tx.execute(
                 sa.select(
                     columns.id,
@@ -145,7 +145,7 @@ class Under:
             "segments": sum(row.segments for row in rows),
             "credits": sum(row.credits - row.refunded for row in rows),
         }
-        with self.house.db.read() as tx:
+        with self.deployment.db.read() as tx:
             kept = tx.execute(
                 sa.select(*[sa.func.sum(tallies.c[name]) for name in figures]).where(
                     tallies.c.group_id == self.draft.group_id
@@ -161,44 +161,44 @@ class Under:
         self.know(rows)
 
     def know(self, rows: Sequence[Any]) -> None:
-        """To the house these are messages like those that clients were answered 200 for."""
+        """To the deployment these are messages like those that clients were answered 200 for."""
         for row in rows:
-            self.house.clients.accepted[ids.text_of_raw("msg", row.id)] = Order(
+            self.deployment.clients.accepted[ids.text_of_raw("msg", row.id)] = Order(
                 str(row.recipient), row.text
             )
 
     def shown(self) -> dict[str, Any]:
         """As the API shows it."""
-        address = f"{self.house.api.address}/api/v1/campaigns/{campaigns.text_id(self.draft)}"
-        answer = plain_http.get(address, headers=self.house.clients.headers, timeout=30)
+        address = f"{self.deployment.api.address}/api/v1/campaigns/{campaigns.text_id(self.draft)}"
+        answer = plain_http.get(address, headers=self.deployment.clients.headers, timeout=30)
         return dict(answer.raise_for_status().json()["data"])
 
 
-def all_sent(house: House, all_of: Sequence[Under]) -> None:
+def all_sent(deployment: Deployment, all_of: Sequence[Under]) -> None:
     """What was in doubt is settled, and each of them is over."""
 
     def only_doubts() -> bool:
-        with house.db.read() as tx:
+        with deployment.db.read() as tx:
             waiting = tx.execute(sa.select(sa.func.count()).select_from(queue)).scalar_one()
         return (
             not waiting
-            and not house.in_flight()
-            and not house.in_flight("claimed")
+            and not deployment.in_flight()
+            and not deployment.in_flight("claimed")
             and all(under.now.expanded or under.now.status == "canceled" for under in all_of)
         )
 
-    house.until(only_doubts, f"all is sent: {house.sender.log[-2_000:]}", 240)
-    house.settle_doubts()
-    house.until(
+    deployment.until(only_doubts, f"all is sent: {deployment.sender.log[-2_000:]}", 240)
+    deployment.settle_doubts()
+    deployment.until(
         lambda: all(under.now.ended_at_ms for under in all_of),
-        f"all are over: {house.sender.log[-2_000:]}",
+        f"all are over: {deployment.sender.log[-2_000:]}",
         120,
     )
-    house.settle()
+    deployment.settle()
 
 
 def check_all(
-    house: House, carrier: CarrierUnderTest, all_of: Sequence[Under], receiver: Hearing
+    deployment: Deployment, carrier: CarrierUnderTest, all_of: Sequence[Under], receiver: Hearing
 ) -> None:
     """Each of them; the carrier has seen everybody; the wallet is short of what the
     messages cost; and the end of each was told once.
@@ -206,15 +206,15 @@ def check_all(
     for under in all_of:
         under.check()
     assert {submit["recipient"] for submit in carrier.submits(accepted=False)} == {
-        order.recipient for order in house.clients.accepted.values()
+        order.recipient for order in deployment.clients.accepted.values()
     }
-    with house.db.read() as tx:
+    with deployment.db.read() as tx:
         cost = tx.execute(
             sa.select(sa.func.sum(messages.c.credits - messages.c.refunded))
         ).scalar_one()
-        assert wallet.wallet_of(tx, house.account_id).sms_credits == CREDITS - cost
+        assert wallet.wallet_of(tx, deployment.account_id).sms_credits == CREDITS - cost
     over = {campaigns.text_id(under.draft) for under in all_of}
-    house.until(lambda: len(receiver.times) >= len(over), "their ends were told", 45)
+    deployment.until(lambda: len(receiver.times) >= len(over), "their ends were told", 45)
     ended = Counter(
         event["data"]["id"] for event in {event["id"]: event for event in receiver.events}.values()
     )

@@ -17,13 +17,13 @@ WITHIN_S: Final = 40.0
 
 
 class CarrierUnderTest:
-    """Made running. `proxy` stands between the house and the SMSC; `log` is the SMSC's file of all
-    that it saw.
+    """Made running. `proxy` stands between the deployment and the SMSC; `log` is the SMSC's file
+    of all that it saw.
     """
 
     def __init__(self, name: str, directory: Path, options: Sequence[str], script: str) -> None:
         self.name = name
-        self.id = 0  # in the house's database
+        self.id = 0  # in the deployment's database
         self.log = directory / f"{name}.jsonl"
         self._script = directory / f"{name}.script"
         self._read: list[dict[str, Any]] = []  # of the log, up to here

@@ -1,5 +1,5 @@
-"""Clients of the house: they send with Idempotency-Keys, ask again until they are answered, and
-remember what was answered 200.
+"""Clients of the deployment: they send with Idempotency-Keys, ask again until they are answered,
+and remember what was answered 200.
 """
 
 import itertools

@@ -228,8 +228,8 @@ ROWS: Final = (
 
 
 class Result(NamedTuple):
-    """One test of a row, as it ended. What it has `seen` is a house.Seen, or nothing when it failed
-    before.
+    """One test of a row, as it ended. What it has `seen` is a deployment.Seen, or nothing when it
+    failed before.
     """
 
     row: int | str

@@ -1,4 +1,4 @@
-"""Receivers of the house's webhooks: servers of the test's own, each with an endpoint,
+"""Receivers of the deployment's webhooks: servers of the test's own, each with an endpoint,
 which misbehave until they are mended or let go.
 """
 
@@ -23,7 +23,7 @@ from heliograph.webhooks.tables import (
     webhook_queue,
 )
 from tests.support.capability.webhooks import endpoint
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 from tests.support.wire.webhook_receiver import (
     OK,
     Receiver,
@@ -63,8 +63,8 @@ FAULTS: Final[dict[str, Fault]] = {
 class Hearing:
     """A receiver and what it has heard. Made by `hearing`; calling it is its behaviour."""
 
-    def __init__(self, house: House, fault: Fault | None) -> None:
-        self._house = house
+    def __init__(self, deployment: Deployment, fault: Fault | None) -> None:
+        self._deployment = deployment
         self.fault = fault  # None: it answers 200
         self.receiver = Receiver()
         self.id = ""  # of the endpoint, raw
@@ -114,7 +114,7 @@ class Hearing:
     def failures(self) -> list[Any]:
         """Its failed attempts: status, reason, took_ms, event_id, oldest first."""
         columns = webhook_attempts.c
-        with self._house.db.read() as tx:
+        with self._deployment.db.read() as tx:
             return list(
                 tx.execute(
                     sa.select(columns.status, columns.reason, columns.took_ms, columns.event_id)
@@ -126,7 +126,7 @@ class Hearing:
     def outcomes(self) -> Counter[str]:
         """Of what does not wait any more."""
         columns = webhook_deliveries.c
-        with self._house.db.read() as tx:
+        with self._deployment.db.read() as tx:
             return Counter(
                 tx.execute(
                     sa.select(columns.outcome).where(columns.endpoint_id == self.id)
@@ -136,7 +136,7 @@ class Hearing:
     def took_ms(self) -> list[int]:
         """How long each success took."""
         columns = webhook_deliveries.c
-        with self._house.db.read() as tx:
+        with self._deployment.db.read() as tx:
             return list(
                 tx.execute(
                     sa.select(columns.took_ms).where(
@@ -146,24 +146,24 @@ class Hearing:
             )
 
     def disable(self) -> None:
-        self._house.command("webhook", "disable", text_id(self.id))
+        self._deployment.command("webhook", "disable", text_id(self.id))
 
 
 @contextmanager
 def hearing(
-    house: House,
+    deployment: Deployment,
     fault: Fault | None = None,
     *,
     tls: ssl.SSLContext | None = None,
     host: str = "127.0.0.1",
     kinds: Sequence[str] = OF_MESSAGES,
 ) -> Iterator[Hearing]:
-    """A receiver of the house's live events, about messages unless other kinds are named."""
-    heard = Hearing(house, fault)
+    """A receiver of the deployment's live events, about messages unless other kinds are named."""
+    heard = Hearing(deployment, fault)
     with receiver_in_a_thread(heard, tls) as heard.receiver:
         made, _ = endpoint(
-            house.db,
-            house.account_id,
+            deployment.db,
+            deployment.account_id,
             heard.receiver.url(host, "http" if tls is None else "https"),
             kinds,
             age_ms=KNOWN_FOR_MS,
@@ -172,13 +172,13 @@ def hearing(
         yield heard
 
 
-def events_stored(house: House) -> int:
-    with house.db.read() as tx:
+def events_stored(deployment: Deployment) -> int:
+    with deployment.db.read() as tx:
         return int(tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one())
 
 
-def waiting(house: House, of: Hearing) -> int:
-    with house.db.read() as tx:
+def waiting(deployment: Deployment, of: Hearing) -> int:
+    with deployment.db.read() as tx:
         return int(
             tx.execute(
                 sa.select(sa.func.count()).where(webhook_queue.c.endpoint_id == of.id)
@@ -186,10 +186,10 @@ def waiting(house: House, of: Hearing) -> int:
         )
 
 
-def make_due(house: House) -> None:
+def make_due(deployment: Deployment) -> None:
     """What waits for its next try has waited long enough: moved, not waited for."""
     now_ms = clock.now_ms()
-    with house.db.write() as tx:
+    with deployment.db.write() as tx:
         tx.execute(
             webhook_queue.update()
             .where(webhook_queue.c.due_at_ms > now_ms + 1_000)
@@ -197,7 +197,7 @@ def make_due(house: House) -> None:
         )
 
 
-def all_told(house: House, of: Hearing) -> bool:
+def all_told(deployment: Deployment, of: Hearing) -> bool:
     """Whether each message's states came as one event each, whatever their order and
     however often.
     """
@@ -207,7 +207,7 @@ def all_told(house: House, of: Hearing) -> bool:
     )
     return told == {
         (message_id, kind): 1
-        for message_id in house.clients.accepted
+        for message_id in deployment.clients.accepted
         for kind in ("message.sent", "message.delivered")
     }
 

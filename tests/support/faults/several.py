@@ -4,18 +4,18 @@ from typing import Any
 
 from tests.support.crash.processes import ServerProcess
 from tests.support.faults.carriers import CarrierUnderTest
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 
 SERVE_IT = ("carrier", "run", "carrier")
 
 
 def serving(
-    house: House, carrier: CarrierUnderTest, count: int = 1, **more: Any
+    deployment: Deployment, carrier: CarrierUnderTest, count: int = 1, **more: Any
 ) -> list[ServerProcess]:
     """So many more processes of the carrier's own, one after the other, each bound."""
     started = []
     for _ in range(count):
         binds = len(carrier.events("bind"))
-        started.append(house.run(*SERVE_IT, **more))
+        started.append(deployment.run(*SERVE_IT, **more))
         carrier.wait_for("bind", binds + 1)
     return started

@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.support import plain_http
 from tests.support.factories import SENDER
-from tests.support.faults.house import House
+from tests.support.faults.deployment import Deployment
 
 HOUR_S: Final = 3_600
 
@@ -18,10 +18,10 @@ ELSEWHERE: Final = "23324"  # numbers whose carrier is away
 MESSAGES: Final = 5
 
 
-def send_valid_for(house: House, validity_s: int) -> None:
+def send_valid_for(deployment: Deployment, validity_s: int) -> None:
     """Messages for the carrier that is away."""
-    for order in house.clients.orders(MESSAGES, prefix=ELSEWHERE):
-        headers = {**house.clients.headers, "Idempotency-Key": order.idempotency_key}
+    for order in deployment.clients.orders(MESSAGES, prefix=ELSEWHERE):
+        headers = {**deployment.clients.headers, "Idempotency-Key": order.idempotency_key}
         body = {
             "sender": SENDER,
             "message": order.text,
@@ -30,8 +30,8 @@ def send_valid_for(house: House, validity_s: int) -> None:
         }
         while (
             answer := plain_http.post(
-                f"{house.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
+                f"{deployment.api.address}/api/v1/sms/send", headers=headers, json=body, timeout=30
             )
         ).status_code == 503:
             pass  # it says so while it is busy starting
-        house.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order
+        deployment.clients.accepted[answer.raise_for_status().json()["data"]["message_id"]] = order

@@ -1,5 +1,5 @@
-"""The house under test: real processes on a real database, carriers behind proxies, clients who
-remember what they were promised.
+"""The deployment under test: real processes on a real database, carriers behind proxies, clients
+who remember what they were promised.
 """
 
 import json
@@ -45,7 +45,7 @@ class Seen(NamedTuple):
     how: str
 
 
-class House:
+class Deployment:
     """`carrier` and `start` it, send with `clients`, do the fault, `settle`, and end with
     `holds`.
     """
@@ -110,7 +110,7 @@ class House:
         return proxy
 
     def proxy(self, port: int, host: str | None = None, listens_at: str = "127.0.0.1") -> Proxy:
-        """One in front of any server; it ends with the house."""
+        """One in front of any server; it ends with the deployment."""
         self._proxies.append(Proxy(port, host or "127.0.0.1", listens_at).__enter__())
         return self._proxies[-1]
 

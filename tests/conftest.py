@@ -8,6 +8,7 @@ kill. And no test is skipped in silence.
 - `redis_url`: an empty Redis database.
 - `private_postgres`, `private_redis`: a server of the test's own: `.url`, `.stop()`, `.kill()`,
   `.start()`.
+- `at_noon`: the clock, moved to noon.
 """
 
 import os
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from heliograph.database import cache, commits, migrate
 from tests.support import compiled
 from tests.support.crash import processes
@@ -143,6 +145,12 @@ def _nothing_goes_on() -> Iterator[None]:
     before = set(processes.RUNNING)
     yield
     processes.kill_left(before)
+
+
+@pytest.fixture
+def at_noon() -> None:
+    """No test begins on one day and ends on the next."""
+    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base import clock
-from heliograph.base.clock import DAY_MS
 from heliograph.database import migrate
 from heliograph.database.database import Database
 from tests.support.api.cast import Actor, Cast, make_cast
@@ -87,9 +85,3 @@ def bilal(api: Service) -> Actor:
 @pytest.fixture
 def chidi(api: Service) -> Actor:
     return api.chidi
-
-
-@pytest.fixture
-def at_noon() -> None:
-    """No test begins on one day and ends on the next."""
-    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)

@@ -1,6 +1,8 @@
-"""What tests share, and how they ask servers."""
+"""What tests share, what its names mean, and how they ask servers."""
 
 import ast
+from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from tests.support.sources import ROOT, sources
 
@@ -10,6 +12,17 @@ PROGRAMS = {
     "tests.quick": "make quick, and the test of what it chooses",
 }
 READS_AUTHORITIES = {"get", "post", "put", "delete", "request", "stream", "Client"}
+AMINA = {
+    "api/conftest.py": "an actor with keys, who sends requests",
+    "capability/conftest.py": "the id of an account, which use cases take",
+}
+# fixtures of a test file that hide one of a conftest.py
+HIDES_FOR_A_REASON = {
+    "capability/cli/test_commands_unconfirmed.py: run": "a server whose standby is gone",
+    "capability/messages/test_retention_months.py: db": "other tests would miss its months",
+    "faults/test_redis.py: deployment": "a Redis of the test's own",
+    "wire/test_smsc_smpplib.py: smsc": "a process, as an operator starts it",
+}
 
 
 def test_no_test_reads_certificate_authorities_to_ask_a_server_without_tls() -> None:
@@ -37,6 +50,56 @@ def test_tests_share_what_stands_in_support_and_nothing_else() -> None:
         if module not in PROGRAMS
     ]
     assert not sideways, "\n".join(sideways)
+
+
+def test_one_class_is_called_house() -> None:
+    houses = [
+        source.path
+        for source in sources(TESTS)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef) and node.name == "House"
+    ]
+    assert houses == ["support/capability/sending.py"]
+
+
+def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
+    """Who needs more of her adds it in a fixture that says what it is, or has an account of another
+    name.
+    """
+    assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
+
+
+def test_a_fixture_of_a_test_file_hides_none_of_a_conftest() -> None:
+    """A name that means one thing in a folder is not given to another by one of its files."""
+    fixtures = list(_fixtures())
+    shared = {
+        (PurePosixPath(path).parent, name)
+        for path, name in fixtures
+        if PurePosixPath(path).name == "conftest.py"
+    }
+    hiding = {
+        f"{path}: {name}"
+        for path, name in fixtures
+        if PurePosixPath(path).name != "conftest.py"
+        if any((folder, name) in shared for folder in PurePosixPath(path).parents)
+    }
+    assert hiding == HIDES_FOR_A_REASON.keys()
+
+
+def _fixtures() -> Iterator[tuple[str, str]]:
+    """Yields the file and the name of each fixture."""
+    for source in sources(TESTS):
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for decorator in node.decorator_list:
+                    if ast.unparse(decorator).startswith("pytest.fixture"):
+                        yield source.path, _name_given(decorator) or node.name
+
+
+def _name_given(decorator: ast.expr) -> str | None:
+    """Returns the name in `@pytest.fixture(name="amina")`, if there is one."""
+    given = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return next((ast.literal_eval(one.value) for one in given if one.arg == "name"), None)
 
 
 def _imported(node: ast.AST) -> list[tuple[int, str]]:

@@ -1,6 +1,7 @@
 """`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL.
-`house`: the way out on one. `run`: the commands. `lived`, `decided`: what an eventful hour, or an
-operator's decisions, have left behind, on each; who changes it takes the change back.
+`amina`: an account in it. `house`: the way out on one. `run`: the commands. `lived`, `decided`:
+what an eventful hour, or an operator's decisions, have left behind, on each; who changes it takes
+the change back.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from tests.support.capability.commands import Run, runner
 from tests.support.capability.decided import Decided, decide
 from tests.support.capability.lived import Lived, live
 from tests.support.capability.sending import House
+from tests.support.factories import open_account
 
 
 @pytest.fixture
@@ -20,6 +22,12 @@ def db(database_url: str) -> Iterator[Database]:
     database = Database(database_url)
     yield database
     database.close()
+
+
+@pytest.fixture
+def amina(db: Database) -> str:
+    """The id of an account that can send once it has credits, and has no contacts."""
+    return open_account(db)
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def db(database_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def amina(db: Database) -> str:
+def campaigner(db: Database) -> str:
     account_id = open_account(db, credits=1_000)
     add_contacts(db, account_id, PEOPLE)
     return account_id
@@ -95,8 +95,8 @@ def is_whole(db: Database, campaign: Campaign) -> bool:
     ) == (REACHED, "sending", len(REACHED), len(PEOPLE) - len(REACHED), None)
 
 
-def test_a_launch_that_was_killed_is_begun_anew(db: Database, amina: str) -> None:
-    campaign = write_down(db, amina)
+def test_a_launch_that_was_killed_is_begun_anew(db: Database, campaigner: str) -> None:
+    campaign = write_down(db, campaigner)
     killed_half_way(db, LAUNCHES, campaign.id)
     assert (now(db, campaign).status, 0 < len(written(db, campaign)) < len(REACHED)) == (
         "draft",
@@ -107,9 +107,9 @@ def test_a_launch_that_was_killed_is_begun_anew(db: Database, amina: str) -> Non
 
 
 def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(
-    db: Database, amina: str
+    db: Database, campaigner: str
 ) -> None:
-    campaign = write_down(db, amina, message="Hi {name}{phone}")
+    campaign = write_down(db, campaigner, message="Hi {name}{phone}")
     with db.write() as tx:
         campaigns.schedule(tx, campaign.id, clock.now_ms())
     killed_half_way(db, STARTS)
@@ -121,9 +121,9 @@ def test_a_start_that_was_killed_is_begun_anew_when_it_has_been_silent(
 
 
 def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_never_sent(
-    db: Database, amina: str
+    db: Database, campaigner: str
 ) -> None:
-    killed_half_way(db, READS, amina)
+    killed_half_way(db, READS, campaigner)
     with db.read() as tx:
         half = campaigns.page(tx, limit=2)
     assert [(campaign.status, len(written(db, campaign))) for campaign in half] == [("draft", 30)]
@@ -132,13 +132,13 @@ def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_nev
 
 
 def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
-    db: Database, amina: str
+    db: Database, campaigner: str
 ) -> None:
     """The same as the launch that has come to its end: whoever has opted in since the one that was
     killed is reached.
     """
     campaign, late = (
-        write_down_file(db, amina, [person["phone"] for person in PEOPLE]),
+        write_down_file(db, campaigner, [person["phone"] for person in PEOPLE]),
         {"opted_out": True},
     )
     opt = sa.update(contacts).where(
@@ -159,11 +159,11 @@ def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
 
 
 def test_of_several_at_once_one_launches_and_the_others_are_told(
-    db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
+    db: Database, campaigner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for size in ("PEOPLE_PER_TRANSACTION", "PEOPLE_PER_TRANSACTION_SQLITE"):
         monkeypatch.setattr(audience_lock, size, 10)
-    campaign = write_down(db, amina)
+    campaign = write_down(db, campaigner)
     done = at_once(4, lambda k: campaigns.launch(db, campaign.id))
     assert sorted(type(each).__name__ for each in done if not isinstance(each, WrongState)) == [
         "Launched"
@@ -171,8 +171,10 @@ def test_of_several_at_once_one_launches_and_the_others_are_told(
     assert is_whole(db, campaign)
 
 
-def test_of_several_processes_that_look_one_starts_what_is_due(db: Database, amina: str) -> None:
-    due = [write_down(db, amina) for _ in range(3)]
+def test_of_several_processes_that_look_one_starts_what_is_due(
+    db: Database, campaigner: str
+) -> None:
+    due = [write_down(db, campaigner) for _ in range(3)]
     with db.write() as tx:
         for campaign in due:
             campaigns.schedule(tx, campaign.id, clock.now_ms())

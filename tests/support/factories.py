@@ -59,6 +59,11 @@ def open_account(
     return account.id
 
 
+def grant(db: Database, account_id: str, credits: int) -> None:
+    with db.write() as tx:
+        wallet.grant(tx, account_id, credits, "more", now_ms=clock.now_ms())
+
+
 def open_carrier(
     db: Database, name: str = "carrier", *, port: int = 9, prefix: str | None = "", **settings: Any
 ) -> int:

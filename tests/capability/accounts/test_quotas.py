@@ -26,17 +26,11 @@ from heliograph.plugin.tables import site_logs
 from tests.support.capability.campaigns import add_contacts, now, write_down
 from tests.support.capability.commands import Run
 from tests.support.capability.sending import House
-from tests.support.factories import awaited, open_account, open_route, phones, send_request
+from tests.support.factories import awaited, grant, open_account, open_route, phones, send_request
 
 THREADS = 8
 LEFT_OVER_S = 5.0
-
-
-@pytest.fixture
-def amina(db: Database) -> str:
-    # noon: no test begins on one day and ends on the next
-    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
-    return open_account(db, credits=1_000)
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 def allow(db: Database, account_id: str, **quotas: int | None) -> None:
@@ -169,6 +163,7 @@ def test_an_audience_that_is_too_much_to_write_down_leaves_a_draft_or_fails_at_i
     db: Database, amina: str, message: str
 ) -> None:
     open_route(db)
+    grant(db, amina, 1_000)
     add_contacts(db, amina, [{"phone": phone, "name": "Kofi"} for phone in phones(20)])
     allow(db, amina, recipients=1_999)
     draft, due = (write_down(db, amina, message=message) for _ in range(2))
@@ -335,9 +330,3 @@ def test_new_accounts_have_a_cautious_cap_and_customers_their_partners(
         == 7
     )
     assert count(db, site_logs) == 0
-
-
-@pytest.fixture
-def house(database_url: str) -> House:
-    clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
-    return House(database_url)

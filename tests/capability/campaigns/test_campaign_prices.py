@@ -17,7 +17,7 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import FACTS, Tariff
 from heliograph.messages.accept.judge import Accepted, WalletState, judge
 from tests.support.capability.campaigns import add_contacts, write_down
-from tests.support.factories import open_account, send_request
+from tests.support.factories import grant, send_request
 
 # Ghana, Nigeria, a shared calling code with Canada and a country that none has, and a service
 # number of no country
@@ -39,15 +39,15 @@ SHOPS = ["é" * 250 * k for k in range(len(PHONES))]  # nothing, to more than te
 RICH = 10**9
 
 
-@pytest.fixture
-def amina(db: Database) -> str:
-    account_id = open_account(db, credits=1)
+@pytest.fixture(autouse=True)
+def contacts_and_a_credit(db: Database, amina: str) -> None:
+    """Amina has one credit, and a contact at each of PHONES."""
+    grant(db, amina, 1)
     add_contacts(
         db,
-        account_id,
+        amina,
         [{"phone": phone, "custom": {"shop": SHOPS[k]}} for k, phone in enumerate(PHONES)],
     )
-    return account_id
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

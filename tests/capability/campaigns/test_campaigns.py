@@ -21,20 +21,20 @@ from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.messages.tables import groups
 from tests.support.capability.campaigns import add_contacts, now, write_down, written
-from tests.support.factories import SENDER, open_account, open_route, phones
+from tests.support.factories import SENDER, grant, open_route, phones
 
 AMA, KOFI, ESI, YAW = 233200000000, 233200000001, 233200000002, 233200000003
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture
-def amina(db: Database) -> str:
-    """10 credits, a route, and four contacts, one of whom has opted out."""
+@pytest.fixture(autouse=True)
+def ready_to_launch(db: Database, amina: str) -> None:
+    """Amina has ten credits, a route, and four contacts, one of whom has opted out."""
     open_route(db)
-    account_id = open_account(db, credits=10)
+    grant(db, amina, 10)
     add_contacts(
         db,
-        account_id,
+        amina,
         [
             {
                 "phone": str(AMA),
@@ -47,8 +47,7 @@ def amina(db: Database) -> str:
             {"phone": str(YAW), "name": "Yaw"},
         ],
     )
-    add_contacts(db, account_id, ["233209999999"], sandbox=True)
-    return account_id
+    add_contacts(db, amina, ["233209999999"], sandbox=True)
 
 
 def test_an_audience_is_frozen_priced_and_launched(db: Database, amina: str) -> None:

@@ -70,19 +70,12 @@ def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_wa
     assert steps >= 5
 
 
-@pytest.fixture
-def db(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
-    open_route(database)
-    yield database
-    database.close()
-
-
 @pytest.mark.parametrize("audience", ["all", "numbers"])
 def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: str) -> None:
     """For want of credits, then of anybody; whoever opts in after it is reached by the next one,
     whoever opts out is not.
     """
+    open_route(db)
     account_id = open_account(db, credits=3)
     people = [int(phone) for phone in phones(6)]
     add_contacts(db, account_id, map(str, people))
@@ -112,6 +105,7 @@ def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: st
 
 
 def test_of_a_scheduled_one_that_failed_it_is_known_who_had_opted_out(db: Database) -> None:
+    open_route(db)
     account_id, people = open_account(db, credits=2), [int(phone) for phone in phones(6)]
     add_contacts(db, account_id, map(str, people))
     for out, why in (people[:2], "insufficient_credits"), (people, "no_recipients"):

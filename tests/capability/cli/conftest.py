@@ -1,4 +1,4 @@
-"""`amina`: an account that commands made. `beside`: what a server does beside the commands.
+"""`amina_foods`: an account that commands made. `beside`: what a server does beside the commands.
 `doubtful`: messages in doubt.
 """
 
@@ -14,8 +14,8 @@ from tests.support.capability.sending import House
 
 
 @pytest.fixture
-def amina(run: Run) -> str:
-    """The id of an account with 1,000 credits and 50 GHS."""
+def amina_foods(run: Run) -> str:
+    """The id of an account with 1,000 credits and 50 GHS, as commands take it."""
     made = run(
         *typed(
             "account create 'Amina Foods' --country gh --currency ghs --credits 1000 "

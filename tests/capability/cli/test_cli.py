@@ -29,7 +29,7 @@ from tests.support.capability.commands import ADD_CARRIER, Run, typed
     ],
 )
 def test_a_failure_is_one_line_and_status_1(
-    run: Run, amina: str, args: list[str], told: str
+    run: Run, amina_foods: str, args: list[str], told: str
 ) -> None:
     said = run(*args, stdin="p4ssw0rd\n")
     assert (said.status, said.out) == (1, "")
@@ -108,7 +108,7 @@ def test_a_failure_is_one_line_and_status_1(
     ],
 )
 def test_a_value_that_is_refused_is_one_line_and_status_2(
-    run: Run, amina: str, args: list[str], told: str
+    run: Run, amina_foods: str, args: list[str], told: str
 ) -> None:
     said = run(*args, stdin="p4ssw0rd\n")
     assert (said.status, said.out) == (2, "")

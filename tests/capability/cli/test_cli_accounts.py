@@ -16,10 +16,10 @@ from heliograph.wallet.tables import ENTRY_TYPES, wallets
 from tests.support.capability.commands import Run, typed
 
 
-def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: str) -> None:
+def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_foods: str) -> None:
     shown = run("account", "show", "Amina Foods", "--json").json
     assert shown == {
-        "id": amina,
+        "id": amina_foods,
         "partner_id": None,
         "name": "Amina Foods",
         "country_code": "GH",
@@ -42,7 +42,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: 
     }
     changed = run(
         *typed(
-            f"account set {amina} --max-tier enterprise --countries gh,ng "
+            f"account set {amina_foods} --max-tier enterprise --countries gh,ng "
             "--daily-credits 500 --low-balance 20 --low-balance-amount 7.50 "
             "--time-zone Africa/Accra --json"
         )
@@ -58,12 +58,12 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina: 
     }
     run(
         *typed(
-            f"account set {amina} --max-tier standard --countries all --daily-credits none "
+            f"account set {amina_foods} --max-tier standard --countries all --daily-credits none "
             "--low-balance-amount none"
         )
     )
-    assert run("account", "suspend", amina, "--json").json["status"] == "suspended"
-    resumed = run("account", "resume", amina, "--json").json
+    assert run("account", "suspend", amina_foods, "--json").json["status"] == "suspended"
+    resumed = run("account", "resume", amina_foods, "--json").json
     assert resumed == {
         **shown,
         "status_by": resumed["status_by"],
@@ -86,16 +86,18 @@ def test_lists_go_on_where_they_ended(run: Run) -> None:
     assert printed.err == f"There may be more: --before {first[-1]['id']}\n"
 
 
-def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, database_url: str) -> None:
+def test_a_key_is_shown_once_and_opens_the_account(
+    run: Run, amina_foods: str, database_url: str
+) -> None:
     made = run(
         *typed(
-            f"key create --account {amina} --mode sandbox --tier enterprise --permissions "
+            f"key create --account {amina_foods} --mode sandbox --tier enterprise --permissions "
             "sms.send,sms.read --expires 90d --json"
         )
     ).json
     assert made["key"].startswith("sk_test_")
     assert (made["account_id"], made["tier"], made["permissions"], made["sandbox"]) == (
-        amina,
+        amina_foods,
         "enterprise",
         ["sms.send", "sms.read"],
         True,
@@ -111,14 +113,14 @@ def test_a_key_is_shown_once_and_opens_the_account(run: Run, amina: str, databas
     assert run("key", "revoke", made["id"], "--json").json["revoked_at"] is not None
 
 
-def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str) -> None:
+def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina_foods: str) -> None:
     grant = typed(
-        f"credits grant --account {amina} --reason 'Invoice 17' --reference inv-17 --credits"
+        f"credits grant --account {amina_foods} --reason 'Invoice 17' --reference inv-17 --credits"
     )
     granted = run(*grant, 500, "--json").json
     assert granted == {
         "id": granted["id"],
-        "account_id": amina,
+        "account_id": amina_foods,
         "type": "credit_grant",
         "amount": 0,
         "currency": "GHS",
@@ -143,11 +145,13 @@ def test_credits_and_money_are_posted_once_for_a_reference(run: Run, amina: str)
     )
 
 
-def test_credits_and_money_are_adjusted_and_the_ledger_proves_it(run: Run, amina: str) -> None:
+def test_credits_and_money_are_adjusted_and_the_ledger_proves_it(
+    run: Run, amina_foods: str
+) -> None:
     def posted(line: str) -> Any:
-        return run(*typed(f"{line} --account {amina} --json")).json
+        return run(*typed(f"{line} --account {amina_foods} --json")).json
 
-    run(*typed(f"credits grant --account {amina} --credits 500 --reason 'Invoice 17'"))
+    run(*typed(f"credits grant --account {amina_foods} --credits 500 --reason 'Invoice 17'"))
     assert posted("credits adjust --credits -100 --reason twice")["credits_after"] == 1400
     assert posted("wallet topup --amount 0.50 --reason cash")["balance_after"] == 50.5
     assert posted("wallet adjust --amount -50.5 --reason charges")["balance_after"] == 0
@@ -160,16 +164,16 @@ def test_credits_and_money_are_adjusted_and_the_ledger_proves_it(run: Run, amina
     }
 
 
-def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
+def test_senders_are_registered_and_decided(run: Run, amina_foods: str) -> None:
     sender = run(
         *typed(
-            f"sender register AMINA --account {amina} --country gh --purpose orders "
+            f"sender register AMINA --account {amina_foods} --country gh --purpose orders "
             "--default --json"
         )
     ).json
     assert (sender["status"], sender["account_id"], sender["default"], sender["customer_id"]) == (
         "submitted",
-        amina,
+        amina_foods,
         True,
         None,
     )
@@ -183,7 +187,9 @@ def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
         == "a letter, please"
     )
     assert (
-        run("sender", "register", "amina", "--account", amina, "--approve", "--json").json["status"]
+        run("sender", "register", "amina", "--account", amina_foods, "--approve", "--json").json[
+            "status"
+        ]
         == "approved"
     )
     assert (
@@ -198,7 +204,7 @@ def test_senders_are_registered_and_decided(run: Run, amina: str) -> None:
 
 
 def test_a_ledger_that_is_not_proven_names_the_account(
-    run: Run, amina: str, database_url: str
+    run: Run, amina_foods: str, database_url: str
 ) -> None:
     database = Database(database_url)
     with database.write() as tx:
@@ -208,9 +214,10 @@ def test_a_ledger_that_is_not_proven_names_the_account(
         said = run("ledger", "verify", *args)
         assert said.status == 1
         assert said.err.startswith(
-            f"heliograph: The ledger is not proven: account {amina}: the wallet holds 7 credits"
+            f"heliograph: The ledger is not proven: account {amina_foods}: the wallet holds 7"
+            " credits"
         )
-        assert amina in said.out
+        assert amina_foods in said.out
 
 
 def test_an_account_is_not_half_created(run: Run) -> None:
@@ -223,29 +230,32 @@ def test_an_account_is_not_half_created(run: Run) -> None:
     assert run("account", "list", "--json").json == []
 
 
-def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(run: Run, amina: str) -> None:
+def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(
+    run: Run, amina_foods: str
+) -> None:
     wanted = ("account", "create", " Amina Foods ", "--country", "GH", "--currency", "GHS")
     refused = run(*wanted)
     assert (refused.status, refused.out) == (1, "")
     assert (
         refused.err
-        == f"heliograph: There is an account of this name already, {amina}. With --same-name there"
-        " are two, which commands tell apart by their ids only.\n"
+        == f"heliograph: There is an account of this name already, {amina_foods}. With --same-name"
+        " there are two, which commands tell apart by their ids only.\n"
     )
     second = run(*wanted, "--same-name", "--json").json["id"]
     assert (
         run("account", "show", "Amina Foods").err
-        == f"heliograph: Several accounts are named 'Amina Foods'; say which by its id: {amina},"
-        f" {second}.\n"
+        == f"heliograph: Several accounts are named 'Amina Foods'; say which by its id:"
+        f" {amina_foods}, {second}.\n"
     )
     assert run("account", "rename", second, "Amina Foods").status == 1
     assert (
-        run("account", "rename", amina, "Amina Foods", "--same-name", "--json").json["id"] == amina
+        run("account", "rename", amina_foods, "Amina Foods", "--same-name", "--json").json["id"]
+        == amina_foods
     )
 
 
-def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina: str) -> None:
-    before = run("account", "show", amina, "--json").json
+def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina_foods: str) -> None:
+    before = run("account", "show", amina_foods, "--json").json
     assert run("account", "rename", "Amina Foods", " Amina Foods Ltd ", "--json").json == {
         **before,
         "name": "Amina Foods Ltd",
@@ -256,21 +266,21 @@ def test_an_account_is_renamed_and_found_by_its_new_name_only(run: Run, amina: s
     )
     # its own name is no other account's
     assert (
-        run("account", "rename", amina, "Amina Foods Ltd", "--json").json["name"]
+        run("account", "rename", amina_foods, "Amina Foods Ltd", "--json").json["name"]
         == "Amina Foods Ltd"
     )
-    assert run("account", "rename", amina, "acc_amina").err.startswith(
+    assert run("account", "rename", amina_foods, "acc_amina").err.startswith(
         "heliograph: NAME must not begin like an id"
     )
 
 
 def test_why_an_account_was_suspended_is_kept_with_who_did_it_and_when(
-    run: Run, amina: str, db: Database
+    run: Run, amina_foods: str, db: Database
 ) -> None:
     suspended = run(
         "account",
         "suspend",
-        amina,
+        amina_foods,
         "--reason",
         " Invoice 17 is not paid ",
         "--by",
@@ -282,21 +292,21 @@ def test_why_an_account_was_suspended_is_kept_with_who_did_it_and_when(
         "Invoice 17 is not paid",
         "kofi",
     )
-    assert run("account", "show", amina, "--json").json == suspended
-    resumed = run("account", "resume", amina, "--by", "dede", "--json").json
+    assert run("account", "show", amina_foods, "--json").json == suspended
+    resumed = run("account", "resume", amina_foods, "--by", "dede", "--json").json
     assert (resumed["status"], resumed["status_reason"], resumed["status_by"]) == (
         "active",
         None,
         "dede",
     )
     assert resumed["status_since"] >= suspended["status_since"]
-    refused = run("account", "suspend", amina, "--reason", "a\nb")
+    refused = run("account", "suspend", amina_foods, "--reason", "a\nb")
     assert (refused.status, refused.err) == (
         2,
         "heliograph: --reason must be one line of printable characters.\n",
     )
     # the suspension was not half made
-    assert run("account", "show", amina, "--json").json == resumed
+    assert run("account", "show", amina_foods, "--json").json == resumed
     with db.read() as tx:
         kept = tx.execute(
             sa.select(account_history.c.status, account_history.c.reason).order_by(
@@ -309,12 +319,12 @@ def test_why_an_account_was_suspended_is_kept_with_who_did_it_and_when(
     ]
 
 
-def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> None:
+def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina_foods: str) -> None:
     run(
         "credits",
         "adjust",
         "--account",
-        amina,
+        amina_foods,
         "--credits",
         -3,
         "--reason",
@@ -322,7 +332,7 @@ def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> 
         "--reference",
         "fix-1",
     )
-    run("credits", "buy", "--account", amina, "--credits", 1)  # refused: there is no price
+    run("credits", "buy", "--account", amina_foods, "--credits", 1)  # refused: there is no price
     every = run("wallet", "transactions", "--account", "Amina Foods", "--json").json
     assert [(entry["type"], entry["credits"], entry["amount"]) for entry in every] == [
         ("adjustment", -3, 0),
@@ -345,7 +355,9 @@ def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> 
     def listed(*options: object) -> list[str]:
         return [
             entry["id"]
-            for entry in run("wallet", "transactions", "--account", amina, *options, "--json").json
+            for entry in run(
+                "wallet", "transactions", "--account", amina_foods, *options, "--json"
+            ).json
         ]
 
     ids = [entry["id"] for entry in every]
@@ -355,11 +367,11 @@ def test_transactions_are_listed_as_the_api_lists_them(run: Run, amina: str) -> 
     assert listed("--limit", 1) == ids[:1]
     assert listed("--limit", 2, "--before", ids[0]) == ids[1:]
     assert (
-        run("wallet", "transactions", "--account", amina, "--limit", 1).err
+        run("wallet", "transactions", "--account", amina_foods, "--limit", 1).err
         == f"There may be more: --before {ids[0]}\n"
     )
-    assert run("wallet", "transactions", "--account", amina, "--before", "txn_x").status == 1
-    assert run("wallet", "transactions", "--account", amina, "--type", "gift").status == 2
+    assert run("wallet", "transactions", "--account", amina_foods, "--before", "txn_x").status == 1
+    assert run("wallet", "transactions", "--account", amina_foods, "--type", "gift").status == 2
 
 
 def test_the_kinds_of_transactions_that_can_be_asked_for_are_those_there_are() -> None:

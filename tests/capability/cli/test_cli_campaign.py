@@ -1,7 +1,6 @@
 """`heliograph campaign …`, as it is typed."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,28 +11,25 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import VALIDITY_S
 from tests.support.capability.campaigns import add_contacts
 from tests.support.capability.commands import Run, typed
-from tests.support.factories import SENDER, open_account, open_route
+from tests.support.factories import SENDER, grant, open_route
 
 ACCOUNT = ("--account", "amina", "--sender", SENDER)
 
 
-@pytest.fixture
-def amina(database_url: str) -> Iterator[str]:
-    """Ten credits, a route, and three contacts, one of whom has opted out."""
-    db = Database(database_url)
+@pytest.fixture(autouse=True)
+def ready_to_launch(db: Database, amina: str) -> None:
+    """Amina has ten credits, a route, and three contacts, one of whom has opted out."""
     open_route(db)
-    account_id = open_account(db, credits=10)
+    grant(db, amina, 10)
     add_contacts(
         db,
-        account_id,
+        amina,
         [
             {"phone": "233200000000", "name": "Ama", "tags": ["gold"]},
             {"phone": "233200000001", "opted_out": True},
             "233200000002",
         ],
     )
-    yield account_id
-    db.close()
 
 
 def spring(run: Run) -> Any:
@@ -110,11 +106,9 @@ def test_a_campaign_is_launched_paused_resumed_and_canceled(run: Run, amina: str
 
 
 def test_both_figures_are_told_when_the_credits_do_not_reach(
-    run: Run, amina: str, database_url: str
+    run: Run, db: Database, amina: str
 ) -> None:
-    db = Database(database_url)
     add_contacts(db, amina, [str(233_200_001_000 + k) for k in range(10)])
-    db.close()
     campaign = run(
         "campaign", "create", "Spring", *ACCOUNT, "--message", "Hi", "--all", "--json"
     ).json["id"]

@@ -119,21 +119,21 @@ def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(
     assert [carrier["name"] for carrier in run("carrier", "list", "--json").json] == ["simulator"]
 
 
-def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina: str) -> None:
+def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina_foods: str) -> None:
     assert run("rate", "set", "gh", 2, "--json").json == {
         "destination": "GH",
         "credits": 2,
         "account_id": None,
     }
-    assert run("rate", "set", "23324", "none", "--account", amina, "--json").json == {
+    assert run("rate", "set", "23324", "none", "--account", amina_foods, "--json").json == {
         "destination": "23324",
         "credits": None,
-        "account_id": amina,
+        "account_id": amina_foods,
     }
     assert len(run("rate", "list", "--json").json) == 2
-    assert run("rate", "list", "--account", amina, "--json").json == [
-        {"destination": "23324", "credits": None, "account_id": amina}
+    assert run("rate", "list", "--account", amina_foods, "--json").json == [
+        {"destination": "23324", "credits": None, "account_id": amina_foods}
     ]
-    assert run("rate", "remove", "23324", "--account", amina).status == 0
+    assert run("rate", "remove", "23324", "--account", amina_foods).status == 0
     assert run("tier", "set", "bulk", 5000, "--json").json == {"name": "bulk", "per_minute": 5000}
     assert run("tier", "list", "--json").json[-1] == {"name": "bulk", "per_minute": 5000}

@@ -31,8 +31,8 @@ COMMAND = re.compile(r"heliograph ((?:account|campaign|message|webhook) .*)$")
 
 
 @pytest.fixture
-def amina(run: Run) -> str:
-    """The id of an account whose wallet is empty."""
+def account(run: Run) -> str:
+    """The id of an account whose wallet is empty, as commands take it."""
     return str(
         run(
             "account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS", "--json"
@@ -91,7 +91,7 @@ def settle(run: Run, db: Database, account: str) -> Any:
 
 
 def test_an_account_that_owes_nothing_is_closed_and_its_history_says_why(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
     closed = run(
         "account", "close", "Amina Foods", "--reason", "contract ended", "--by", "kofi", "--json"
@@ -102,7 +102,7 @@ def test_an_account_that_owes_nothing_is_closed_and_its_history_says_why(
         "kofi",
     )
     assert closed["closed_at"] == closed["status_since"] is not None
-    assert run("account", "show", amina, "--json").json == closed
+    assert run("account", "show", account, "--json").json == closed
     [listed] = run("account", "list", "--json").json
     assert (listed["status"], listed["closed_at"]) == ("closed", closed["closed_at"])
     table = run("account", "list").out.splitlines()
@@ -113,47 +113,47 @@ def test_an_account_that_owes_nothing_is_closed_and_its_history_says_why(
     assert [tuple(row) for row in kept] == [("closed", "contract ended")]
 
 
-def test_a_reason_of_two_lines_closes_nothing(run: Run, amina: str) -> None:
-    assert run("account", "close", amina, "--reason", "a\nb").status == 2
-    assert run("account", "show", amina, "--json").json["status"] == "active"
+def test_a_reason_of_two_lines_closes_nothing(run: Run, account: str) -> None:
+    assert run("account", "close", account, "--reason", "a\nb").status == 2
+    assert run("account", "show", account, "--json").json["status"] == "active"
 
 
 def test_a_closed_account_is_not_opened_nor_changed_again(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
-    closed = run("account", "close", amina, "--json").json
+    closed = run("account", "close", account, "--json").json
     since = (
-        f"heliograph: The account {amina} has been closed since {closed['closed_at']}. A closed"
+        f"heliograph: The account {account} has been closed since {closed['closed_at']}. A closed"
         " account is not opened again.\n"
     )
     for refused in (
-        ("account", "close", amina),
-        ("account", "resume", amina),
-        ("account", "suspend", amina),
-        ("account", "set", amina, "--daily-credits", "1"),
-        ("account", "set", amina, "--low-balance", "1"),
-        ("key", "create", "--account", amina, "--mode", "live", "--permissions", "all"),
-        ("webhook", "add", "https://shop.example/hook", "--account", amina, "--events", "all"),
+        ("account", "close", account),
+        ("account", "resume", account),
+        ("account", "suspend", account),
+        ("account", "set", account, "--daily-credits", "1"),
+        ("account", "set", account, "--low-balance", "1"),
+        ("key", "create", "--account", account, "--mode", "live", "--permissions", "all"),
+        ("webhook", "add", "https://shop.example/hook", "--account", account, "--events", "all"),
     ):
         said = run(*refused)
         assert (said.status, said.out, said.err) == (1, "", since), refused
     for refused in (
-        ("credits", "grant", "--account", amina, "--credits", "1", "--reason", "x"),
-        ("wallet", "topup", "--account", amina, "--amount", "1", "--reason", "x"),
+        ("credits", "grant", "--account", account, "--credits", "1", "--reason", "x"),
+        ("wallet", "topup", "--account", account, "--amount", "1", "--reason", "x"),
     ):
         said = run(*refused)
         assert (said.status, said.err) == (
             1,
             "heliograph: This account is closed: nothing of it can be changed any more.\n",
         ), refused
-    assert run("account", "show", amina, "--json").json == closed
+    assert run("account", "show", account, "--json").json == closed
     with pytest.raises(accounts.AccountClosed), db.write() as tx:
-        connect.provision(tx, raw(amina), BILAL, sandbox=True, now_ms=clock.now_ms())
+        connect.provision(tx, raw(account), BILAL, sandbox=True, now_ms=clock.now_ms())
 
 
-def test_a_closed_account_can_be_renamed_and_so_gives_its_name_back(run: Run, amina: str) -> None:
-    run("account", "close", amina)
-    renamed = run("account", "rename", amina, "Amina Foods (closed)", "--json").json
+def test_a_closed_account_can_be_renamed_and_so_gives_its_name_back(run: Run, account: str) -> None:
+    run("account", "close", account)
+    renamed = run("account", "rename", account, "Amina Foods (closed)", "--json").json
     assert (renamed["name"], renamed["status"]) == ("Amina Foods (closed)", "closed")
     assert (
         run("account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS").status == 0
@@ -161,31 +161,31 @@ def test_a_closed_account_can_be_renamed_and_so_gives_its_name_back(run: Run, am
 
 
 def test_keys_of_both_modes_are_revoked_and_endpoints_disabled_for_good(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
     for sandbox in (False, True):
-        issue_key(db, raw(amina), sandbox=sandbox)
-        endpoint(db, raw(amina), sandbox=sandbox)
-    assert run("account", "close", amina).status == 0  # nothing waits for the endpoints
-    revoked = [key["revoked_at"] for key in run("key", "list", "--account", amina, "--json").json]
+        issue_key(db, raw(account), sandbox=sandbox)
+        endpoint(db, raw(account), sandbox=sandbox)
+    assert run("account", "close", account).status == 0  # nothing waits for the endpoints
+    revoked = [key["revoked_at"] for key in run("key", "list", "--account", account, "--json").json]
     assert len(revoked) == 2
     assert all(revoked)
-    listed = run("webhook", "list", "--account", amina, "--json").json
+    listed = run("webhook", "list", "--account", account, "--json").json
     assert [each["status"] for each in listed] == ["disabled", "disabled"]
     assert "has been closed since" in run("webhook", "enable", listed[0]["id"]).err
 
 
 def test_credits_and_money_are_owed_until_they_are_paid_out_through_the_ledger(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
-    run("credits", "grant", "--account", amina, "--credits", 7, "--reason", "gift")
-    run("wallet", "topup", "--account", amina, "--amount", "50.25", "--reason", "bank")
+    run("credits", "grant", "--account", account, "--credits", 7, "--reason", "gift")
+    run("wallet", "topup", "--account", account, "--amount", "50.25", "--reason", "bank")
     assert (
         "its wallet holds 7 SMS credits and 50.25 GHS: heliograph account pay-out"
-        in run("account", "close", amina).err
+        in run("account", "close", account).err
     )
-    settle(run, db, amina)
-    entries = run("wallet", "transactions", "--account", amina, "--json").json
+    settle(run, db, account)
+    entries = run("wallet", "transactions", "--account", account, "--json").json
     assert [
         (entry["type"], entry["credits"], entry["amount"], entry["description"])
         for entry in entries[:2]
@@ -270,40 +270,40 @@ def test_campaigns_that_have_not_ended_are_owed_until_they_are_canceled(
     assert "suspended" in run("campaign", "launch", draft).err
 
 
-def test_a_pay_out_that_cannot_be_is_refused_though_nothing_is_held(run: Run, amina: str) -> None:
+def test_a_pay_out_that_cannot_be_is_refused_though_nothing_is_held(run: Run, account: str) -> None:
     for reason in ("", "two\nlines"):
-        refused = run("account", "pay-out", amina, "--reason", reason)
+        refused = run("account", "pay-out", account, "--reason", reason)
         assert (refused.status, "--reason must" in refused.err) == (2, True)
-    assert run("account", "close", amina).status == 0
-    refused = run("account", "pay-out", amina, "--reason", "late")
+    assert run("account", "close", account).status == 0
+    refused = run("account", "pay-out", account, "--reason", "late")
     assert (refused.status, "has been closed since" in refused.err) == (1, True)
 
 
 def test_events_that_wait_are_owed_and_so_is_what_settling_will_tell(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
-    run("credits", "grant", "--account", amina, "--credits", 200, "--reason", "gift")
-    made, _ = endpoint(db, raw(amina), kinds=["wallet.low_balance"])
+    run("credits", "grant", "--account", account, "--credits", 200, "--reason", "gift")
+    made, _ = endpoint(db, raw(account), kinds=["wallet.low_balance"])
     disable = ["webhook", "disable", endpoints.text_id(made.id)]
-    assert told(run, amina)[-1] == disable  # nothing waits yet, and paying out will be told to it
-    run("account", "pay-out", amina, "--reason", "x")
+    assert told(run, account)[-1] == disable  # nothing waits yet, and paying out will be told to it
+    run("account", "pay-out", account, "--reason", "x")
     assert [event["event"] for event in events(db)] == ["wallet.low_balance"]
-    assert told(run, amina) == [disable]
-    assert "has 1 event waiting for it" in run("account", "close", amina).err
-    settle(run, db, amina)
+    assert told(run, account) == [disable]
+    assert "has 1 event waiting for it" in run("account", "close", account).err
+    settle(run, db, account)
 
 
 def test_a_partner_is_closed_after_its_customers_whose_credits_and_money_go_back_to_it(
-    run: Run, amina: str, db: Database
+    run: Run, account: str, db: Database
 ) -> None:
-    run("credits", "grant", "--account", amina, "--credits", 100, "--reason", "gift")
-    run("wallet", "topup", "--account", amina, "--amount", "50", "--reason", "bank")
+    run("credits", "grant", "--account", account, "--credits", 100, "--reason", "gift")
+    run("wallet", "topup", "--account", account, "--amount", "50", "--reason", "bank")
     with db.write() as tx:
         bilal, test, yen = (
             text_id(
                 connect.provision(
                     tx,
-                    raw(amina),
+                    raw(account),
                     BILAL._replace(external_ref=ref, **more),
                     sandbox=sandbox,
                     now_ms=clock.now_ms(),
@@ -318,16 +318,16 @@ def test_a_partner_is_closed_after_its_customers_whose_credits_and_money_go_back
     run("wallet", "topup", "--account", yen, "--amount", "700", "--reason", "bank")
     run("credits", "grant", "--account", yen, "--credits", 4, "--reason", "gift")
     pay_out = ("--reason", "account closed")
-    assert told(run, amina) == [
+    assert told(run, account) == [
         ["account", "pay-out", bilal, *pay_out],
         ["account", "close", bilal],
         ["account", "close", test],
         ["account", "pay-out", yen, *pay_out],
         ["account", "close", yen],
-        ["account", "pay-out", amina, *pay_out],
+        ["account", "pay-out", account, *pay_out],
     ]
-    settle(run, db, amina)
-    entries = run("wallet", "transactions", "--account", amina, "--json").json
+    settle(run, db, account)
+    entries = run("wallet", "transactions", "--account", account, "--json").json
     assert [(entry["type"], entry["credits"], entry["amount"]) for entry in entries[:4]] == [
         ("adjustment", 0, -50),
         ("adjustment", -104, 0),

@@ -10,7 +10,6 @@ import pytest
 
 from heliograph.cli.checked_values import CheckedType, MaybeEmpty
 from heliograph.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
-from heliograph.database.database import Database
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.every_command import (
     Shell,
@@ -19,7 +18,6 @@ from tests.support.capability.every_command import (
     everything,
     write_files,
 )
-from tests.support.factories import open_account
 
 COMMANDS = every_command()
 NEEDS_NO_DATABASE = {"smsc"}
@@ -199,13 +197,6 @@ def test_every_option_has_help(typed: Typed) -> None:
         for param in typed.command.params
         if isinstance(param, click.Option) and not param.help
     ] == []
-
-
-@pytest.fixture
-def amina(database_url: str) -> None:
-    db = Database(database_url)
-    open_account(db)
-    db.close()
 
 
 @pytest.mark.usefixtures("files", "amina")

@@ -14,10 +14,9 @@ AMINA = ("--account", "amina")
 SANDBOX = (*AMINA, "--mode", "sandbox")
 
 
-@pytest.fixture
-def run(run: Run) -> Run:
+@pytest.fixture(autouse=True)
+def account_in_ghana(run: Run) -> None:
     run("account", "create", "amina", "--country", "GH", "--currency", "GHS", "--json")
-    return run
 
 
 def test_contacts_are_named_so(run: Run) -> None:

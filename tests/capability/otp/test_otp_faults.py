@@ -21,19 +21,9 @@ from tests.support.factories import PHONE, awaited, phones
 
 
 @pytest.fixture
-def house(database_url: str) -> OtpHouse:
-    return OtpHouse(database_url)
-
-
-@pytest.fixture
 def another(postgresql_house: OtpHouse) -> OtpHouse:
     """A second process on the same database."""
     return OtpHouse(postgresql_house.db.url, postgresql_house)
-
-
-@pytest.fixture
-def postgresql_house(postgresql_url: str) -> OtpHouse:
-    return OtpHouse(postgresql_url)
 
 
 def texts(house: OtpHouse) -> list[str | None]:

@@ -2,7 +2,6 @@
 the operator sees and does about them.
 """
 
-import pytest
 import uvloop
 
 from heliograph import accounts
@@ -15,11 +14,6 @@ from tests.support.capability.passwords import OtpHouse, Refusal, Sent
 from tests.support.factories import awaited, open_account, phones
 
 RANGE = "23320000"  # of all `phones`
-
-
-@pytest.fixture
-def house(database_url: str) -> OtpHouse:
-    return OtpHouse(database_url)
 
 
 async def sends(house: OtpHouse, count: int, first: int = 0, **more: str) -> list[Sent | Refusal]:

@@ -13,11 +13,9 @@ from tests.support.factories import PHONE, awaited, open_account, phones
 SECOND_MS, MINUTE_MS, HOUR_MS = 1_000, 60_000, 3_600_000
 
 
-@pytest.fixture
-def house(database_url: str) -> OtpHouse:
-    house = OtpHouse(database_url)
+@pytest.fixture(autouse=True)
+def minute_begins() -> None:
     clock.move(MINUTE_MS - clock.now_ms() % MINUTE_MS)
-    return house
 
 
 def until(at_ms: int) -> int:

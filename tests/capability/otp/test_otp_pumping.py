@@ -5,7 +5,6 @@ verified; an account that grows is not, on both databases.
 import asyncio
 import random
 
-import pytest
 import uvloop
 
 from heliograph import accounts
@@ -20,11 +19,6 @@ from tests.support.capability.pumping import attack
 from tests.support.factories import awaited, open_account
 
 COUNTRY_FLOOR = 75
-
-
-@pytest.fixture
-def house(database_url: str) -> OtpHouse:
-    return OtpHouse(database_url)
 
 
 def went_out(outcomes: list[Sent | Refusal]) -> int:

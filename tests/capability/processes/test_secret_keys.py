@@ -51,10 +51,10 @@ def _no_process_needs_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def house(database_url: str) -> Iterator[OtpHouse]:
-    house = OtpHouse(database_url)
-    yield house
-    house.db.close()
+def otp_house(database_url: str) -> Iterator[OtpHouse]:
+    otp_house = OtpHouse(database_url)
+    yield otp_house
+    otp_house.db.close()
 
 
 class Killed(BaseException):
@@ -134,16 +134,16 @@ def test_a_database_of_the_version_before_takes_the_key_that_reads_what_it_holds
 
 @awaited
 async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_way(
-    house: OtpHouse, run: Run, monkeypatch: pytest.MonkeyPatch
+    otp_house: OtpHouse, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_carrier(house.db, "mtn")
-    made, secret = endpoint(house.db, house.amina)
-    with house.db.write() as tx:
+    open_carrier(otp_house.db, "mtn")
+    made, secret = endpoint(otp_house.db, otp_house.amina)
+    with otp_house.db.write() as tx:
         _, second = endpoints.rotate(tx, endpoints.text_id(made.id), OLD, now_ms=clock.now_ms())
-    sent = [await house.sent(phone) for phone in phones(3)]
-    require_secret_key(house.db, settings(house.db, OLD))
-    with house.db.write() as tx:
-        # the house's own
+    sent = [await otp_house.sent(phone) for phone in phones(3)]
+    require_secret_key(otp_house.db, settings(otp_house.db, OLD))
+    with otp_house.db.write() as tx:
+        # of the house's own worker
         tx.execute(sa.update(workers).values(secret_keys=key_ids(SecretKeys(OLD, NEW))))
     monkeypatch.setattr("heliograph.database.sealed_columns.ROWS_AT_ONCE", 1)
     whole, batches = reseal_some, iter(range(4))
@@ -155,17 +155,19 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
 
     monkeypatch.setattr(sealed_secrets, "reseal_some", breaks_off)
     with pytest.raises(Killed):
-        await asyncio.to_thread(sealed_secrets.rotate, house.db, settings(house.db, NEW, OLD))
+        await asyncio.to_thread(
+            sealed_secrets.rotate, otp_house.db, settings(otp_house.db, NEW, OLD)
+        )
     monkeypatch.setattr(sealed_secrets, "reseal_some", whole)
-    assert password(house.db, NEW) == "secret"  # the first batches are done
+    assert password(otp_house.db, NEW) == "secret"  # the first batches are done
 
     with pytest.raises(
         SettingError,
         match="HELIOGRAPH_SECRET_KEY_OLD: found nothing; allowed: the key before, until",
     ):
-        require_secret_key(house.db, settings(house.db, NEW))
+        require_secret_key(otp_house.db, settings(otp_house.db, NEW))
     with pytest.raises(SettingError, match="HELIOGRAPH_SECRET_KEY: found another key"):
-        require_secret_key(house.db, settings(house.db, OLD))
+        require_secret_key(otp_house.db, settings(otp_house.db, OLD))
     rotated = await asyncio.to_thread(run, "secret", "rotate", "--json", **BOTH)
     assert rotated.json["resealed"] == {
         "carrier_passwords": 0,
@@ -174,9 +176,9 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
         "otp_texts": 3,
     }
     assert (rotated.json["unreadable"], rotated.err) == ({}, "")
-    require_secret_key(house.db, settings(house.db, NEW))
+    require_secret_key(otp_house.db, settings(otp_house.db, NEW))
 
-    with house.db.read() as tx:
+    with otp_house.db.read() as tx:
         assert endpoints.secrets_of(tx, made.id, NEW, clock.now_ms()) == (second, secret)
         texts = (
             tx.execute(sa.text("SELECT text FROM sends WHERE type = 'otp' ORDER BY id"))
@@ -187,8 +189,8 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
         f"{each.code} is your code" for each in sent
     ]
     # a process with both keys: a code from before is right for as long as any
-    house.verifier._codes = Codes(SecretKeys(NEW, OLD))
-    assert await house.give(sent[0].code, phones(1)[0]) == "verified"
+    otp_house.verifier._codes = Codes(SecretKeys(NEW, OLD))
+    assert await otp_house.give(sent[0].code, phones(1)[0]) == "verified"
     again = await asyncio.to_thread(run, "secret", "rotate", "--json", HELIOGRAPH_SECRET_KEY=NEW)
     assert again.json["resealed"]["otp_texts"] == 0
 

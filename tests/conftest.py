@@ -20,6 +20,7 @@ from hypothesis import Phase, settings
 
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
+from heliograph.campaigns import audience_lock
 from heliograph.database import cache, commits, migrate
 from tests.support import compiled
 from tests.support.crash import processes
@@ -56,6 +57,9 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 8.0)
     if kind in ("capability", "property"):
         monkeypatch.setattr(cache, "ANSWER_S", 15.0)
+        monkeypatch.setattr(
+            audience_lock, "PAUSE_SQLITE_S", 0.0
+        )  # for a server, which is not there
 
 
 def prepare_database(url: str) -> None:

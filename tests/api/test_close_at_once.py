@@ -23,7 +23,7 @@ from tests.support.factories import PHONE, SENDER, issue_key, open_account
 
 CLIENTS = 6  # of each mode
 TRIES_MAX = 400
-SUSPENDED_AT = 20
+SUSPENDED_AT = 8
 WITHIN_S = 30
 REFUSALS = {(401, "invalid_key"), (402, "insufficient_credits"), (403, "account_suspended")}
 

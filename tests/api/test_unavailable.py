@@ -59,8 +59,10 @@ def test_tables_that_somebody_holds_are_503_for_whoever_reads_them(
             " groups"
         )
         holder.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
-        for example in reads:
-            reply = api.request("GET", key, example.path, **example.sends)
+        replies = api.at_once(
+            *(api.requested("GET", key, example.path, **example.sends) for example in reads)
+        )
+        for example, reply in zip(reads, replies, strict=True):
             assert (reply.status, reply.code, "retry-after" in reply.headers) == (
                 503,
                 "UNAVAILABLE",

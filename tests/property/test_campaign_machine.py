@@ -27,7 +27,7 @@ from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
-from tests.support.books import assert_books_agree
+from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
 from tests.support.property.one_campaign import AHEAD, OneCampaign
 
@@ -228,6 +228,11 @@ class Campaigning(OneCampaign):
         assert counted.queued <= AHEAD
 
     @invariant()
+    def the_books_agree_every_few_steps(self) -> None:
+        self.steps += 1
+        if self.steps % BOOKS_EVERY == 0:
+            self.the_books_agree()
+
     def the_books_agree(self) -> None:
         self.house.assert_sound()
         assert_books_agree(self.house.db)

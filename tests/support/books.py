@@ -6,6 +6,10 @@ import sqlalchemy as sa
 
 from heliograph.database.database import Database
 
+# Steps of a state machine between two proofs. Entries are never changed, so what is wrong stays
+# wrong, and proving them takes longer than most steps do.
+BOOKS_EVERY = 5
+
 # An entry as each account sees it that it is of: a transfer between two customers is one entry, and
 # both of theirs.
 SIDES = """(

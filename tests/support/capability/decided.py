@@ -255,15 +255,16 @@ def _decisions(desk: _Desk) -> None:
     desk.send("twice")
     for _ in range(2):
         desk.doubtful(1)
+        desk.begin_anew()
         desk.resend("twice")
     desk.settled(twice="delivered")
     for name in ("long", "delivered"):
         desk.send(name)
     desk.doubtful(2)
     desk.settle("delivered", "delivered")
+    desk.begin_anew()
     desk.resend("long")
     desk.settled(long="delivered")
-    desk.begin_anew()
     for name in ("long sent", "long delivered", "sent", "canceled", "undeliverable"):
         desk.send(name)
     desk.doubtful(5)

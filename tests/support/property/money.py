@@ -27,7 +27,7 @@ from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, queue
-from tests.support.books import assert_books_agree
+from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.sending import WORKER, House
 from tests.support.factories import phones
 from tests.support.property.situations import situation_of
@@ -36,11 +36,6 @@ T = TypeVar("T")
 
 
 FIRST_CREDITS = 1_000
-
-
-# steps: entries are never changed, so what is wrong stays wrong; and proving them takes longer than
-# most steps do
-BOOKS_EVERY = 5
 
 
 TEXTS = {1: "hello", 2: "x" * 161, 4: "x" * 500}

@@ -38,6 +38,7 @@ class OneCampaign(RuleBasedStateMachine):
         self.link = self.house.turn(window=5)
         self.jobs = self.new_jobs()
         self.moved_ms = 0
+        self.steps = 0
         self.seen: set[str] = set()
         self.opting_out = OptingOut(self.house)
         self.unreceipted: list[tuple[str, str]] = []

@@ -28,6 +28,7 @@ class Partners(RuleBasedStateMachine):
         self.seen: set[str] = set()
         self.partners: list[Held] = []
         self.customers: list[Held] = []
+        self.steps = 0
 
     def partner_of(self, customer: Held) -> Held:
         assert customer.partner is not None

@@ -152,7 +152,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("post", POSTS, ids=str)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(ANYTHING, min_size=12, max_size=12))
 @example(values=["\ud800"] * 12)
 @example(values=["x" * 50_000] * 12)

@@ -29,6 +29,7 @@ from heliograph.messages.tables import inflight, messages, queue
 from heliograph.webhooks.tables import webhook_events
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.campaigns import add_contacts, write_down, write_down_file
+from tests.support.property.lives import lives
 from tests.support.property.one_campaign import AHEAD, OneCampaign
 
 FATES = st.lists(st.sampled_from(["", "", "", "lost", "reply lost"]), max_size=4)
@@ -332,7 +333,9 @@ class Campaigning(OneCampaign):
             self.seen.add("went on after a top-up")
 
 
-def test_a_campaign_reaches_everybody_once_whatever_happens(emptied: Callable[[], str]) -> None:
+def test_a_campaign_reaches_everybody_once_whatever_happens(
+    database_url: str, emptied: Callable[[], str]
+) -> None:
     reached: Counter[str] = Counter()
 
     class Here(Campaigning):
@@ -346,7 +349,9 @@ def test_a_campaign_reaches_everybody_once_whatever_happens(emptied: Callable[[]
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=14, stateful_step_count=30, suppress_health_check=list(HealthCheck)
+            max_examples=lives(database_url, 14),
+            stateful_step_count=30,
+            suppress_health_check=list(HealthCheck),
         ),
     )
     assert set(reached) >= SITUATIONS, "what the machine must have come through"

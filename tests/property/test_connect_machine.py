@@ -29,6 +29,7 @@ from heliograph.wallet.tables import wallets
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.cast import at_once
 from tests.support.property.holders import Held
+from tests.support.property.lives import lives
 from tests.support.property.partners import Partners
 
 REFS = st.sampled_from([None, "a", "b", "c", "d"])
@@ -314,7 +315,9 @@ class Connect(Partners):
                 assert PRINCIPALS.load(tx, [one.key])[one.key].suspended is is_suspended
 
 
-def test_nothing_is_made_or_lost_between_partners_and_customers(emptied: Callable[[], str]) -> None:
+def test_nothing_is_made_or_lost_between_partners_and_customers(
+    database_url: str, emptied: Callable[[], str]
+) -> None:
     reached: Counter[str] = Counter()
 
     class ConnectHere(Connect):
@@ -328,7 +331,9 @@ def test_nothing_is_made_or_lost_between_partners_and_customers(emptied: Callabl
     run_state_machine_as_test(
         ConnectHere,
         settings=settings(
-            max_examples=12, stateful_step_count=25, suppress_health_check=list(HealthCheck)
+            max_examples=lives(database_url, 12),
+            stateful_step_count=25,
+            suppress_health_check=list(HealthCheck),
         ),
     )
     assert set(reached) == SITUATIONS, "what the machine must have come through"

@@ -26,6 +26,7 @@ from heliograph.contacts.fields import CUSTOM_MAX
 from heliograph.database.database import Database
 from heliograph.text import Phone
 from tests.support.factories import open_account
+from tests.support.property.lives import lives
 
 LINE = (
     st.text("aAbBéÉßİ12 %_'\\\\\"=+-@:&|!ñ\u0301", min_size=1, max_size=6)
@@ -179,7 +180,7 @@ class Book(RuleBasedStateMachine):
 
 
 def test_contacts_are_those_of_a_model(
-    emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    database_url: str, emptied: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_buckets, "BUCKET_SIZE", 3)
 
@@ -190,7 +191,9 @@ def test_contacts_are_those_of_a_model(
     run_state_machine_as_test(
         BookHere,
         settings=settings(
-            max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck)
+            max_examples=lives(database_url, 20),
+            stateful_step_count=25,
+            suppress_health_check=list(HealthCheck),
         ),
     )
 

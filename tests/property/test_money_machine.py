@@ -10,11 +10,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.support.property.lives import lives
 from tests.support.property.money import Money
 from tests.support.property.situations import SITUATIONS
 
 
-def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
+def test_the_ledger_agrees_whatever_happens(database_url: str, emptied: Callable[[], str]) -> None:
     reached: Counter[str] = Counter()
 
     class MoneyHere(Money):
@@ -28,7 +29,9 @@ def test_the_ledger_agrees_whatever_happens(emptied: Callable[[], str]) -> None:
     run_state_machine_as_test(
         MoneyHere,
         settings=settings(
-            max_examples=15, stateful_step_count=40, suppress_health_check=list(HealthCheck)
+            max_examples=lives(database_url, 15),
+            stateful_step_count=40,
+            suppress_health_check=list(HealthCheck),
         ),
     )
     assert set(reached) == SITUATIONS, "what the machine must have come through"

@@ -17,6 +17,7 @@ from heliograph.base import clock
 from heliograph.messages.tables import messages
 from heliograph.otp.tables import otps
 from tests.support.capability.passwords import OtpHouse, Refusal, Sent, wrong
+from tests.support.property.lives import lives
 
 T = TypeVar("T")
 PHONES = ("233201234567", "233209876543")
@@ -199,7 +200,9 @@ def reason_of(outcome: str | Refusal) -> str:
     return outcome if isinstance(outcome, str) else outcome[0]
 
 
-def test_every_answer_is_the_contracts_whatever_happens(emptied: Callable[[], str]) -> None:
+def test_every_answer_is_the_contracts_whatever_happens(
+    database_url: str, emptied: Callable[[], str]
+) -> None:
     reached: Counter[str] = Counter()
 
     class PasswordsHere(Passwords):
@@ -214,7 +217,7 @@ def test_every_answer_is_the_contracts_whatever_happens(emptied: Callable[[], st
     run_state_machine_as_test(
         PasswordsHere,
         settings=settings(
-            max_examples=20,
+            max_examples=lives(database_url, 20),
             stateful_step_count=30,
             deadline=None,
             phases=(Phase.reuse, Phase.generate),

@@ -24,6 +24,7 @@ from heliograph.plugin.tables import site_events, site_logs
 from heliograph.requests.tables import idempotency_keys
 from tests.support.capability.sending import House
 from tests.support.factories import phones, send_request
+from tests.support.property.lives import lives
 
 T = TypeVar("T")
 URL = "https://shop.example"
@@ -263,7 +264,9 @@ class Quotas(RuleBasedStateMachine):
         }
 
 
-def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[], str]) -> None:
+def test_what_is_counted_is_what_was_stored_whatever_happens(
+    database_url: str, emptied: Callable[[], str]
+) -> None:
     reached: Counter[str] = Counter()
 
     class QuotasHere(Quotas):
@@ -279,7 +282,7 @@ def test_what_is_counted_is_what_was_stored_whatever_happens(emptied: Callable[[
         run_state_machine_as_test(
             QuotasHere,
             settings=settings(
-                max_examples=10,
+                max_examples=lives(database_url, 10),
                 stateful_step_count=25,
                 deadline=None,
                 derandomize=False,

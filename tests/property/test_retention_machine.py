@@ -12,6 +12,7 @@ from heliograph.audit.audit import audit
 from heliograph.jobs.retention import retain
 from heliograph.messages.retention.retention import UNDER_WAY_MS, KeptFor
 from heliograph.messages.tables import messages
+from tests.support.property.lives import lives
 from tests.support.property.money import Money
 
 AT_ONCE = KeptFor(0, None)
@@ -46,7 +47,9 @@ class Erasing(Money):
         self.the_books_agree()
 
 
-def test_the_ledger_agrees_whatever_is_erased_whenever(emptied: Callable[[], str]) -> None:
+def test_the_ledger_agrees_whatever_is_erased_whenever(
+    database_url: str, emptied: Callable[[], str]
+) -> None:
     erased: Counter[bool] = Counter()
 
     class ErasingHere(Erasing):
@@ -60,7 +63,9 @@ def test_the_ledger_agrees_whatever_is_erased_whenever(emptied: Callable[[], str
     run_state_machine_as_test(
         ErasingHere,
         settings=settings(
-            max_examples=8, stateful_step_count=30, suppress_health_check=list(HealthCheck)
+            max_examples=lives(database_url, 8),
+            stateful_step_count=30,
+            suppress_health_check=list(HealthCheck),
         ),
     )
     assert erased[True]

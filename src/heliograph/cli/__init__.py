@@ -6,6 +6,7 @@ imports what it works with inside its functions. It holds its command as `comman
 """
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,7 @@ class Commands(click.Group):
         """Runs a command; without `args` that of this process, which ends with it."""
         if args is not None:
             return self._main(args, *more, **named)
+        _stand_in_for_closed_input()
         with left_by_a_program():
             return self._main(None, *more, **named)
 
@@ -131,6 +133,12 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _stand_in_for_closed_input() -> None:
+    """Give a process whose standard input is closed (`<&-`) an empty one to read."""
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
 def _print_no_more() -> None:

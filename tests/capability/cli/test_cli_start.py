@@ -14,6 +14,7 @@ from heliograph import wallet
 from heliograph.base import open_files
 from heliograph.database.database import Database
 from tests.support import warm
+from tests.support.factories import open_account
 
 EXECUTABLE: Final = str(Path(sys.executable).parent / "heliograph")
 
@@ -75,6 +76,31 @@ def test_a_command_works_with_its_output_closed(sqlite_url: str, tmp_path: Path)
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("smsc --password-file -", "--password-file: the first line is empty"),
+        ("contact import - --account amina", "it has nothing."),
+    ],
+)
+def test_a_closed_standard_input_is_an_empty_one(
+    sqlite_url: str, tmp_path: Path, command: str, says: str
+) -> None:
+    db = Database(sqlite_url)
+    open_account(db)
+    db.close()
+    done = subprocess.run(
+        ["sh", "-c", f"{EXECUTABLE} {command} <&-"],
+        capture_output=True,
+        text=True,
+        env=_env(sqlite_url),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert says in done.stderr.splitlines()[-1], done.stderr
+    assert done.returncode in (1, 2)
 
 
 def test_a_file_that_the_system_does_not_let_be_opened_is_one_line(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""`python -m tests`: all tests, three beside each other; then, if only a few failed, those once
+"""`python -m tests`: all tests, four beside each other; then, if only a few failed, those once
 more, alone. Exit status 1 when one fails alone.
 
-Many tests start processes, kill them, and judge by the clock how long something took. Beside two
+Many tests start processes, kill them, and judge by the clock how long something took. Beside three
 others, on two cores, a moment comes in which the machine stands still for longer than such a test
 allows. Alone, a defect is still one. Which tests needed the second time is printed last.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 SECOND_TIME_MAX: Final = 4  # failures: with more it is not the machine
-BESIDE: Final = ("-n", "3", "--dist", "worksteal")
+BESIDE: Final = ("-n", "4", "--dist", "worksteal")
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status
 

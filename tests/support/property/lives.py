@@ -4,8 +4,8 @@
 def lives(url: str, on_sqlite: int) -> int:
     """Return how many runs a machine gets on the database of this URL, at least 4.
 
-    The rules of the house are the same on both databases and are exercised on SQLite. PostgreSQL
-    gets half as many runs, which take as long: what differs there are its statements and locks, and
-    each run meets all of those.
+    The rules are the same on both databases, and SQLite exercises them in all runs. PostgreSQL gets
+    half as many runs, because each takes about twice as long there. Only its statements and locks
+    differ, and every run meets those.
     """
     return on_sqlite if url.startswith("sqlite") else max(4, on_sqlite // 2)

@@ -43,14 +43,14 @@ class ScriptedServers:
         return said
 
     def chosen(self) -> str:
-        return self.hosts.seat().host.shown
+        return self.hosts.chosen_host().host.shown
 
     def connect(self) -> str:
         """As a driver does, to the host that is chosen; NoHost when it must not be used."""
-        seat = self.hosts.seat()
-        said = self.says[int(seat.host.shown[2])]
+        chosen = self.hosts.chosen_host()
+        said = self.says[int(chosen.host.shown[2])]
         assert isinstance(said, HostStatus)
-        return self.hosts.taken(seat, said).host.shown
+        return self.hosts.accepted(chosen, said).host.shown
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_host_that_can_be_written_to_is_chosen_and_a_silent_one_is_not_waite
     began_s = time.monotonic()
     assert servers.connect() == "db2:5432"
     assert time.monotonic() - began_s < hosts_module.OTHERS_WITHIN_S + 0.5
-    servers.hosts.seat()
+    servers.hosts.chosen_host()
     assert servers.asked == 3
 
 
@@ -158,9 +158,9 @@ def test_of_two_that_can_be_written_to_the_one_that_was_promoted_later_is_meant(
 
 def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> None:
     servers = ScriptedServers(PRIMARY, STANDBY)
-    seat = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    chosen = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
     servers.says = [SILENT_S, SUCCESSOR]
-    servers.hosts.failed(seat.turn)
+    servers.hosts.failed(chosen.turn)
     assert servers.connect() == "db1:5432"
     servers.says = [PRIMARY, STANDBY]
     servers.hosts.failed(servers.hosts.turn)
@@ -171,7 +171,7 @@ def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> No
             r" standby"
         ),
     ):
-        servers.hosts.seat()
+        servers.hosts.chosen_host()
     # another cluster, whose timelines say nothing of this one's
     servers.says = [PRIMARY._replace(system=CLUSTER + 1), STANDBY]
     assert servers.connect() == "db0:5432"
@@ -179,10 +179,10 @@ def test_who_has_seen_the_successor_goes_back_to_the_old_primary_no_more() -> No
 
 def test_behind_one_address_a_former_primary_is_refused_too() -> None:
     servers = ScriptedServers(SUCCESSOR)
-    first = servers.hosts.taken(servers.hosts.seat(), SUCCESSOR)
+    first = servers.hosts.accepted(servers.hosts.chosen_host(), SUCCESSOR)
     with pytest.raises(NoHost, match="is a former primary"):
-        servers.hosts.taken(servers.hosts.seat(), PRIMARY)
-    third = servers.hosts.taken(servers.hosts.seat(), SUCCESSOR._replace(timeline=3))
+        servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
+    third = servers.hosts.accepted(servers.hosts.chosen_host(), SUCCESSOR._replace(timeline=3))
     assert third.turn > first.turn  # nothing that leads to the one before is used again,
     assert third.era > first.era  # nor held there
 
@@ -190,7 +190,7 @@ def test_behind_one_address_a_former_primary_is_refused_too() -> None:
 def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts_module, "LOOK_S", 0.0)
     servers = ScriptedServers(PRIMARY, STANDBY)
-    former = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
+    former = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
     servers.says[1] = SUCCESSOR
     servers.hosts.look()
     until(lambda: servers.chosen() == "db1:5432")
@@ -200,11 +200,11 @@ def test_a_promotion_beside_a_primary_that_goes_on_is_seen(monkeypatch: pytest.M
 
 def test_a_failure_that_is_known_already_changes_nothing() -> None:
     servers = ScriptedServers(PRIMARY, STANDBY)
-    seat = servers.hosts.taken(servers.hosts.seat(), PRIMARY)
-    servers.hosts.failed(seat.turn)
-    servers.hosts.seat()
+    chosen = servers.hosts.accepted(servers.hosts.chosen_host(), PRIMARY)
+    servers.hosts.failed(chosen.turn)
+    servers.hosts.chosen_host()
     turn = servers.hosts.turn
-    servers.hosts.failed(seat.turn)  # by a connection as old as the first
+    servers.hosts.failed(chosen.turn)  # by a connection as old as the first
     assert (servers.hosts.turn, servers.hosts.chosen is not None) == (turn, True)
 
 
@@ -224,7 +224,7 @@ def test_when_no_host_can_be_written_to_each_is_named_with_the_reason(
     monkeypatch.setattr(hosts_module, "ASKED_WITHIN_S", 0.2)
     servers = ScriptedServers(SILENT_S, STANDBY, psycopg.OperationalError("FATAL: no such role"))
     with pytest.raises(NoHost) as none:
-        servers.hosts.seat()
+        servers.hosts.chosen_host()
     assert (
         str(none.value)
         == "no host can be written to: db0:5432 does not answer; db1:5432 is a standby; "

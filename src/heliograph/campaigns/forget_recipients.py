@@ -17,8 +17,8 @@ from heliograph.campaigns.states import CAMPAIGN, CANCELED, DRAFT, PAUSED, RECIP
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.database.statements import (
+    AffectedRow,
     BigInt,
-    Gone,
     Id,
     Int,
     Nothing,
@@ -125,7 +125,7 @@ _CANCEL_DRAFT: Final = same(
 _NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")
 _FORGET: Final = Statement(
     _SomeOf,
-    Gone,
+    AffectedRow,
     postgresql="""
         DELETE FROM campaign_recipients WHERE ctid = ANY(ARRAY(
             SELECT ctid FROM campaign_recipients WHERE group_id = :group_id ORDER BY recipient

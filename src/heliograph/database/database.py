@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
 from heliograph.database.commits import CommitProbe, Commits, confirmed, refuse_if_held_up
-from heliograph.database.hot import HotTx, News
+from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.hot_sqlite import SqliteHot
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict, reachable, readable
 from heliograph.database.sessions import DURABLE, FairLock, sqlite_engine, sqlite_path
@@ -59,7 +59,7 @@ class Database:
         self.url = url
         self.postgresql = url.startswith("postgres")
         self._lock = FairLock()
-        self.news = News()  # of hot transactions
+        self.listeners = CommitListeners()  # of hot transactions
         self.hosts: Hosts | None = None  # on SQLite
         self.commits: Commits
         self._hot: PostgresHot | SqliteHot
@@ -68,7 +68,7 @@ class Database:
         else:
             path = sqlite_path(url)
             self.commits = Commits(_no_session)
-            self._hot = SqliteHot(path, self._lock, self.news, self.commits)
+            self._hot = SqliteHot(path, self._lock, self.listeners, self.commits)
             self.engine = sqlite_engine(path)
 
     def _be_postgresql(self, synchronous_commit: str) -> None:
@@ -78,7 +78,7 @@ class Database:
 
         hosts = self.hosts = engine.postgres_hosts(self.url)
         self.commits = engine.postgres_commits(hosts)
-        self._hot = PostgresHot(hosts, self.news, self.commits, synchronous_commit)
+        self._hot = PostgresHot(hosts, self.listeners, self.commits, synchronous_commit)
         self.engine = engine.postgres_engine(hosts, self.commits, synchronous_commit)
 
     @contextmanager

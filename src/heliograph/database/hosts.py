@@ -81,7 +81,7 @@ def status_of(row: Any) -> HostStatus:
     return HostStatus(read_only, is_standby, system, int(timeline, 16))
 
 
-class Seat(NamedTuple):
+class ChosenHost(NamedTuple):
     """Says where a connection was made to, and when. The connection must not be used any more once
     `turn` has passed.
     """
@@ -168,11 +168,14 @@ class Hosts:
             if promoted:
                 self._choose(promoted)
 
-    def seat(self) -> Seat:
+    def chosen_host(self) -> ChosenHost:
         """Returns where to connect to; finds it first when it is not known. Raises NoHost."""
         with self._guard:
-            seat, finds = (self._chosen and Seat(self._chosen, self._turn, self._era)), self._finds
-        return seat or self._found(finds)
+            chosen, finds = (
+                (self._chosen and ChosenHost(self._chosen, self._turn, self._era)),
+                self._finds,
+            )
+        return chosen or self._found(finds)
 
     def failed(self, turn: int, *, silent: bool = False) -> None:
         """Tells that a connection of that turn was lost, or can be written to no more; `silent`:
@@ -184,12 +187,12 @@ class Hosts:
                 self._turn += 1
                 self._leave(silent)
 
-    def not_reached(self, seat: Seat, *, silent: bool = False) -> None:
+    def not_reached(self, chosen: ChosenHost, *, silent: bool = False) -> None:
         """Tells that no connection could be made there. The connections that exist stay in
         use until one fails or another host is chosen.
         """
         with self._guard:
-            if seat.host == self._chosen:
+            if chosen.host == self._chosen:
                 self._leave(silent)
 
     def doubt(self, turn: int, cut: Callable[[], object] = lambda: None) -> threading.Event:
@@ -243,17 +246,17 @@ class Hosts:
                 cut()
         doubt.over.set()
 
-    def taken(self, seat: Seat, status: HostStatus) -> Seat:
-        """Returns the seat of a connection whose host is of this status. Raises NoHost
+    def accepted(self, chosen: ChosenHost, status: HostStatus) -> ChosenHost:
+        """Returns the chosen host of a connection whose host is of this status. Raises NoHost
         when it must not be used.
         """
         with self._guard:
             why = self._objection(status)
             if why is None:
                 self._see(status)
-                return Seat(seat.host, self._turn, self._era)
-        log.warning("database_host_refused", host=seat.host.shown, reason=why)
-        raise NoHost(f"{seat.host.shown} {why}")
+                return ChosenHost(chosen.host, self._turn, self._era)
+        log.warning("database_host_refused", host=chosen.host.shown, reason=why)
+        raise NoHost(f"{chosen.host.shown} {why}")
 
     def forbidden(self) -> None:
         """Tells that the role may not ask a host which cluster it belongs to. From then on none is
@@ -330,7 +333,7 @@ class Hosts:
             else None
         )
 
-    def _found(self, finds: int) -> Seat:
+    def _found(self, finds: int) -> ChosenHost:
         """Finds the host, once for all who want to know at the same time: each gets what the one
         before it has found out.
         """
@@ -345,7 +348,7 @@ class Hosts:
             with self._guard:
                 if self._chosen is None:
                     raise self._why_none or NoHost("no host can be written to")
-                return Seat(self._chosen, self._turn, self._era)
+                return ChosenHost(self._chosen, self._turn, self._era)
 
     def _choose(self, heard: Mapping[Host, HostStatus | Exception]) -> None:
         usable = [

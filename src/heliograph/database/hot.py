@@ -22,12 +22,12 @@ _PLACE: Final = re.compile(r"\$(\d+)")
 
 
 class HotTx(Protocol):
-    """A transaction of the hot paths. `news`: what others of this process hear once it is
-    committed, by name (`News`).
+    """A transaction of the hot paths. `signals`: the names of what it has done, of which listeners
+    of this process are told once it is committed (`CommitListeners`).
     """
 
     postgresql: bool
-    news: set[str]
+    signals: set[str]
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         """Returns the rows of one statement with `$1…` for its values. The text is the same for
@@ -52,7 +52,7 @@ async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -
         await asking
 
 
-class News:
+class CommitListeners:
     """Tells listeners in the event loop what this process has committed. Other processes are not
     told: they look by themselves.
     """
@@ -60,21 +60,21 @@ class News:
     def __init__(self) -> None:
         self._listeners: dict[str, list[Callable[[], None]]] = {}
 
-    def hear(self, name: str, tell: Callable[[], None]) -> None:
+    def listen(self, name: str, tell: Callable[[], None]) -> None:
         self._listeners.setdefault(name, []).append(tell)
 
-    def ignore(self, name: str, tell: Callable[[], None]) -> None:
+    def stop_listening(self, name: str, tell: Callable[[], None]) -> None:
         self._listeners[name].remove(tell)
 
-    def committed(self, news: set[str]) -> None:
-        for name in news:
+    def committed(self, signals: set[str]) -> None:
+        for name in signals:
             for tell in self._listeners.get(name, ()):
                 tell()
 
 
 def run_in(tx: Connection, work: Callable[[HotTx], Coroutine[Any, Any, T]]) -> T:
     """Returns what `work` returns when it is given this transaction. It may wait for nothing but
-    statements of the transaction. What it adds to `news` is heard by nobody.
+    statements of the transaction. What it adds to `signals` is heard by nobody.
     """
     working = work(_OrdinaryTx(tx))
     try:
@@ -91,7 +91,7 @@ class _OrdinaryTx:
 
     def __init__(self, tx: Connection) -> None:
         self.postgresql = tx.dialect.name == "postgresql"
-        self.news: set[str] = set()
+        self.signals: set[str] = set()
         self._tx = tx
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from heliograph.base import clock
 from heliograph.database.commits import Commits
-from heliograph.database.hot import HotTx, News
+from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.outage import reachable
 from heliograph.database.sessions import FairLock, connect_sqlite
 
@@ -23,7 +23,7 @@ class _SqliteTx:
 
     def __init__(self, writer: "_SqliteWriter") -> None:
         self._writer = writer
-        self.news: set[str] = set()
+        self.signals: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         return await self._writer.run(
@@ -46,10 +46,12 @@ class SqliteHot:
     process's: whoever writes to the file holds it.
     """
 
-    def __init__(self, path: Path, lock: FairLock, news: News, commits: Commits) -> None:
+    def __init__(
+        self, path: Path, lock: FairLock, listeners: CommitListeners, commits: Commits
+    ) -> None:
         self._path = path
         self._lock = lock
-        self._news = news
+        self._listeners = listeners
         self._commits = commits
         # the hot paths share the thread: who waits for the file must not block it
         self._turn = asyncio.Lock()
@@ -71,7 +73,7 @@ class SqliteHot:
                     await asyncio.shield(writer.run(self._end))
                     raise
         self._commits.confirmed_s = clock.monotonic_s()
-        self._news.committed(tx.news)
+        self._listeners.committed(tx.signals)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self._lock.acquire()

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, GivenT, Gone, Id, Int, Row, Statement
+from heliograph.database.statements import AffectedRow, BigInt, GivenT, Id, Int, Row, Statement
 
 # in one transaction: about 10 ms, in which others wait for SQLite's one writer
 ROWS_AT_ONCE: Final = 1_000
@@ -47,22 +47,22 @@ class _TimesUpTo(Row, frozen=True):
 
 
 @cache  # there are as many as tables
-def of_ids(kept: PruningRule) -> Statement[_IdsUpTo, Gone]:
+def of_ids(kept: PruningRule) -> Statement[_IdsUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is an id."""
     return _pruning(_IdsUpTo, kept)
 
 
 @cache
-def of_times(kept: PruningRule) -> Statement[_TimesUpTo, Gone]:
+def of_times(kept: PruningRule) -> Statement[_TimesUpTo, AffectedRow]:
     """Returns what deletes the oldest rows of a table whose age is a time."""
     return _pruning(_TimesUpTo, kept)
 
 
-def _pruning(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, Gone]:
+def _pruning(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, AffectedRow]:
     postgresql, sqlite = (
         text.format(table=kept.table, age=kept.age) for text in (_PRUNE, _PRUNE_SQLITE)
     )
-    return Statement(given, Gone, postgresql=postgresql, sqlite=sqlite)
+    return Statement(given, AffectedRow, postgresql=postgresql, sqlite=sqlite)
 
 
 async def prune_ids(tx: HotTx, kept: PruningRule, until: str) -> int:

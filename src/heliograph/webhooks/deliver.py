@@ -23,7 +23,7 @@ from heliograph.webhooks import deliver_sql
 from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, DeliveryRow, Holder, Target
 from heliograph.webhooks.endpoint_worker import EndpointWorker
 from heliograph.webhooks.endpoints import enabled
-from heliograph.webhooks.events import NEWS
+from heliograph.webhooks.events import DELIVERIES_WAIT
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
@@ -93,13 +93,13 @@ class Deliveries:
             asyncio.create_task(self._reads.run()),
             asyncio.create_task(self._allowance.run()),
         ]
-        self._db.news.hear(NEWS, self._wake.set)
+        self._db.listeners.listen(DELIVERIES_WAIT, self._wake.set)
 
     async def stop(self, within_s: float = STOP_S) -> None:
         """Posts nothing more, waits so long for what is under way, records it, and lets
         the endpoints go.
         """
-        self._db.news.ignore(NEWS, self._wake.set)
+        self._db.listeners.stop_listening(DELIVERIES_WAIT, self._wake.set)
         recording, *others = self._tasks
         await cancelling.end(*others)
         for receiver in self._receivers.values():

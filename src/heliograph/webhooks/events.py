@@ -20,7 +20,7 @@ from heliograph.webhooks import events_sql
 from heliograph.webhooks.events_sql import EventAccount, ForEndpoint, ListeningEndpoint, StoredEvent
 
 EVENT_PREFIX: Final = "evt"
-NEWS: Final = "webhooks"  # something waits for an endpoint
+DELIVERIES_WAIT: Final = "webhooks"  # something waits for an endpoint
 
 
 class Event(NamedTuple):
@@ -126,7 +126,7 @@ async def emit_rows(tx: HotTx, rows: EventRows) -> None:
     """Stores what `rows_of` has made. This is the second half of `emit`."""
     await events_sql.store(tx, rows.events, rows.waiting, rows.missed)
     if rows.waiting:
-        tx.news.add(NEWS)
+        tx.signals.add(DELIVERIES_WAIT)
 
 
 def tell_listeners(

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.messages.carrier import inflight_sql
-from heliograph.messages.carrier.inflight_sql import Orphaned, ToSubmit, TryAt
+from heliograph.messages.carrier.inflight_sql import OrphanScope, ToSubmit, TryAt
 from heliograph.messages.carrier.messages_sql import SettledMessage, store_messages
 from heliograph.messages.states import FAILED, IN_DOUBT, MESSAGE, SEGMENT, SUBMITTING
 from heliograph.messages.tables import inflight, messages
@@ -62,7 +62,7 @@ async def test_a_segment_comes_to_the_states_that_its_table_allows_and_to_no_oth
     async with house.db.hot() as hot:
         if to == IN_DOUBT:
             await inflight_sql.DOUBT.rows(hot, [TryAt(first, 1, 1, WORKER, 7)])
-            await inflight_sql.DOUBT_ORPHANS.rows(hot, Orphaned(WORKER, None, OTHER_CARRIER, 7))
+            await inflight_sql.DOUBT_ORPHANS.rows(hot, OrphanScope(WORKER, None, OTHER_CARRIER, 7))
         elif to == SUBMITTING:
             for message_id, worker in ((first, WORKER), (second, 99)):
                 await inflight_sql.SUBMIT.rows(hot, [ToSubmit(message_id, 1, worker, 7)])

@@ -109,7 +109,7 @@ class WatchedTx:
     def __init__(self, tx: HotTx, waits: list[str]) -> None:
         self._tx = tx
         self._waits = waits
-        self.news = tx.news
+        self.signals = tx.signals
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         self._note(sql)

@@ -11,7 +11,7 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Whole, by_option
 
 if TYPE_CHECKING:
-    from heliograph.messages.doubt.unmatched import Unmatched
+    from heliograph.messages.doubt.unmatched import ReceiptToMatch
 
 command = Noun(
     "receipt",
@@ -23,7 +23,7 @@ command = Noun(
 )
 
 
-def _record(receipt: "Unmatched", carrier: str, candidates: list[str]) -> dict[str, Any]:
+def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
     from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why

@@ -100,11 +100,11 @@ class AdvisoryLock:
                 with reachable():
                     await connection.execute("SELECT 1", timeout=ANSWER_WITHIN_S)
         except Unavailable:
-            self._hosts.failed(connection.seat.turn)
+            self._hosts.failed(connection.chosen_host.turn)
             connection.terminate()
 
     def _counts(self, connection: PostgresConnection) -> bool:
-        return not connection.is_closed() and connection.seat.era == self._hosts.era
+        return not connection.is_closed() and connection.chosen_host.era == self._hosts.era
 
     def release(self) -> None:
         if self._connection is not None:

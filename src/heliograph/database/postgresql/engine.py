@@ -13,9 +13,9 @@ from heliograph.base.database_url import Host
 from heliograph.database.commits import WHO_AM_I, Backend, Commits, NotConfirmedInTime
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
+    ChosenHost,
     Hosts,
     HostStatus,
-    Seat,
     status_of,
     status_sql,
 )
@@ -53,8 +53,8 @@ class ImpatientConnection(psycopg.Connection[Any]):
     answer_within_s: float | None = POSTGRES_ANSWER_S
     commits: Commits
     backend: Backend
-    seat: Seat
-    hosts: Hosts | None = None  # once it has a seat
+    chosen_host: ChosenHost
+    hosts: Hosts | None = None  # once it is connected to one
     _is_committing = False
 
     def commit(self) -> None:
@@ -96,11 +96,11 @@ class ImpatientConnection(psycopg.Connection[Any]):
                 self.pgconn.finish()
                 # SQLAlchemy makes another connection at once
                 if is_ping and self.hosts is not None:
-                    self.hosts.failed(self.seat.turn, silent=is_silent)
+                    self.hosts.failed(self.chosen_host.turn, silent=is_silent)
             raise
 
     def _be_of_this_turn(self) -> None:
-        if self.hosts is not None and self.seat.turn != self.hosts.turn:
+        if self.hosts is not None and self.chosen_host.turn != self.hosts.turn:
             self.pgconn.finish()
             raise psycopg.OperationalError("a connection as old as this one was lost")
 
@@ -124,7 +124,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
                     raise psycopg.OperationalError("the host has fallen silent")
                 if not ready and monotonic() >= overdue_s:
                     overdue_s = monotonic() + DOUBTED_AFTER_S
-                    hosts.doubt(self.seat.turn, cut)
+                    hosts.doubt(self.chosen_host.turn, cut)
                 wanted = gen.send(ready)
         except StopIteration as ended:
             hosts.heard_s = monotonic()
@@ -148,7 +148,7 @@ def _session(hosts: Hosts) -> ImpatientConnection:
     hosts are asked, for another one may have been promoted.
     """
     hosts.doubt(hosts.turn).wait()
-    return _open(hosts.seat().host)
+    return _open(hosts.chosen_host().host)
 
 
 def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DURABLE) -> sa.Engine:
@@ -166,7 +166,7 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
     @sa.event.listens_for(engine, "checkout")
     def _is_of_this_turn(connection: ImpatientConnection, record: object, proxy: object) -> None:
         hosts.look()
-        if connection.seat.turn != hosts.turn:
+        if connection.chosen_host.turn != hosts.turn:
             raise sa.exc.InvalidatePoolError  # whatever is as old as it, too: another one is made
 
     @sa.event.listens_for(engine, "handle_error")
@@ -176,7 +176,9 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
         if context.is_disconnect and context.connection is not None:
             connection = context.connection.connection.driver_connection
             hosts.failed(
-                connection.seat.turn if isinstance(connection, ImpatientConnection) else hosts.turn
+                connection.chosen_host.turn
+                if isinstance(connection, ImpatientConnection)
+                else hosts.turn
             )
 
     return engine
@@ -187,11 +189,11 @@ def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> Impatie
     the others are asked, once.
     """
     for is_last in (len(hosts.all) == 1, True):
-        seat = hosts.seat()
+        chosen = hosts.chosen_host()
         try:
-            connection = _seated(hosts, seat, synchronous_commit)
+            connection = _connected(hosts, chosen, synchronous_commit)
         except psycopg.OperationalError as error:
-            hosts.not_reached(seat, silent=isinstance(error, psycopg.errors.ConnectionTimeout))
+            hosts.not_reached(chosen, silent=isinstance(error, psycopg.errors.ConnectionTimeout))
             if is_last:
                 raise
         else:
@@ -200,14 +202,14 @@ def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> Impatie
     raise AssertionError("the last try returns or raises")
 
 
-def _seated(hosts: Hosts, seat: Seat, synchronous_commit: str) -> ImpatientConnection:
-    connection = _open(seat.host)
+def _connected(hosts: Hosts, chosen: ChosenHost, synchronous_commit: str) -> ImpatientConnection:
+    connection = _open(chosen.host)
     try:
         settings = session_settings(synchronous_commit)
         status = _status(
             hosts, connection, lambda with_system: begin_session(settings, with_system=with_system)
         )
-        connection.seat = hosts.taken(seat, status)
+        connection.chosen_host = hosts.accepted(chosen, status)
         row = connection.execute(WHO_AM_I, prepare=False).fetchone()
         assert row is not None
         # a commit that is not confirmed is asked after by its session

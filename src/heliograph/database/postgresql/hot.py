@@ -10,7 +10,7 @@ import asyncpg
 from heliograph.base import cancelling, clock
 from heliograph.database.commits import WAITS_FOR_STANDBY, Backend, Commits, Unconfirmed
 from heliograph.database.hosts import Hosts
-from heliograph.database.hot import HotTx, News
+from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.outage import is_lost, reachable
 from heliograph.database.postgresql.arrays import as_text, literal
 from heliograph.database.postgresql.pool import postgres_pool
@@ -29,7 +29,7 @@ class _PostgresTx:
 
     def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
         self._connection = connection
-        self.news: set[str] = set()
+        self.signals: set[str] = set()
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         with self._connection.asking:
@@ -48,11 +48,15 @@ class PostgresHot:
     """
 
     def __init__(
-        self, hosts: Hosts, news: News, commits: Commits, synchronous_commit: str = DURABLE
+        self,
+        hosts: Hosts,
+        listeners: CommitListeners,
+        commits: Commits,
+        synchronous_commit: str = DURABLE,
     ) -> None:
         self._hosts = hosts
         self._synchronous_commit = synchronous_commit
-        self._news = news
+        self._listeners = listeners
         self._commits = commits
         self._slots = Slots(HOT_CONNECTIONS_MAX)
         self._opening = asyncio.Lock()
@@ -73,7 +77,7 @@ class PostgresHot:
                 # it may have taken long to be made: nobody begins what would only wait for a lock
                 self._commits.check()
                 # not of one that could not be made: those that exist stay in use
-                with self._told(connection.seat.turn):
+                with self._told(connection.chosen_host.turn):
                     connection.asking.may_cut = True
                     with connection.asking:
                         await connection.execute("BEGIN")
@@ -153,7 +157,7 @@ class PostgresHot:
                 raise
         else:
             self._commits.confirmed_s = clock.monotonic_s()
-            self._news.committed(tx.news)
+            self._listeners.committed(tx.signals)
             if not told.done():
                 told.set_result(None)
         finally:

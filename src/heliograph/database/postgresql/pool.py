@@ -14,9 +14,9 @@ from heliograph.base import cancelling
 from heliograph.database.commits import WHO_AM_I, Backend
 from heliograph.database.hosts import (
     DOUBTED_AFTER_S,
+    ChosenHost,
     Hosts,
     HostStatus,
-    Seat,
     status_of,
 )
 from heliograph.database.outage import is_lost, reachable
@@ -72,7 +72,7 @@ class Asking:
         self._timer = self._loop.call_later(left_s if left_s > 0 else DOUBTED_AFTER_S, self._look)
         if left_s <= 0:
             self._hosts.doubt(
-                self._connection.seat.turn,
+                self._connection.chosen_host.turn,
                 lambda: self._loop.call_soon_threadsafe(self._cut, asked_s),
             )
 
@@ -86,7 +86,7 @@ class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the drive
     hot paths knows its session (`backend`): a commit that is not confirmed is asked after by it.
     """
 
-    seat: Seat
+    chosen_host: ChosenHost
     asking: Asking
     backend: Backend
 
@@ -133,18 +133,24 @@ async def _connected(
 ) -> PostgresConnection:
     """Connects as `_connect` does, in the event loop."""
     for is_last in (len(hosts.all) == 1, True):
-        seat = hosts.seat() if hosts.chosen is not None else await asyncio.to_thread(hosts.seat)
+        chosen = (
+            hosts.chosen_host()
+            if hosts.chosen is not None
+            else await asyncio.to_thread(hosts.chosen_host)
+        )
         connection: PostgresConnection | None = None
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 connection = await asyncpg.connect(
-                    seat.host.url,
+                    chosen.host.url,
                     command_timeout=command_timeout_s,
                     target_session_attrs=ANY_HOST,
                     connection_class=PostgresConnection,
                     server_settings={"application_name": name()},
                 )
-                connection.seat = hosts.taken(seat, await _status(hosts, connection, settings))
+                connection.chosen_host = hosts.accepted(
+                    chosen, await _status(hosts, connection, settings)
+                )
             connection.asking = Asking(hosts, connection)
             return connection
         except BaseException as error:
@@ -152,7 +158,7 @@ async def _connected(
                 connection.terminate()
             cancelling.obey(error)
             if is_lost(error):
-                hosts.not_reached(seat, silent=isinstance(error, TimeoutError))
+                hosts.not_reached(chosen, silent=isinstance(error, TimeoutError))
             if is_last or not is_lost(error):
                 raise
     raise AssertionError("the last try returns or raises")

@@ -19,10 +19,10 @@ each of them.
 """
 
 from heliograph.database.statements.row import (
+    AffectedRow,
     BigInt,
     Bool,
     Bytes,
-    Gone,
     Id,
     Int,
     LongText,
@@ -44,12 +44,12 @@ from heliograph.database.statements.statement import (
 )
 
 __all__ = [
+    "AffectedRow",
     "BatchStatement",
     "BigInt",
     "Bool",
     "Bytes",
     "GivenT",
-    "Gone",
     "Id",
     "Insert",
     "Int",

@@ -43,7 +43,7 @@ class Nothing(Row, frozen=True):
     """No parameters; or no columns, of a statement that returns no rows."""
 
 
-class Gone(Row, frozen=True):
+class AffectedRow(Row, frozen=True):
     """A row that was deleted or changed, where only their number is asked for: `RETURNING
     1 AS one`.
     """

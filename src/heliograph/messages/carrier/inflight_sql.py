@@ -194,7 +194,7 @@ HELD: Final = same(
 )
 
 
-class Orphaned(Row, frozen=True):
+class OrphanScope(Row, frozen=True):
     """Says whose submissions are taken over: those of processes without a row, and those that
     `worker` itself holds of the carrier `of_carrier`. What the carrier `simulator` held existed
     only in the process that is gone.
@@ -221,7 +221,7 @@ _ORPHANED: Final = (
     " carrier_id = :of_carrier))"
 )
 DOUBT_ORPHANS: Final = same(
-    Orphaned,
+    OrphanScope,
     Nothing,
     f"""
     UPDATE inflight SET state = '{IN_DOUBT}', since_ms = :now_ms
@@ -229,7 +229,7 @@ DOUBT_ORPHANS: Final = same(
         AND carrier_id <> :simulator AND {_ORPHANED}""",
 )
 ORPHANS: Final = same(
-    Orphaned,
+    OrphanScope,
     Orphan,
     f"""
     SELECT message_id, part, prefix, attempt, expires_at_ms, carrier_id, worker FROM inflight

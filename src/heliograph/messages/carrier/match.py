@@ -164,7 +164,7 @@ async def learn_id_format(
     async with db.hot() as tx:
         since = Since(carrier.id, since_ms, PARKED_MAX)
         parked = [
-            _Parked(receipt.printed, receipt.recipient)
+            _PrintedReceipt(receipt.printed, receipt.recipient)
             for receipt in (
                 *await refs_sql.PRINTED_REFS.rows(tx, since),
                 *await refs_sql.PRINTED_RECEIPTS.rows(tx, since),
@@ -188,14 +188,14 @@ async def learn_id_format(
     return _proven(evidence, EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1))
 
 
-class _Parked(NamedTuple):
+class _PrintedReceipt(NamedTuple):
     """The id of a parked receipt, as it is printed, and the handset which that names."""
 
     printed: str
     recipient: int
 
 
-def _only_format(receipt: _Parked, known: Mapping[str, int | None]) -> str | None:
+def _only_format(receipt: _PrintedReceipt, known: Mapping[str, int | None]) -> str | None:
     """Returns the format in which a receipt's id is that of a message to its handset, if there is
     exactly one. `known`: to which handset the message of an id is.
     """

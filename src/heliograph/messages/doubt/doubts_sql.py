@@ -59,7 +59,7 @@ class OnTheWire(Row, frozen=True):
         return 2 if self.parts_resent & self.parts else 1
 
 
-class Parked(Row, frozen=True):
+class UnmatchedReceipt(Row, frozen=True):
     """Holds a receipt that matched no message. `place` is its id as the carrier prints it or, if it
     has none, the id of its row of `unmatched_receipts`.
     """
@@ -119,7 +119,7 @@ _SAID: Final = (
 )
 WITH_AN_ID: Final = same(
     Since,
-    Parked,
+    UnmatchedReceipt,
     f"""
     SELECT ref AS place, {_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed
         FROM carrier_refs
@@ -128,7 +128,7 @@ WITH_AN_ID: Final = same(
 )
 WITHOUT: Final = same(
     Since,
-    Parked,
+    UnmatchedReceipt,
     f"""
     SELECT id AS place, {_SAID}, received_at_ms AS at_ms, NULL AS printed FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NULL AND receipt_state IS NOT NULL
@@ -137,7 +137,7 @@ WITHOUT: Final = same(
 )
 
 # messages to one handset that are looked at: among more, somebody's may be meant
-UNTOLD_MAX: Final = 100
+OWED_RECEIPTS_MAX: Final = 100
 # Of each message in doubt: who has sent its handset another one since then whose receipt may still
 # come. Always one of which the carrier was given something whose id was never learnt: sent once
 # more, ended as unknown, failed by another part, or decided by the operator. Where `accepted` is
@@ -152,8 +152,8 @@ _OWES: Final = f"""(m.parts_resent <> 0 OR m.error_code = 'unknown'
         OR EXISTS (SELECT 1 FROM operator_decisions d WHERE d.message_id = m.id))"""
 
 
-class Told(Row, frozen=True):
-    """A message in doubt, and of whom it is asked."""
+class OwedReceiptQuery(Row, frozen=True):
+    """Asks for a message in doubt whether its recipient may still be owed another one's receipt."""
 
     message_id: Id
     since: Id
@@ -163,27 +163,27 @@ class Told(Row, frozen=True):
     accepted: Bool
 
 
-class Untold(Row, frozen=True):
+class OwedReceipt(Row, frozen=True):
     """A message in doubt, and the sender of another one whose receipt may come."""
 
     message_id: Id
     sender: Text
 
 
-UNTOLD: Final = BatchStatement(
-    Told,
-    Untold,
+OWED_RECEIPTS: Final = BatchStatement(
+    OwedReceiptQuery,
+    OwedReceipt,
     postgresql=f"""
         SELECT g.message_id, s.sender FROM :given AS g
         CROSS JOIN LATERAL (
             SELECT m.send_id FROM messages m WHERE m.id >= g.since AND m.account_id = g.account_id
                 AND m.recipient = g.recipient
                 AND ((g.accepted AND m.id <> g.but_not AND {_WAITS})
-                    OR (m.id <> g.message_id AND {_OWES})) LIMIT {UNTOLD_MAX}
+                    OR (m.id <> g.message_id AND {_OWES})) LIMIT {OWED_RECEIPTS_MAX}
         ) w JOIN sends s ON s.id = w.send_id""",
     sqlite=f"""
         SELECT :message_id AS message_id, s.sender FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.id >= :since AND m.account_id = :account_id AND m.recipient = :recipient
             AND ((:accepted AND m.id <> :but_not AND {_WAITS}) OR (m.id <> :message_id AND {_OWES}))
-                LIMIT {UNTOLD_MAX}""",
+                LIMIT {OWED_RECEIPTS_MAX}""",
 )

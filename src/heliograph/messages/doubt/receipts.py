@@ -39,7 +39,7 @@ from heliograph.messages.carrier.settle import (
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 from heliograph.messages.doubt import doubts_sql
-from heliograph.messages.doubt.doubts_sql import OnTheWire, Parked, Told
+from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, UnmatchedReceipt
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
@@ -48,7 +48,7 @@ RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newes
 LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
-Pair = tuple[Parked, OnTheWire]
+Pair = tuple[UnmatchedReceipt, OnTheWire]
 
 
 async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
@@ -83,7 +83,9 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         return await adopt(tx, carrier, pairs, now_ms)
 
 
-def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
+def by_reference(
+    parked: Iterable[UnmatchedReceipt], on_the_wire: Iterable[OnTheWire]
+) -> list[Pair]:
     """Receipts that bring back the reference of exactly one segment, and it is in doubt;
     the first one for each.
     """
@@ -104,7 +106,7 @@ def by_reference(parked: Iterable[Parked], on_the_wire: Iterable[OnTheWire]) -> 
 
 
 def as_the_only_one(
-    parked: Iterable[Parked],
+    parked: Iterable[UnmatchedReceipt],
     on_the_wire: Sequence[OnTheWire],
     settled: set[tuple[str, int]],
     *,
@@ -122,7 +124,7 @@ def as_the_only_one(
         if segment.recipient is not None:
             by_digits[segment.recipient % LAST_DIGITS].append(segment)
             by_message[segment.message_id].append(segment)
-    of_message: dict[str, list[Parked]] = defaultdict(list)
+    of_message: dict[str, list[UnmatchedReceipt]] = defaultdict(list)
     for receipt in sorted(parked, key=_by_time):
         if receipt.recipient is not None and not receipt.names_a_part:
             meant = {
@@ -146,11 +148,11 @@ def as_the_only_one(
     return pairs
 
 
-def _by_time(receipt: Parked) -> tuple[int, str]:
+def _by_time(receipt: UnmatchedReceipt) -> tuple[int, str]:
     return receipt.at_ms, receipt.place
 
 
-def may_be(receipt: Parked, segment: OnTheWire) -> bool:
+def may_be(receipt: UnmatchedReceipt, segment: OnTheWire) -> bool:
     """The handset and the sender agree, and it came after the message was made: one from before is
     another message's.
     """
@@ -165,7 +167,7 @@ def _is_last(segment: OnTheWire) -> bool:
     return bool(segment.parts >> (segment.segments - 1))
 
 
-def _needs_no_id(receipt: Parked) -> bool:
+def _needs_no_id(receipt: UnmatchedReceipt) -> bool:
     return not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS
 
 
@@ -187,11 +189,11 @@ async def _may_be_of_others(
         if receipt.has_id and carrier.id_format == AUTO
     }
     unnamed = {segment.message_id for receipt, segment in pairs if not receipt.has_id}
-    untold: dict[str, list[str]] = defaultdict(list)
-    for found in await doubts_sql.UNTOLD.rows(
+    owed: dict[str, list[str]] = defaultdict(list)
+    for found in await doubts_sql.OWED_RECEIPTS.rows(
         tx,
         [
-            Told(
+            OwedReceiptQuery(
                 message_id,
                 since,
                 nobody if message_id in named else message_id,
@@ -202,20 +204,20 @@ async def _may_be_of_others(
             for message_id, segment in sorted(segments.items())
         ],
     ):
-        untold[found.message_id].append(found.sender)
+        owed[found.message_id].append(found.sender)
     known = await handsets(
         tx, carrier.id, {ref for receipt, _ in pairs for ref in _readings(receipt)}
     )
     return {
         segment.message_id
         for receipt, segment in pairs
-        if len(untold[segment.message_id]) == doubts_sql.UNTOLD_MAX
-        or any(is_from(sender, receipt.sender) for sender in untold[segment.message_id])
+        if len(owed[segment.message_id]) == doubts_sql.OWED_RECEIPTS_MAX
+        or any(is_from(sender, receipt.sender) for sender in owed[segment.message_id])
         or any(ref in known and agrees(known[ref], receipt.recipient) for ref in _readings(receipt))
     }
 
 
-def _readings(receipt: Parked) -> set[str]:
+def _readings(receipt: UnmatchedReceipt) -> set[str]:
     return readings(receipt.printed) if receipt.printed is not None else set()
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.messages.doubt.doubts_sql import OnTheWire, Parked
+from heliograph.messages.doubt.doubts_sql import OnTheWire, UnmatchedReceipt
 from heliograph.messages.doubt.receipts import LAST_DIGITS, may_be
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
@@ -26,9 +26,9 @@ RECEIPT_PREFIX: Final = "rcp"
 CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
 
-class Unmatched(NamedTuple):
-    """Describes a receipt that matched no message. `place` identifies it, as in `Parked`, and
-    `printed` is its id as it came.
+class ReceiptToMatch(NamedTuple):
+    """Describes a receipt that matched no message. `place` identifies it, as in
+    `UnmatchedReceipt`, and `printed` is its id as it came.
     """
 
     carrier_id: int
@@ -49,9 +49,9 @@ class Unmatched(NamedTuple):
         ) + RECEIPTS_KEPT_MS
 
     @property
-    def parked(self) -> Parked:
+    def unmatched(self) -> UnmatchedReceipt:
         printed = None if self.has_row else self.printed or self.place
-        return Parked(
+        return UnmatchedReceipt(
             self.place,
             self.recipient,
             self.sender,
@@ -63,7 +63,7 @@ class Unmatched(NamedTuple):
         )
 
 
-def text_id(receipt: Unmatched, carrier_name: str) -> str:
+def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
     """Returns what the operator calls it: its carrier and that one's id as it is compared, or
     the id of its row.
     """
@@ -74,7 +74,7 @@ def text_id(receipt: Unmatched, carrier_name: str) -> str:
     )
 
 
-def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Unmatched]:
+def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[ReceiptToMatch]:
     """Returns at most `limit` receipts, newest first."""
     refs, rows = carrier_refs.c, unmatched_receipts.c
     of_refs = sa.select(
@@ -105,17 +105,17 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Unmatc
             of_rows.where(rows.carrier_id == carrier_id),
         )
     found = [
-        Unmatched(*row, False)
+        ReceiptToMatch(*row, False)
         for row in tx.execute(of_refs.order_by(refs.created_at_ms.desc()).limit(limit))
     ]
     found += [
-        Unmatched(*row, True)
+        ReceiptToMatch(*row, True)
         for row in tx.execute(of_rows.order_by(rows.received_at_ms.desc()).limit(limit))
     ]
     return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.place))[:limit]
 
 
-def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]:
+def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[str]]:
     """Returns, for each receipt, the messages in doubt with its carrier (raw ids) that it may
     be, as `receipts.py` judges it.
     """
@@ -145,7 +145,7 @@ def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]
                 dict.fromkeys(
                     segment.message_id
                     for segment in by_digits[receipt.carrier_id, receipt.recipient % LAST_DIGITS]
-                    if may_be(receipt.parked, segment)
+                    if may_be(receipt.unmatched, segment)
                 )
             )
         )
@@ -153,7 +153,7 @@ def candidates(tx: Connection, receipts: Sequence[Unmatched]) -> list[list[str]]
     ]
 
 
-def why(receipt: Unmatched) -> str:
+def why(receipt: ReceiptToMatch) -> str:
     """Returns why it is no message's."""
     if receipt.state is None:
         return "it cannot be read"

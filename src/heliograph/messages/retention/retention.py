@@ -16,7 +16,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune_ids
-from heliograph.database.statements import Gone, Id, Int, Nothing, Row, Text, same
+from heliograph.database.statements import AffectedRow, Id, Int, Nothing, Row, Text, same
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
 
@@ -93,7 +93,7 @@ _END_OF_BATCH: Final = same(
 # A message that is queued, and stands in no queue, is for the audit to find.
 _ERASE_NUMBERS: Final = same(
     _Between,
-    Gone,
+    AffectedRow,
     f"""
     UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
         AND recipient IS NOT NULL AND status <> '{QUEUED}' RETURNING 1 AS one""",

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Gone, Int, Row, SmallInt, Statement, same
+from heliograph.database.statements import AffectedRow, BigInt, Int, Row, SmallInt, Statement, same
 
 AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
 BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
@@ -44,7 +44,7 @@ _COUNT_ROWS: Final = same(
 # What an answer is just taking up is locked, and stays.
 _DROP_REFS: Final = Statement(
     _OfCarrier,
-    Gone,
+    AffectedRow,
     postgresql="""
         DELETE FROM carrier_refs WHERE ctid = ANY(ARRAY(
             SELECT ctid FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL
@@ -58,7 +58,7 @@ _DROP_REFS: Final = Statement(
 )
 _DROP_ROWS: Final = Statement(
     _OfCarrier,
-    Gone,
+    AffectedRow,
     postgresql="""
         DELETE FROM unmatched_receipts WHERE ctid = ANY(ARRAY(
             SELECT ctid FROM unmatched_receipts WHERE carrier_id = :carrier_id

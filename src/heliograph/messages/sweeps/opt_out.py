@@ -103,12 +103,12 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
     if not waiting:
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
-    left = without(runs, waiting)
+    left = split_runs(runs, waiting)
     await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
     return left.found
 
 
-class Without(NamedTuple):
+class SplitRuns(NamedTuple):
     """Holds runs from which messages were taken: `taken` are the runs that contained any, `rests`
     are the runs that remain of them, and `found` are the numbers of the messages.
     """
@@ -118,10 +118,10 @@ class Without(NamedTuple):
     found: set[int]
 
 
-def without(runs: Sequence[QueuedRun], out: Collection[int]) -> Without:
+def split_runs(runs: Sequence[QueuedRun], out: Collection[int]) -> SplitRuns:
     """Returns the runs without these messages, which are given by number."""
     ordered = sorted(out)
-    left = Without([], [], set())
+    left = SplitRuns([], [], set())
     for run in runs:
         first = int(run.first_id, 16)
         end = first + run.messages

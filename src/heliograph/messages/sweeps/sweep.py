@@ -19,7 +19,7 @@ from heliograph.messages.carrier.inflight_sql import (
     END_INFLIGHT,
     NOBODY,
     ORPHANS,
-    Orphaned,
+    OrphanScope,
     Try,
 )
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
@@ -305,7 +305,7 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
     """
     taken = 0
     async with db.hot() as tx:
-        orphaned = Orphaned(worker, of_carrier, SIMULATOR_ID, now_ms)
+        orphaned = OrphanScope(worker, of_carrier, SIMULATOR_ID, now_ms)
         await DOUBT_ORPHANS.rows(tx, orphaned)
         orphans = await ORPHANS.rows(tx, orphaned)
         mine_now = {

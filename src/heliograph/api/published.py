@@ -1,8 +1,12 @@
-"""Anybody may read this without a key: the API's description, for programs and for people. It is
-made once, when the process starts.
+"""Anybody may read this without a key: the API's description, for programs and for people.
+
+What programs read is made when the process starts, for every endpoint must be described. The page
+for people takes a tenth of a second to render. It is rendered when somebody asks for it first, in a
+thread, and once.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable
 
 from heliograph.api.api import JSON, Scope
 from heliograph.api.bodies import Headers
@@ -17,8 +21,8 @@ def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict
     document = openapi_document(endpoints, base_url or "")
     return {
         f"{BASE_PATH}/openapi.json": _page(document, [JSON]),
-        "/docs": _page(
-            docs_page(document, base_url or EXAMPLE_BASE_URL),
+        "/docs": RenderedOnce(
+            lambda: docs_page(document, base_url or EXAMPLE_BASE_URL),
             [
                 (b"content-type", b"text/html; charset=utf-8"),
                 (b"content-security-policy", content_security_policy().encode()),
@@ -27,6 +31,27 @@ def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict
             ],
         ),
     }
+
+
+class RenderedOnce:
+    """A page that is rendered in a thread when it is asked for first. Whoever asks meanwhile waits
+    for the same rendering. One that fails is tried again for whoever asks next.
+    """
+
+    def __init__(self, render: Callable[[], bytes], headers: Headers) -> None:
+        self._render = render
+        self._headers = headers
+        self._rendering: asyncio.Task[bytes] | None = None
+
+    async def __call__(self, _scope: Scope) -> Shown:
+        if self._rendering is None or _has_failed(self._rendering):
+            self._rendering = asyncio.create_task(asyncio.to_thread(self._render))
+        # who goes away does not end it for the others
+        return Shown(await asyncio.shield(self._rendering), self._headers)
+
+
+def _has_failed(task: asyncio.Task[bytes]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 def _page(body: bytes, headers: Headers) -> Page:

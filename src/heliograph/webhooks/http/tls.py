@@ -7,6 +7,7 @@ that the context makes (`SSLContext.wrap_bio`), so it is counted there, as it co
 """
 
 import ssl
+from functools import cache
 from typing import Any, Final
 
 # octets: a chain of certificates has 3 to 10 KiB, a long one of large keys 30, and OpenSSL takes
@@ -74,7 +75,20 @@ class StrangersTls(ssl.SSLContext):
 
 
 def strangers_tls(ca_file: str | None) -> ssl.SSLContext:
-    """Reads all the system's authorities, which takes from a tenth of a second to a whole one."""
+    """Returns how to speak TLS with strangers. `ca_file` names more authorities than the system's.
+
+    All the system's authorities are read, which takes from a tenth of a second to a whole one. So a
+    process reads them once, unless there are others beside them.
+    """
+    return _system_tls() if ca_file is None else _read(ca_file)
+
+
+@cache
+def _system_tls() -> ssl.SSLContext:
+    return _read(None)
+
+
+def _read(ca_file: str | None) -> ssl.SSLContext:
     context = StrangersTls(ssl.PROTOCOL_TLS_CLIENT)
     context.sslobject_class = CountedTls
     context.load_default_certs(ssl.Purpose.SERVER_AUTH)

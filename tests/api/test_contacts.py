@@ -105,6 +105,7 @@ def test_a_phone_that_another_contact_has_is_refused(api: Service, chidi: Actor)
     )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("body", "fields"),
     [

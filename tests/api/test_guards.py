@@ -12,6 +12,7 @@ from heliograph.keys import ALL_PERMISSIONS
 from heliograph.keys.issue import digest, make_key
 from heliograph.keys.tables import api_keys
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import (
     MAKERS,
     MIB,
@@ -23,6 +24,8 @@ from tests.support.api.requests_of import (
     sent,
 )
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 EXAMPLES = examples()
 

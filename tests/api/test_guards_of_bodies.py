@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import (
     MIB,
     NOT_JSON,
@@ -14,6 +15,8 @@ from tests.support.api.requests_of import (
     sent,
 )
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 POSTS = posts()
 

@@ -3,8 +3,11 @@
 import pytest
 
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import bearer, examples, is_answered, sent
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 EXAMPLES = examples()
 

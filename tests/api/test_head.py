@@ -6,8 +6,11 @@ import httpx
 
 from heliograph.base import clock
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import examples, own_path
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 READS = [example for example in examples() if example.endpoint.method == "GET"]
 EACH_ITS_OWN = ("x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")

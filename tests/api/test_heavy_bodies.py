@@ -10,9 +10,12 @@ import pytest
 from heliograph import accounts, wallet
 from heliograph.base import clock, metrics
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.held import Held, held, little_garbage
 from tests.support.api.service import Service
 from tests.support.heavy_bodies import heavy_others, heavy_sends, largest_sends
+
+pytestmark = ON_SQLITE
 
 HELD_S_MAX = 0.020
 # the least of them counts: what else the process does at times, such as collecting garbage, is not

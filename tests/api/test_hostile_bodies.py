@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from heliograph.base.json import PARTS_MAX
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_POSTGRESQL
 from tests.support.api.requests_of import own_path, posts
 from tests.support.api.service import Service
 
 POSTS = posts()
+pytestmark = ON_POSTGRESQL
 
 HOSTILE: dict[str, bytes] = {
     "nothing": b"",

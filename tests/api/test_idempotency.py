@@ -171,6 +171,7 @@ def test_different_requests_at_once_with_one_key_act_once(
     )
 
 
+@pytest.mark.judged_in_python
 @EVERY_POST
 @pytest.mark.parametrize("keys", [[""], ["x" * 256], ["é"], ["a", "a"], ["a\tb"]], ids=repr)
 def test_a_key_that_cannot_be_is_refused(

@@ -6,8 +6,11 @@ import sqlalchemy as sa
 
 from heliograph.plugin.tables import site_events, site_logs
 from tests.support.api.cast import PHONE, Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import make_campaign
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 SEND = {"sender": "AMINA", "recipients": [PHONE]}
 SITE = {"site_url": "https://shop.example"}

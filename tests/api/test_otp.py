@@ -149,6 +149,7 @@ def test_the_text_and_its_sender_can_be_chosen(api: Service, amina: Actor) -> No
     assert sent(api, amina, "0201234569", countryCode="GH")["phone"] == "233201234569"
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("body", "fields", "reason"),
     [

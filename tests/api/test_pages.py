@@ -10,7 +10,10 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.service import Reply, Service
+
+pytestmark = ON_SQLITE
 
 PAGES = {
     "/healthz": "text/plain; charset=utf-8",
@@ -67,6 +70,7 @@ def test_a_page_is_read_and_nothing_else(api: Service, path: str) -> None:
             assert is_refused(api, response, "MethodNotAllowed")
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize("path", NOWHERE)
 def test_at_any_other_path_there_is_nothing(api: Service, path: str) -> None:
     for method in METHODS:
@@ -128,6 +132,7 @@ def test_metrics_are_for_the_tokens_holder_or_for_this_machine(
     assert status == 200 or is_refused(api, response, "Forbidden")
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("host", "status"),
     [

@@ -6,8 +6,11 @@ import pytest
 
 from heliograph.base import ids
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.service import Service
 from tests.support.factories import code_sent
+
+pytestmark = ON_SQLITE
 
 LOCAL = "0207777777"  # in Ghana, where amina is
 THERE = "0712345678"  # in Kenya, where dede is
@@ -72,6 +75,7 @@ DIALLED = [
 ]
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(("given", "country", "phone"), DIALLED)
 @pytest.mark.parametrize("sandbox", [False, True])
 def test_a_code_is_verified_by_the_phone_as_it_was_given_for_another_country(

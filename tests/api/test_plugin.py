@@ -96,6 +96,7 @@ def test_a_site_has_one_spelling(api: Service, amina: Actor, given: str, spelt: 
     assert (row["platform"], row["plugin_version"]) == ("woocommerce", "1.7.2")
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     "url",
     [

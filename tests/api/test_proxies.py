@@ -52,6 +52,7 @@ def test_the_client_is_the_last_that_is_no_proxy_of_ours(
     assert (found and str(found)) == client
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("proxies", "peer", "forwarded", "status"),
     [

@@ -7,7 +7,10 @@ import re
 from html.parser import HTMLParser
 
 from heliograph.api.docs import docs_page
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 
 class Page(HTMLParser):

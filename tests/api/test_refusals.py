@@ -10,7 +10,10 @@ from sqlalchemy.engine import Connection
 from heliograph import senders
 from heliograph.base import clock, ids
 from tests.support.api.cast import PHONE, Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 BODY = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}
 
@@ -170,6 +173,7 @@ OTHERS_NAMES = {
 }
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("field", "name"), [(field, name) for field, names in OTHERS_NAMES.items() for name in names]
 )

@@ -108,6 +108,7 @@ def test_both_spellings_of_the_campaign_with_different_values_are_refused(
     assert (reply.status, reply.reason, reply.bad_fields) == (400, "invalid_query", ["campaign_id"])
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("query", "field"),
     [

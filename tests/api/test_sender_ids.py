@@ -65,6 +65,7 @@ def test_what_may_be_given(
     assert reply.data.items() >= stored.items()
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("body", "fields"),
     [

@@ -75,6 +75,7 @@ def test_each_recipient_has_its_place_in_the_answer(api: Service, amina: Actor) 
     )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("body", "shown"),
     [
@@ -111,6 +112,7 @@ def test_unknown_fields_are_named_and_never_stored(api: Service, amina: Actor) -
     assert (found["status"], found["sandbox"], found["credits"]) == ("queued", False, 1)
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("change", "fields"),
     [

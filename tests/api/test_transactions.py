@@ -120,6 +120,7 @@ def test_sandbox_has_no_transactions(api: Service, amina: Actor) -> None:
     assert (reply.status, reply.body) == (200, {"success": True, "data": [], "next_cursor": None})
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("query", "field"),
     [

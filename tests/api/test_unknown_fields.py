@@ -5,8 +5,11 @@ named in `warnings`.
 from typing import Any, Final
 
 from tests.support.api.cast import Actor
+from tests.support.api.databases import ON_SQLITE
 from tests.support.api.requests_of import examples
 from tests.support.api.service import Service
+
+pytestmark = ON_SQLITE
 
 _SINGLE: Final[list[tuple[str, dict[str, Any], str]]] = [
     ("/sms/send", {"send_at": "2027-01-31T09:30:00Z"}, "sent at once"),

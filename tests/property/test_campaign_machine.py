@@ -349,7 +349,7 @@ def test_a_campaign_reaches_everybody_once_whatever_happens(
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=lives(database_url, 14),
+            max_examples=lives(database_url, 8),
             stateful_step_count=30,
             suppress_health_check=list(HealthCheck),
         ),

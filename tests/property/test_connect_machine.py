@@ -331,7 +331,7 @@ def test_nothing_is_made_or_lost_between_partners_and_customers(
     run_state_machine_as_test(
         ConnectHere,
         settings=settings(
-            max_examples=lives(database_url, 12),
+            max_examples=lives(database_url, 8),
             stateful_step_count=25,
             suppress_health_check=list(HealthCheck),
         ),

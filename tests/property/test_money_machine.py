@@ -29,7 +29,7 @@ def test_the_ledger_agrees_whatever_happens(database_url: str, emptied: Callable
     run_state_machine_as_test(
         MoneyHere,
         settings=settings(
-            max_examples=lives(database_url, 15),
+            max_examples=lives(database_url, 10),
             stateful_step_count=40,
             suppress_health_check=list(HealthCheck),
         ),

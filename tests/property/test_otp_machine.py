@@ -217,7 +217,7 @@ def test_every_answer_is_the_contracts_whatever_happens(
     run_state_machine_as_test(
         PasswordsHere,
         settings=settings(
-            max_examples=lives(database_url, 20),
+            max_examples=lives(database_url, 12),
             stateful_step_count=30,
             deadline=None,
             phases=(Phase.reuse, Phase.generate),

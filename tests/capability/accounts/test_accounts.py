@@ -42,6 +42,7 @@ def test_a_name_that_several_have_is_refused_with_their_ids(db: Database) -> Non
     )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("name", "country"),
     [

@@ -59,6 +59,7 @@ def _last(decided: Decided, name: str, part: int | None = None) -> int:
     return decided.places(name, part=part)[-1]
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("name", "part"),
     [
@@ -104,6 +105,7 @@ def test_one_more_is_found_also_when_the_first_never_came_to_the_smsc(
     assert any("was sent again" in finding.what for finding in found.findings), found
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("name", "part"), [("once", None), ("twice", None), ("long", 1), ("long", 2), ("long", 3)]
 )
@@ -150,6 +152,7 @@ def test_a_receipt_of_the_try_that_nobody_knew_of_is_not_what_the_message_came_t
     ], found
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(("name", "part"), [("once", None), ("twice", None), ("long", 2)])
 @pytest.mark.parametrize("way", [{}, {"status": 0x58, "message_id": None}, {"message_id": "feed"}])
 def test_what_was_sent_again_and_accepted_was_taken(

@@ -202,6 +202,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
     assert (now(db, campaign).opted_out, now(db, campaign).recipients_total) == (1, 2)
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("text", "told"),
     [

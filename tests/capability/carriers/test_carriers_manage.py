@@ -80,6 +80,7 @@ def test_settings_and_password_are_changed_by_themselves(db: Database) -> None:
     assert change(db, id_format="auto").id_format is None  # what was learnt is learnt anew
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("setting", "value"),
     [

@@ -95,6 +95,7 @@ def test_a_rate_is_set_replaced_and_removed(db: Database) -> None:
     assert left.for_(amina.id, "233201", "GH") == 1
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("destination", "credits"),
     [

@@ -38,6 +38,7 @@ def test_a_failure_is_one_line_and_status_1(
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -117,6 +118,7 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     "args",
     [
@@ -144,6 +146,7 @@ def test_a_mistake_in_the_command_line_is_status_2(run: Run, args: list[str]) ->
     assert "Usage: " in said.err
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("args", "told"),
     [

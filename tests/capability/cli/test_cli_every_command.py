@@ -156,6 +156,7 @@ def test_a_text_that_cannot_be_is_exit_status_2_though_nothing_is_there(
             assert (said.status, said.out) == (2, ""), (param.name, said)
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("command", "param", "value"),
@@ -199,6 +200,7 @@ def test_every_option_has_help(typed: Typed) -> None:
     ] == []
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.usefixtures("files", "amina")
 @pytest.mark.parametrize(
     "typed",

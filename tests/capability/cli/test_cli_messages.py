@@ -186,6 +186,7 @@ def test_a_message_is_shown_with_its_segments_and_what_was_decided(
     )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -246,6 +247,7 @@ def test_a_value_that_is_refused_is_one_line_and_status_2(
     assert told in said.err
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("args", "told"),
     [

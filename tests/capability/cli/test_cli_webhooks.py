@@ -65,6 +65,7 @@ def test_an_endpoint_is_added_shown_disabled_and_enabled(settled: House, run: Ru
     assert run("webhook", "enable", made["id"], "--json").json["status"] == "enabled"
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("args", "told"),
     [

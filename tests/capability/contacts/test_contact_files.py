@@ -126,6 +126,7 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
     )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -279,6 +279,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
     house.assert_sound()
 
 
+@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize("id_format", ["as_is", "dec", "hex", "auto"])
 @pytest.mark.parametrize(

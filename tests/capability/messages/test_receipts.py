@@ -174,6 +174,7 @@ async def test_a_receipt_that_cannot_be_read_is_kept_and_acknowledged(house: Hou
     assert b"id:a stat:?" in kept
 
 
+@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize(
     "fields",

@@ -20,6 +20,8 @@ from heliograph.processes.sweeps import KNOWN_EVERY_LOOKS, Sweeps
 from tests.support.capability.sending import WORKER, House, ScriptedLink, lease_of
 from tests.support.factories import PHONE, SECRET_KEY, awaited, phones
 
+pytestmark = pytest.mark.judged_in_python
+
 MAJORITY = 10  # so many times what speaks for all other readings
 Print = Callable[[int], str]
 HEX_ANSWERED: tuple[Print, Print] = ("{:x}".format, "{:d}".format)

@@ -43,6 +43,7 @@ async def test_an_id_that_the_carrier_uses_anew_belongs_to_the_new_message(house
     assert house.statuses() == ["delivered", "delivered"]
 
 
+@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize(
     ("answered", "printed", "id_format"),
@@ -81,6 +82,7 @@ async def test_decimal_100_is_not_hexadecimal_100(house: House) -> None:
     assert house.statuses() == ["sent", "sent"]
 
 
+@pytest.mark.judged_in_python
 @awaited
 @pytest.mark.parametrize(
     ("id_format", "answers", "prints"), [("dec", "{:08x}", "{:d}"), ("hex", "{:d}", "{:X}")]

@@ -143,6 +143,7 @@ def test_what_would_leave_a_figure_below_zero_is_refused_with_both_figures(db: D
     assert figures(db, amina.id) == (500, 10)
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     "post",
     [

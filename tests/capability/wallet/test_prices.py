@@ -25,6 +25,7 @@ def buyer(db: Database, currency: str, money: str) -> str:
     return made.id
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("currency", "money", "amount", "per", "bought", "left_minor"),
     [
@@ -130,6 +131,7 @@ def test_buying_may_make_money_low_and_arms_the_alarm_of_credits(db: Database) -
         )
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("currency", "amount", "per", "named"),
     [

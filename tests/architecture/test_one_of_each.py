@@ -5,6 +5,7 @@ Idempotency-Keys.
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -68,6 +69,18 @@ def test_bodies_of_requests_are_compared_by_one_function() -> None:
         if source.path.startswith(("messages/", "otp/", "requests/"))
     }
     assert comparing == {"requests/stored_keys.py"}
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    """A name means one thing. A class whose name begins with _ is its module's own."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for source in sources(PACKAGE):
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(source.path)
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert len(places) > 400, "there are so many classes"
+    assert not shared, shared
 
 
 def _compared(node: ast.Compare | ast.BoolOp) -> Iterator[ast.expr]:

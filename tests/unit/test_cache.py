@@ -16,7 +16,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.database import cache as cache_module
 from heliograph.database import config
-from heliograph.database.cache import KEYS_PER_QUERY, POLL_S, STALE_S, ConfigCache, Kind
+from heliograph.database.cache import KEYS_PER_QUERY, POLL_S, STALE_S, CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.keys.tables import tiers
 from tests.support.factories import awaited
@@ -29,7 +29,7 @@ class Tiers:
     """
 
     def __init__(self) -> None:
-        self.kind: Kind[str, int] = Kind("tier", self.load)
+        self.kind: CachedKind[str, int] = CachedKind("tier", self.load)
         self.loads: list[list[str]] = []
         self.may_load = threading.Event()
         self.may_load.set()

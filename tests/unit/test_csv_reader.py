@@ -10,9 +10,8 @@ import pytest
 from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns import Numbers
-from heliograph.campaigns.numbers_file import Row
-from heliograph.contacts.csv_file import Row as ContactRow
-from heliograph.contacts.csv_file import Sheet
+from heliograph.campaigns.numbers_file import NumberRow
+from heliograph.contacts.csv_file import ContactRow, Sheet
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -27,7 +26,7 @@ def contact_phones(text: str) -> list[str]:
 
 def campaign_phones(text: str) -> list[str]:
     rows = Numbers(io.StringIO(text), None, "GH").rows([])
-    return [row.phone.digits if isinstance(row, Row) else str(row) for row in rows]
+    return [row.phone.digits if isinstance(row, NumberRow) else str(row) for row in rows]
 
 
 def cells(text: str) -> list[list[str]]:

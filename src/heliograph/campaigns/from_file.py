@@ -17,7 +17,7 @@ from heliograph.campaigns.audience_lock import AudienceLock
 from heliograph.campaigns.campaign import Campaign, by_id, change
 from heliograph.campaigns.draft import CampaignRequest, create, encoded
 from heliograph.campaigns.fill_in import Filling
-from heliograph.campaigns.numbers_file import BadRow, Numbers, Row
+from heliograph.campaigns.numbers_file import BadNumberRow, NumberRow, Numbers
 from heliograph.campaigns.recipients import CampaignRecipient, store
 from heliograph.campaigns.tables import campaigns
 from heliograph.database.database import Database
@@ -39,7 +39,7 @@ class Listed(NamedTuple):
     recipients: int
     duplicates: int
     bad: int
-    told: list[BadRow]
+    told: list[BadNumberRow]
     lacking: dict[str, int]  # recipients by the placeholder that they have no value for
 
 
@@ -51,9 +51,9 @@ class _Reading:
         self._same = request.template.plain is not None
         self.filling = Filling(request.template)
         self.rows = self.bad = 0
-        self.told: list[BadRow] = []
+        self.told: list[BadNumberRow] = []
 
-    def recipients(self, rows: Iterable[Row | BadRow]) -> list[CampaignRecipient]:
+    def recipients(self, rows: Iterable[NumberRow | BadNumberRow]) -> list[CampaignRecipient]:
         found = []
         for row in rows:
             self.rows += 1
@@ -66,8 +66,8 @@ class _Reading:
                 self.told.append(recipient)
         return found
 
-    def _recipient(self, row: Row | BadRow) -> CampaignRecipient | BadRow:
-        if isinstance(row, BadRow):
+    def _recipient(self, row: NumberRow | BadNumberRow) -> CampaignRecipient | BadNumberRow:
+        if isinstance(row, BadNumberRow):
             return row
         number, country_code = int(row.phone.digits), row.phone.country_code
         if self._same:
@@ -75,7 +75,7 @@ class _Reading:
         recipient = self.filling.recipient(
             number, country_code, {**row.values, "phone": row.phone.digits}
         )
-        return recipient or BadRow(
+        return recipient or BadNumberRow(
             row.line, f"makes a text that is empty, or takes more than {SEGMENTS_MAX} segments"
         )
 

@@ -19,7 +19,7 @@ SAID_MAX: Final = 40  # characters of a bad number that a report repeats
 NAMES_SAID_MAX: Final = 200  # characters of a header's names
 
 
-class Row(NamedTuple):
+class NumberRow(NamedTuple):
     """A number, and what else its line says, by column."""
 
     line: int
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     values: dict[str, str]
 
 
-class BadRow(NamedTuple):
+class BadNumberRow(NamedTuple):
     """A line that is left out, and why."""
 
     line: int
@@ -51,7 +51,7 @@ class Numbers:
         self._home = home
         self.columns: tuple[str, ...] = ()
 
-    def rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+    def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
         """The lines that hold something. `asked_for`: the fields that are needed of each.
 
         Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header
@@ -66,12 +66,12 @@ class Numbers:
                 " where it does."
             ) from error
 
-    def _rows(self, asked_for: Iterable[str]) -> Iterator[Row | BadRow]:
+    def _rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
         layout: _Layout | None = None
         for line, found, why in CsvReader(self._file).records:
             cells = [cell.strip() for cell in found]
             if why:
-                yield BadRow(line, why)
+                yield BadNumberRow(line, why)
             if why or not any(cells):
                 continue
             if layout is None:
@@ -128,13 +128,13 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 def _row(
     line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
-) -> Row | BadRow:
+) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
-        return BadRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
+        return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
     raw = cells[layout.phone] if layout.phone < len(cells) else ""
     phone = parse_phone(raw, country, home)
     if phone is None:
-        return BadRow(
+        return BadNumberRow(
             line,
             (
                 f"says {shown(cut(raw, SAID_MAX))}, which is not a valid number"
@@ -147,9 +147,11 @@ def _row(
         (name for name, value in values.items() if len(value) > VALUE_MAX or "\0" in value), None
     )
     if bad is not None:
-        return BadRow(line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}")
+        return BadNumberRow(
+            line, f"has more than {VALUE_MAX} characters, or U+0000, in {shown(bad)}"
+        )
     own_name = next((value for name, value in values.items() if name.lower() == NAME), None)
-    return Row(line, phone, values if own_name is None else {NAME: own_name, **values})
+    return NumberRow(line, phone, values if own_name is None else {NAME: own_name, **values})
 
 
 def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:

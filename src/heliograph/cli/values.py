@@ -156,7 +156,7 @@ class Past(click.ParamType[int]):
             )
 
 
-class Span(click.ParamType[int]):
+class Duration(click.ParamType[int]):
     """A length of time, in milliseconds."""
 
     name = "span"

@@ -14,7 +14,7 @@ from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.csv_cells import Layout, change_of, layout_of
 
 
-class Row(NamedTuple):
+class ContactRow(NamedTuple):
     """A row that can be stored. `line`: where it begins in the file; `cells`: as they
     stand there.
     """
@@ -24,7 +24,7 @@ class Row(NamedTuple):
     change: ContactPatch
 
 
-class BadRow(NamedTuple):
+class BadContactRow(NamedTuple):
     """A row that is left out, and why."""
 
     line: int
@@ -60,7 +60,7 @@ class Sheet:
         self.header = head.cells
         self.layout: Layout = layout_of(self.header)
 
-    def rows(self) -> Iterator[Row | BadRow]:
+    def rows(self) -> Iterator[ContactRow | BadContactRow]:
         """Each row that is not empty. Raises InvalidRequest where the file cannot be read
         any further.
         """
@@ -68,15 +68,17 @@ class Sheet:
             if not any(cells):
                 continue
             if why:
-                yield BadRow(line, cells, why)
+                yield BadContactRow(line, cells, why)
                 continue
             if not all(map(_is_utf_8, cells)):
-                yield BadRow(line, cells, "is not UTF-8")
+                yield BadContactRow(line, cells, "is not UTF-8")
                 continue
             try:
-                yield Row(line, cells, change_of(cells, self.layout, self._country, self._home))
+                yield ContactRow(
+                    line, cells, change_of(cells, self.layout, self._country, self._home)
+                )
             except ValueError as error:
-                yield BadRow(line, cells, str(error))
+                yield BadContactRow(line, cells, str(error))
 
 
 def _is_utf_8(cell: str) -> bool:

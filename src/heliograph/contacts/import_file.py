@@ -11,7 +11,7 @@ from typing import Final
 
 from heliograph.base import clock
 from heliograph.contacts.contact import ContactOwner
-from heliograph.contacts.csv_file import BadRow, Row
+from heliograph.contacts.csv_file import BadContactRow, ContactRow
 from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
 from heliograph.database.database import Database
 
@@ -32,13 +32,13 @@ class Import:
         self.created = self.updated = self.repeated = self.bad = 0
         self.line = 1  # up to which the file is done
         self.repeated_lines: list[int] = []
-        self.bad_rows: list[BadRow] = []
+        self.bad_rows: list[BadContactRow] = []
 
     @property
     def stored(self) -> int:
         return self.created + self.updated + self.repeated
 
-    def run(self, rows: Iterable[Row | BadRow]) -> Iterator[list[BadRow]]:
+    def run(self, rows: Iterable[ContactRow | BadContactRow]) -> Iterator[list[BadContactRow]]:
         """Stores batch after batch, while the rows of the next are read; gives the bad rows of each
         when it is committed. What ends the reading is raised when all that was read is stored.
         """
@@ -52,9 +52,9 @@ class Import:
         if ended:
             raise ended[0]
 
-    def _store(self, batch: list[Row | BadRow]) -> list[BadRow]:
-        good = [row for row in batch if isinstance(row, Row)]
-        bad = [row for row in batch if isinstance(row, BadRow)]
+    def _store(self, batch: list[ContactRow | BadContactRow]) -> list[BadContactRow]:
+        good = [row for row in batch if isinstance(row, ContactRow)]
+        bad = [row for row in batch if isinstance(row, BadContactRow)]
         changes = [row.change for row in good]
         outcomes = (
             self._db.transact(lambda tx: upsert(tx, self._owner, changes, now_ms=self._began_ms))
@@ -63,7 +63,7 @@ class Import:
         )
         for row, (outcome, contact, why, before_ms) in zip(good, outcomes, strict=True):
             if contact is None:
-                bad.append(BadRow(row.line, row.cells, why))
+                bad.append(BadContactRow(row.line, row.cells, why))
             elif outcome is UpsertResult.CREATED:
                 self.created += 1
             elif before_ms == self._began_ms or self._there_before.again(contact.phone):
@@ -79,9 +79,11 @@ class Import:
         return bad
 
 
-def _read(every: Iterator[Row | BadRow], ended: deque[Exception]) -> list[Row | BadRow]:
+def _read(
+    every: Iterator[ContactRow | BadContactRow], ended: deque[Exception]
+) -> list[ContactRow | BadContactRow]:
     """The next batch, as far as it can be read."""
-    batch: list[Row | BadRow] = []
+    batch: list[ContactRow | BadContactRow] = []
     try:
         batch.extend(islice(every, AT_ONCE_MAX))
     except Exception as error:  # noqa: BLE001  told when what was read before it is stored

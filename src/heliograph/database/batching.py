@@ -31,19 +31,19 @@ LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)
 RETRIED_WITHIN_S: Final = 1.1
 
 Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+AnswerT = TypeVar("AnswerT")
 log = Log(__name__)
 
-Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[Outcome | ServiceError]]]
+Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[AnswerT | ServiceError]]]
 
 
-class _Entry(NamedTuple, Generic[Item, Outcome]):
+class _Entry(NamedTuple, Generic[Item, AnswerT]):
     item: Item
-    answer: "asyncio.Future[Outcome | ServiceError]"
+    answer: "asyncio.Future[AnswerT | ServiceError]"
     came_s: float  # monotonic
 
 
-class Batcher(Generic[Item, Outcome]):
+class Batcher(Generic[Item, AnswerT]):
     """Carries items out in batches. `run(items, again)` gives each item's outcome, in order; it is
     one transaction.
 
@@ -54,7 +54,7 @@ class Batcher(Generic[Item, Outcome]):
 
     def __init__(
         self,
-        run: Run[Item, Outcome],
+        run: Run[Item, AnswerT],
         *,
         most: int,
         waiting_max: int,
@@ -67,16 +67,16 @@ class Batcher(Generic[Item, Outcome]):
         self._hears = False
         self._most = most
         self._weigh = weigh
-        self._waiting: deque[_Entry[Item, Outcome]] = deque()
+        self._waiting: deque[_Entry[Item, AnswerT]] = deque()
         self._waiting_weight = 0
         self._waiting_max = waiting_max
         self._at_once = at_once
         # each with its batch
-        self._running: dict[asyncio.Task[None], list[_Entry[Item, Outcome]]] = {}
+        self._running: dict[asyncio.Task[None], list[_Entry[Item, AnswerT]]] = {}
         # a batch that has not taken its items yet: what comes now goes with it
         self._is_starting = False
 
-    async def submit(self, item: Item) -> Outcome:
+    async def submit(self, item: Item) -> AnswerT:
         """The item's outcome, after the transaction that holds it is committed. Raises
         what the item alone was refused with, or Unconfirmed.
         """
@@ -86,7 +86,7 @@ class Batcher(Generic[Item, Outcome]):
             self._hears = True
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")
-        answer: asyncio.Future[Outcome | ServiceError] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[AnswerT | ServiceError] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Entry(item, answer, clock.monotonic_s()))
         self._waiting_weight += self._weigh(item)
         if not self._is_starting and len(self._running) < self._at_once:
@@ -136,7 +136,7 @@ class Batcher(Generic[Item, Outcome]):
             if not late.answer.done():
                 late.answer.set_result(Unavailable(message))
 
-    def _take(self) -> list[_Entry[Item, Outcome]]:
+    def _take(self) -> list[_Entry[Item, AnswerT]]:
         batch = [self._waiting.popleft()]
         weight = self._weigh(batch[0].item)
         while (
@@ -154,7 +154,7 @@ class Batcher(Generic[Item, Outcome]):
         until_s: float,
         again: bool = False,
         tries: int = CONFLICT_TRIES,
-    ) -> Sequence[Outcome | ServiceError]:
+    ) -> Sequence[AnswerT | ServiceError]:
         lost = conflicts = 0
         while True:
             try:
@@ -176,7 +176,7 @@ class Batcher(Generic[Item, Outcome]):
 
     async def _halve(
         self, items: Sequence[Item], error: Exception, until_s: float, again: bool
-    ) -> Sequence[Outcome | ServiceError]:
+    ) -> Sequence[AnswerT | ServiceError]:
         if len(items) > 1:
             # one stuck lock must not hold the lane for each half anew
             middle, tries = len(items) // 2, 0 if is_conflict(error) else CONFLICT_TRIES

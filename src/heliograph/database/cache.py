@@ -39,7 +39,7 @@ log = Log(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Kind(Generic[K, V]):
+class CachedKind(Generic[K, V]):
     """Describes one kind of values to cache. `load(tx, keys)` returns the values of those keys that
     exist; it is asked for at most KEYS_PER_QUERY at once.
     """
@@ -53,8 +53,8 @@ class ConfigCache:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._kinds: dict[Kind[Any, Any], dict[Any, Any]] = {}
-        self._missing: dict[tuple[Kind[Any, Any], Any], asyncio.Future[Any]] = {}
+        self._kinds: dict[CachedKind[Any, Any], dict[Any, Any]] = {}
+        self._missing: dict[tuple[CachedKind[Any, Any], Any], asyncio.Future[Any]] = {}
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         # what is asked for and not remembered: anybody can ask, with a key that is none
@@ -69,7 +69,7 @@ class ConfigCache:
         """Returns whether what is remembered may be used."""
         return clock.monotonic_s() - self._seen_s <= STALE_S
 
-    def peek(self, kind: Kind[K, V], key: K) -> V | None:
+    def peek(self, kind: CachedKind[K, V], key: K) -> V | None:
         """Returns the remembered value, or None when it must be loaded. Raises Unavailable when
         what is remembered may be out of date.
         """
@@ -78,7 +78,7 @@ class ConfigCache:
         entries = self._kinds.get(kind)
         return entries.get(key) if entries is not None else None
 
-    async def get(self, kind: Kind[K, V], key: K) -> V | None:
+    async def get(self, kind: CachedKind[K, V], key: K) -> V | None:
         """The value, loaded if it is not remembered; None when there is none (that is not
         remembered). Raises Unavailable.
         """
@@ -93,7 +93,7 @@ class ConfigCache:
                 found = await self._loaded(kind, key)
             return found
 
-    async def _loaded(self, kind: Kind[K, V], key: K) -> V | None:
+    async def _loaded(self, kind: CachedKind[K, V], key: K) -> V | None:
         waiting = self._missing.get((kind, key))
         if waiting is None:
             waiting = self._missing[kind, key] = asyncio.get_running_loop().create_future()
@@ -122,21 +122,21 @@ class ConfigCache:
         finally:
             self._loading = None
 
-    def _remember(self, kind: Kind[K, V], key: K, value: V) -> None:
+    def _remember(self, kind: CachedKind[K, V], key: K, value: V) -> None:
         entries = self._kinds.setdefault(kind, {})
         if len(entries) >= ENTRIES_MAX:
             entries.clear()
         entries[key] = value
 
     def _load(
-        self, asked: list[tuple[Kind[Any, Any], Any]]
-    ) -> tuple[int, dict[Kind[Any, Any], dict[Any, Any]]]:
-        by_kind: dict[Kind[Any, Any], list[Any]] = {}
+        self, asked: list[tuple[CachedKind[Any, Any], Any]]
+    ) -> tuple[int, dict[CachedKind[Any, Any], dict[Any, Any]]]:
+        by_kind: dict[CachedKind[Any, Any], list[Any]] = {}
         for kind, key in asked:
             by_kind.setdefault(kind, []).append(key)
         with self._db.read() as tx:
             epoch = config.epoch(tx)  # first: what is read after it is at least as new
-            loaded: dict[Kind[Any, Any], dict[Any, Any]] = {kind: {} for kind in by_kind}
+            loaded: dict[CachedKind[Any, Any], dict[Any, Any]] = {kind: {} for kind in by_kind}
             for kind, keys in by_kind.items():
                 for start in range(0, len(keys), KEYS_PER_QUERY):
                     loaded[kind] |= kind.load(tx, keys[start : start + KEYS_PER_QUERY])

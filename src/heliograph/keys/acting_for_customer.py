@@ -13,7 +13,7 @@ from heliograph.accounts.tables import EXTERNAL_REF_MAX, accounts, customers
 from heliograph.base import ids
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.forms import Query
-from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.keys.authenticate import Principal
 from heliograph.keys.permissions import CONNECT_CUSTOMERS
 
@@ -164,4 +164,4 @@ def _load_many(tx: Connection, asked: Sequence[_Asked]) -> dict[_Asked, _Custome
     return {each: customer for each in asked if (customer := _load(tx, each)) is not None}
 
 
-CUSTOMERS: Final = Kind("customer", _load_many)  # by partner, mode and how it is named
+CUSTOMERS: Final = CachedKind("customer", _load_many)  # by partner, mode and how it is named

@@ -14,7 +14,7 @@ from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
 from heliograph.base.errors import Unauthorized
-from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.keys.issue import well_formed
 from heliograph.keys.malformed_header import what_was_found
 from heliograph.keys.tables import api_keys, tiers
@@ -123,4 +123,4 @@ def _load(tx: Connection, digests: Sequence[bytes]) -> dict[bytes, Principal]:
     }
 
 
-PRINCIPALS: Final = Kind("key", _load)  # by the SHA-256 of the key
+PRINCIPALS: Final = CachedKind("key", _load)  # by the SHA-256 of the key

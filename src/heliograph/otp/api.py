@@ -15,7 +15,7 @@ from heliograph.base.secrets import Keys, Sealer
 from heliograph.base.settings import SettingError
 from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
-from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor, SendResult, accept_or_tell, text_sealer
 from heliograph.otp.code import Codes
@@ -265,5 +265,5 @@ def _load_canary(tx: Connection, keys: Sequence[int]) -> dict[int, secret_key_ca
     return {} if there is None else dict.fromkeys(keys, there)
 
 
-CANARY: Final = Kind("secret canary", _load_canary)  # the one row
-OWN: Final = Kind("otp", _load_own)  # by raw id and mode
+CANARY: Final = CachedKind("secret canary", _load_canary)  # the one row
+OWN: Final = CachedKind("otp", _load_own)  # by raw id and mode

@@ -5,14 +5,14 @@ plenty to do delays nobody else.
 from typing import Generic, Protocol, TypeVar
 
 
-class OfAccount(Protocol):
+class HasAccount(Protocol):
     """An endpoint at work, whose account is known."""
 
     @property
     def account_id(self) -> str: ...
 
 
-T = TypeVar("T", bound=OfAccount)
+T = TypeVar("T", bound=HasAccount)
 
 
 class Turns(Generic[T]):

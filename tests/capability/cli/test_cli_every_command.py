@@ -9,7 +9,7 @@ import click
 import pytest
 
 from heliograph.cli.checked_values import CheckedType, MaybeEmpty
-from heliograph.cli.values import FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole
+from heliograph.cli.values import Duration, FailedBy, Moment, Money, Number, OrWord, Past, Whole
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.every_command import (
     Shell,
@@ -26,7 +26,7 @@ MAKES_ONE = {"demo", "serve", "migrate", "account create"}
 # database and a key, of its own.
 LOOKS_AT_NO_KEY = {"smsc", "migrate", "doctor", "demo"}
 WANTS_POSTGRESQL = {"api", "worker", "scheduler", "carrier run"}
-CHECKED = (click.Choice, FailedBy, Moment, Money, Number, OrWord, Past, Span, Whole)
+CHECKED = (click.Choice, FailedBy, Moment, Money, Number, OrWord, Past, Duration, Whole)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from heliograph.base.settings import SettingError, Settings, load
 from heliograph.database import migrate
 from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
-from heliograph.processes.checks.doctor import Finding, examine
+from heliograph.processes.checks.doctor import CheckResult, examine
 from tests.support.factories import SECRET_KEY, awaited
 from tests.support.services.postgres import PrivatePostgres
 
@@ -69,7 +69,7 @@ def test_a_process_that_was_told_otherwise_is_told_what_is_allowed(tmp_path: Pat
             load(tmp_path, environment | {"HELIOGRAPH_SYNCHRONOUS_COMMIT": wrong})
 
 
-def found_of(url: str, directory: Path) -> dict[str, Finding]:
+def found_of(url: str, directory: Path) -> dict[str, CheckResult]:
     settings = Settings(directory, url, SECRET_KEY)
     return {
         finding.check: finding
@@ -93,7 +93,7 @@ def test_doctor_says_when_the_server_does_not_wait_for_its_disk(
             admin.execute(f"ALTER SYSTEM SET {name} = off")
         admin.execute("SELECT pg_reload_conf()")
 
-        async def seen() -> dict[str, Finding]:
+        async def seen() -> dict[str, CheckResult]:
             async with asyncio.timeout(10):
                 while (found := await asyncio.to_thread(found_of, private_postgres.url, tmp_path))[
                     "fsync"

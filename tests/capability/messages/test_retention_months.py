@@ -208,7 +208,7 @@ async def test_a_month_that_somebody_reads_goes_later_and_one_whose_drop_was_kil
         await months.detach(tx, month)
     assert_proven(db)  # it is killed here: the month is no part any more, and there still
     async with db.hot() as tx:
-        assert months.Month(month, False) in await months.old_months(tx, until)
+        assert months.StoredMonth(month, False) in await months.old_months(tx, until)
     await retention.retain(db, FORTY)
     async with db.hot() as tx:
         assert await months.old_months(tx, until) == []

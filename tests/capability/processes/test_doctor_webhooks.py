@@ -14,7 +14,7 @@ from heliograph.processes.checks.doctor import (
     DISABLED_MS,
     ENDPOINTS_SHOWN_MAX,
     FAILING_MS,
-    Finding,
+    CheckResult,
     examine,
 )
 from heliograph.webhooks.endpoints import WebhookEndpoint, text_id
@@ -23,7 +23,7 @@ from tests.support.capability.webhooks import NOWHERE, endpoint
 from tests.support.factories import SECRET_KEY, open_account
 
 
-def said(database_url: str, directory: Path) -> dict[str, Finding]:
+def said(database_url: str, directory: Path) -> dict[str, CheckResult]:
     return {
         finding.check: finding
         for finding in examine(Settings(directory, database_url, SECRET_KEY))

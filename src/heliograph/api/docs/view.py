@@ -49,7 +49,7 @@ class Field(NamedTuple):
     depth: int = 0
 
 
-class Failure(NamedTuple):
+class ShownError(NamedTuple):
     status: str
     name: str
     reasons: list[tuple[str, str]]
@@ -66,7 +66,7 @@ class Webhook(NamedTuple):
     example: Any
 
 
-class Operation(NamedTuple):
+class ShownOperation(NamedTuple):
     """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the
     samples' path, which readers replace with ids of theirs.
     """
@@ -83,7 +83,7 @@ class Operation(NamedTuple):
     samples: list[Sample]
     stand_ins: list[str]
     example: Any
-    failures: list[Failure]
+    failures: list[ShownError]
 
 
 def page_view(document: Json, base_url: str) -> Json:
@@ -131,7 +131,7 @@ class _Reader:
     def __init__(self, document: Json) -> None:
         self._document = document
 
-    def operation(self, method: str, path: str, operation: Json, base_url: str) -> Operation:
+    def operation(self, method: str, path: str, operation: Json, base_url: str) -> ShownOperation:
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         success = operation["responses"]["200"]["content"]["application/json"]
         failures = [
@@ -139,7 +139,7 @@ class _Reader:
             for status, answer in operation["responses"].items()
             if status != "200"
         ]
-        return Operation(
+        return ShownOperation(
             operation["operationId"],
             method.upper(),
             path,
@@ -207,9 +207,9 @@ class _Reader:
             yield from self._fields(rules, f"{prefix}{name}.", depth + 1)
             yield from self._fields(within, f"{prefix}{name}[].", depth + 1)
 
-    def _failure(self, status: str, answer: Json) -> Failure:
+    def _failure(self, status: str, answer: Json) -> ShownError:
         described = self._resolved(answer)["description"]
-        return Failure(
+        return ShownError(
             status, STATUS_NAMES[status], re.findall(r"^- `(\w+)`: (.+)$", described, re.MULTILINE)
         )
 

@@ -7,7 +7,7 @@ import click
 from heliograph.cli.accounts.campaign_output import show_campaign, tell_bad_rows, tell_unfilled
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.progress import progress
-from heliograph.cli.values import Span, Whole, account_option, country_code, mode_option
+from heliograph.cli.values import Duration, Whole, account_option, country_code, mode_option
 
 TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at most
 
@@ -64,7 +64,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
 @mode_option("In sandbox nothing is really sent or charged, and contacts are separate.")
 @click.option(
     "--validity",
-    type=Span(),
+    type=Duration(),
     metavar="12h",
     help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.",
 )

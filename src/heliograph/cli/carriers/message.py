@@ -12,8 +12,8 @@ from heliograph.cli.checked_values import home_of_phone
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import (
+    Duration,
     FailedBy,
-    Span,
     account_option,
     page_options,
     span_options,
@@ -96,7 +96,7 @@ _IN_DOUBT_COLUMNS: Final = (
 )
 @click.option(
     "--older-than",
-    type=Span(),
+    type=Duration(),
     metavar="SPAN",
     help="With --in-doubt: only what has been in doubt for this long, such as 10m or 2h.",
 )
@@ -117,7 +117,7 @@ def list_(
 ) -> None:
     """List messages of all accounts, newest first, as they stand at one moment."""
     from heliograph.base.ids import text_of_raw
-    from heliograph.base.paging import Span as TimeSpan
+    from heliograph.base.paging import Span
     from heliograph.messages.doubt import trace
     from heliograph.messages.read import LOOKED_AT_MAX
     from heliograph.text import parse_phone
@@ -138,7 +138,7 @@ def list_(
         read_one_snapshot(tx)
         wanted = wanted_of(tx, carrier, account, older_than)._replace(
             before=trace.raw_of(before) if before is not None else None,
-            span=TimeSpan(since, until),
+            span=Span(since, until),
             recipient=_recipient(tx, account, to),
             **exactly,
         )

@@ -8,7 +8,7 @@ import click
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show_list
-from heliograph.cli.values import Span, who_decides
+from heliograph.cli.values import Duration, who_decides
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -21,7 +21,7 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
     """Adds the argument IDs, and --carrier with --account and --older-than."""
     callback = click.option(
         "--older-than",
-        type=Span(),
+        type=Duration(),
         metavar="SPAN",
         help="With --carrier: only what has been in doubt for this long, such as 10m.",
     )(callback)

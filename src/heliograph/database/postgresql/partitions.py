@@ -20,7 +20,7 @@ MONTHS_AHEAD: Final = 3
 LOCK_MS: Final = 50  # as long as whoever sends may have to wait behind us
 
 
-class Month(NamedTuple):
+class MonthPartition(NamedTuple):
     """A partition that is to be: its name, its lowest id, and the lowest one behind it."""
 
     name: str
@@ -28,12 +28,14 @@ class Month(NamedTuple):
     next_id: str
 
 
-def missing_months(tx: Connection, now_ms: int) -> list[Month]:
+def missing_months(tx: Connection, now_ms: int) -> list[MonthPartition]:
     """Returns this month and the next MONTHS_AHEAD, as far as they have no partition yet."""
     moment = datetime.fromtimestamp(now_ms / 1_000, UTC)
     this_month = moment.year * 12 + moment.month - 1
     wanted = [
-        Month(f"messages_{number // 12}_{number % 12 + 1:02d}", _uuid(number), _uuid(number + 1))
+        MonthPartition(
+            f"messages_{number // 12}_{number % 12 + 1:02d}", _uuid(number), _uuid(number + 1)
+        )
         for number in range(this_month, this_month + MONTHS_AHEAD + 1)
     ]
     return [
@@ -53,7 +55,7 @@ def make_months(db: Database, now_ms: int) -> list[str]:
     return [month.name for month in months if not _try(db, month)]
 
 
-def _try(db: Database, month: Month) -> bool:
+def _try(db: Database, month: MonthPartition) -> bool:
     require_confirmed(db)  # a commit that no standby confirms would keep its locks
     try:
         with db.write() as tx:
@@ -69,7 +71,7 @@ def _try(db: Database, month: Month) -> bool:
     return True
 
 
-def make_month(tx: Connection, month: Month) -> None:
+def make_month(tx: Connection, month: MonthPartition) -> None:
     """Makes one partition. What a wrong clock, or a month that nobody prepared for, has left in the
     default partition moves into it.
 

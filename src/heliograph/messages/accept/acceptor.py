@@ -18,7 +18,7 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.own_threads import OwnThreads
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
 from heliograph.database.batching import Batcher
-from heliograph.database.cache import ConfigCache, Kind
+from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
@@ -326,5 +326,5 @@ def load_tariff(tx: Connection) -> Tariff:
     return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
 
 
-FACTS: Final = Kind("account", _load_facts)  # by raw id and mode
-TARIFF: Final = Kind("tariff", _load_tariff)  # the one there is, by 0
+FACTS: Final = CachedKind("account", _load_facts)  # by raw id and mode
+TARIFF: Final = CachedKind("tariff", _load_tariff)  # the one there is, by 0

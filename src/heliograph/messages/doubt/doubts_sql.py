@@ -59,7 +59,7 @@ class OnTheWire(Row, frozen=True):
         return 2 if self.parts_resent & self.parts else 1
 
 
-class UnmatchedReceipt(Row, frozen=True):
+class StoredReceipt(Row, frozen=True):
     """Holds a receipt that matched no message. `place` is its id as the carrier prints it or, if it
     has none, the id of its row of `unmatched_receipts`.
     """
@@ -119,7 +119,7 @@ _SAID: Final = (
 )
 WITH_AN_ID: Final = same(
     Since,
-    UnmatchedReceipt,
+    StoredReceipt,
     f"""
     SELECT ref AS place, {_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed
         FROM carrier_refs
@@ -128,7 +128,7 @@ WITH_AN_ID: Final = same(
 )
 WITHOUT: Final = same(
     Since,
-    UnmatchedReceipt,
+    StoredReceipt,
     f"""
     SELECT id AS place, {_SAID}, received_at_ms AS at_ms, NULL AS printed FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NULL AND receipt_state IS NOT NULL
@@ -163,7 +163,7 @@ class OwedReceiptQuery(Row, frozen=True):
     accepted: Bool
 
 
-class OwedReceipt(Row, frozen=True):
+class SenderOwedReceipt(Row, frozen=True):
     """A message in doubt, and the sender of another one whose receipt may come."""
 
     message_id: Id
@@ -172,7 +172,7 @@ class OwedReceipt(Row, frozen=True):
 
 OWED_RECEIPTS: Final = BatchStatement(
     OwedReceiptQuery,
-    OwedReceipt,
+    SenderOwedReceipt,
     postgresql=f"""
         SELECT g.message_id, s.sender FROM :given AS g
         CROSS JOIN LATERAL (

@@ -20,7 +20,7 @@ from heliograph.messages.carrier.settle import agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, row_of
 from heliograph.messages.doubt import decide
-from heliograph.messages.doubt.doubts_sql import DOUBTS_OF, OfMessage, OnTheWire, UnmatchedReceipt
+from heliograph.messages.doubt.doubts_sql import DOUBTS_OF, OfMessage, OnTheWire, StoredReceipt
 from heliograph.messages.doubt.receipts import adopt
 from heliograph.messages.doubt.unmatched import none_such, parse_id
 from heliograph.messages.message_lock import lock_messages
@@ -163,7 +163,7 @@ async def match_to(
         await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, who, now_ms)
 
 
-async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> UnmatchedReceipt:
+async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
     """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
     found = (
@@ -174,7 +174,7 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> UnmatchedRecei
     if not found:
         raise none_such(receipt_id)
     said = found[0]
-    return UnmatchedReceipt(
+    return StoredReceipt(
         said.place,
         said.recipient,
         said.sender,
@@ -187,7 +187,7 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> UnmatchedRecei
 
 
 def _check(
-    receipt: UnmatchedReceipt,
+    receipt: StoredReceipt,
     receipt_id: str,
     row: MessageRow,
     doubts: Sequence[OnTheWire],
@@ -241,12 +241,12 @@ async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple
     return others & ~own, " and ".join(sorted(names))
 
 
-def _names(receipt: UnmatchedReceipt, message_id: str, part: int) -> bool:
+def _names(receipt: StoredReceipt, message_id: str, part: int) -> bool:
     """Returns whether it brings our reference of this segment back."""
     return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
 
 
-def _undelivered(receipt: UnmatchedReceipt, row: MessageRow, left: int) -> int:
+def _undelivered(receipt: StoredReceipt, row: MessageRow, left: int) -> int:
     """The bit of that one of the segments `left` that a receipt is of: the one whose reference it
     brings back, else the first.
     """
@@ -258,7 +258,7 @@ def _undelivered(receipt: UnmatchedReceipt, row: MessageRow, left: int) -> int:
 async def _end_sent(
     tx: HotTx,
     carrier: CarrierFacts,
-    receipt: UnmatchedReceipt,
+    receipt: StoredReceipt,
     row: MessageRow,
     parts: int,
     now_ms: int,

@@ -39,7 +39,7 @@ from heliograph.messages.carrier.settle import (
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 from heliograph.messages.doubt import doubts_sql
-from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, UnmatchedReceipt
+from heliograph.messages.doubt.doubts_sql import OnTheWire, OwedReceiptQuery, StoredReceipt
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
@@ -48,7 +48,7 @@ RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newes
 LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
-Pair = tuple[UnmatchedReceipt, OnTheWire]
+Pair = tuple[StoredReceipt, OnTheWire]
 
 
 async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
@@ -83,9 +83,7 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         return await adopt(tx, carrier, pairs, now_ms)
 
 
-def by_reference(
-    parked: Iterable[UnmatchedReceipt], on_the_wire: Iterable[OnTheWire]
-) -> list[Pair]:
+def by_reference(parked: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
     """Receipts that bring back the reference of exactly one segment, and it is in doubt;
     the first one for each.
     """
@@ -106,7 +104,7 @@ def by_reference(
 
 
 def as_the_only_one(
-    parked: Iterable[UnmatchedReceipt],
+    parked: Iterable[StoredReceipt],
     on_the_wire: Sequence[OnTheWire],
     settled: set[tuple[str, int]],
     *,
@@ -124,7 +122,7 @@ def as_the_only_one(
         if segment.recipient is not None:
             by_digits[segment.recipient % LAST_DIGITS].append(segment)
             by_message[segment.message_id].append(segment)
-    of_message: dict[str, list[UnmatchedReceipt]] = defaultdict(list)
+    of_message: dict[str, list[StoredReceipt]] = defaultdict(list)
     for receipt in sorted(parked, key=_by_time):
         if receipt.recipient is not None and not receipt.names_a_part:
             meant = {
@@ -148,11 +146,11 @@ def as_the_only_one(
     return pairs
 
 
-def _by_time(receipt: UnmatchedReceipt) -> tuple[int, str]:
+def _by_time(receipt: StoredReceipt) -> tuple[int, str]:
     return receipt.at_ms, receipt.place
 
 
-def may_be(receipt: UnmatchedReceipt, segment: OnTheWire) -> bool:
+def may_be(receipt: StoredReceipt, segment: OnTheWire) -> bool:
     """The handset and the sender agree, and it came after the message was made: one from before is
     another message's.
     """
@@ -167,7 +165,7 @@ def _is_last(segment: OnTheWire) -> bool:
     return bool(segment.parts >> (segment.segments - 1))
 
 
-def _needs_no_id(receipt: UnmatchedReceipt) -> bool:
+def _needs_no_id(receipt: StoredReceipt) -> bool:
     return not receipt.has_id or ReceiptState(receipt.state) in FINAL_RECEIPTS
 
 
@@ -217,7 +215,7 @@ async def _may_be_of_others(
     }
 
 
-def _readings(receipt: UnmatchedReceipt) -> set[str]:
+def _readings(receipt: StoredReceipt) -> set[str]:
     return readings(receipt.printed) if receipt.printed is not None else set()
 
 

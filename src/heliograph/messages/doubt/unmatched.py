@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.messages.doubt.doubts_sql import OnTheWire, UnmatchedReceipt
+from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
 from heliograph.messages.doubt.receipts import LAST_DIGITS, may_be
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import (
@@ -28,7 +28,7 @@ CANDIDATES_MAX: Final = 10  # messages that are named as those it may be
 
 class ReceiptToMatch(NamedTuple):
     """Describes a receipt that matched no message. `place` identifies it, as in
-    `UnmatchedReceipt`, and `printed` is its id as it came.
+    `StoredReceipt`, and `printed` is its id as it came.
     """
 
     carrier_id: int
@@ -49,9 +49,9 @@ class ReceiptToMatch(NamedTuple):
         ) + RECEIPTS_KEPT_MS
 
     @property
-    def unmatched(self) -> UnmatchedReceipt:
+    def unmatched(self) -> StoredReceipt:
         printed = None if self.has_row else self.printed or self.place
-        return UnmatchedReceipt(
+        return StoredReceipt(
             self.place,
             self.recipient,
             self.sender,

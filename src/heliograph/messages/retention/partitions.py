@@ -14,7 +14,7 @@ LOCK_MS: Final = 50  # whoever wants a lock that others hold has all who come la
 _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
 
 
-class Month(Row, frozen=True):
+class StoredMonth(Row, frozen=True):
     """Names a table of one month's messages, and says whether it is still a partition of
     `messages`.
     """
@@ -29,10 +29,10 @@ _TABLES: Final = """
     SELECT relname::text AS name, relispartition AS is_attached FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
         AND relname LIKE 'messages\\_____\\___' ORDER BY relname"""
-_MONTHS: Final = Statement(Nothing, Month, postgresql=_TABLES)
+_MONTHS: Final = Statement(Nothing, StoredMonth, postgresql=_TABLES)
 
 
-async def old_months(tx: HotTx, until: str) -> list[Month]:
+async def old_months(tx: HotTx, until: str) -> list[StoredMonth]:
     """Returns the months that end before the id `until` (raw), the oldest first."""
     return [month for month in await _MONTHS.rows(tx, Nothing()) if _end_of(month.name) <= until]
 

@@ -22,7 +22,7 @@ class OfGroup(Row, frozen=True):
     most: Int
 
 
-class OfAccount(Row, frozen=True):
+class QueuedOfAccount(Row, frozen=True):
     account_id: Id
     most: Int
 
@@ -50,7 +50,7 @@ _TO_RELEASE: Final = _locked(
     OfGroup, f"{_OF_GROUP} AND q.rank_us >= {HELD_FROM_US} AND q.rank_us < {RESTORED_FROM_US}"
 )
 _TO_FAIL: Final = _locked(OfGroup, _OF_GROUP)
-_OF_ACCOUNT: Final = _locked(OfAccount, f"{_QUEUED} AND s.account_id = :account_id")
+_OF_ACCOUNT: Final = _locked(QueuedOfAccount, f"{_QUEUED} AND s.account_id = :account_id")
 
 
 async def hold(db: Database, group_id: int) -> int:
@@ -90,5 +90,5 @@ async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
     refunded. Answers how many; 0: there are no more.
     """
     async with db.hot() as tx:
-        runs = await _OF_ACCOUNT.rows(tx, OfAccount(account_id, BATCH_MAX))
+        runs = await _OF_ACCOUNT.rows(tx, QueuedOfAccount(account_id, BATCH_MAX))
         return await fail_runs(tx, runs, now_ms, "canceled")

@@ -13,7 +13,7 @@ from heliograph.carriers import (
     SmppSettings,
 )
 from heliograph.carriers.smpp.link import SmppLink
-from heliograph.processes.checks.database_findings import Finding
+from heliograph.processes.checks.database_findings import CheckResult
 
 BIND_TIMEOUT_S: Final = 15.0
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
@@ -23,7 +23,7 @@ def binds(
     carriers: list[Carrier],
     unbound: dict[int, tuple[int, list[str]]],
     connect: Callable[[Carrier], object],
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Tells of each carrier whether it is bound. `unbound`: of a carrier that is bound in some
     processes only, in how many it should be, and what those that are not bound say. `connect`
     raises SecretUnreadable when a carrier's password cannot be read.
@@ -34,7 +34,7 @@ def binds(
             try:
                 connect(carrier)
             except SecretUnreadable as error:
-                yield Finding(
+                yield CheckResult(
                     check,
                     "failure",
                     str(error),
@@ -43,7 +43,7 @@ def binds(
                 continue
         if carrier.id in unbound:
             count, others = unbound[carrier.id]
-            yield Finding(
+            yield CheckResult(
                 check,
                 "warning",
                 f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
@@ -51,10 +51,10 @@ def binds(
                 " leaves its part of the rate to the others",
             )
         elif carrier.state == LinkState.BOUND.value:
-            yield Finding(check, "ok", "bound")
+            yield CheckResult(check, "ok", "bound")
         else:
             detail = f": {carrier.state_detail}" if carrier.state_detail else ""
-            yield Finding(check, "warning", f"{carrier.state}{detail}", _remedy(carrier))
+            yield CheckResult(check, "warning", f"{carrier.state}{detail}", _remedy(carrier))
 
 
 def _remedy(carrier: Carrier) -> str:
@@ -68,10 +68,10 @@ def _remedy(carrier: Carrier) -> str:
 
 def routes(
     carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Tells of each route, a prefix and its carriers' ids, whether texts can take it."""
     if not routes:
-        yield Finding(
+        yield CheckResult(
             "routes",
             "warning",
             "none: live texts are refused with no_route",
@@ -81,18 +81,18 @@ def routes(
         check = f"route {prefix or 'default'}"
         names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
         if SIMULATOR_ID in carrier_ids:
-            yield Finding(
+            yield CheckResult(
                 check,
                 "warning",
                 f"{names}: live texts there are charged, and go to the simulator",
                 "set a real carrier before you go live",
             )
         elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
-            yield Finding(
+            yield CheckResult(
                 check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
             )
         else:
-            yield Finding(check, "ok", names)
+            yield CheckResult(check, "ok", names)
 
 
 class _Watch:

@@ -18,7 +18,7 @@ from heliograph.messages.tables import inflight
 Verdict = Literal["ok", "warning", "failure"]
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One thing that was looked at. `remedy` says what to do when it is not ok."""
 
     check: str
@@ -27,14 +27,14 @@ class Finding(NamedTuple):
     remedy: str | None = None
 
 
-def writable(db: Database) -> Iterator[Finding]:
+def writable(db: Database) -> Iterator[CheckResult]:
     """Finds out whether it stores anything, by storing something that changes nothing, as
     `/readyz` does.
     """
     try:
         try_to_write(db)
     except Unconfirmed:
-        yield Finding(
+        yield CheckResult(
             "stored",
             "failure",
             "the database does not confirm what it stores: no synchronous standby answers, and"
@@ -43,19 +43,19 @@ def writable(db: Database) -> Iterator[Finding]:
             " docs/operations.md, A synchronous standby",
         )
     except (ServiceError, OSError) as error:
-        yield Finding(
+        yield CheckResult(
             "stored",
             "failure",
             f"nothing can be stored: {error}",
             "see whether its disk is full, or it is read-only",
         )
     else:
-        yield Finding("stored", "ok", "what is written is stored and confirmed")
+        yield CheckResult("stored", "ok", "what is written is stored and confirmed")
 
 
-def indexes(tx: sa.Connection) -> Iterator[Finding]:
+def indexes(tx: sa.Connection) -> Iterator[CheckResult]:
     if broken := invalid(tx):
-        yield Finding(
+        yield CheckResult(
             "indexes",
             "failure",
             f"invalid, because their building was broken off: {', '.join(broken)}",
@@ -63,13 +63,13 @@ def indexes(tx: sa.Connection) -> Iterator[Finding]:
         )
 
 
-def clock(db: Database) -> Finding:
+def clock(db: Database) -> CheckResult:
     measured = clock_check.measure(db)
     assert measured is not None  # PostgreSQL has a clock
     found = f"{measured.in_words()}, measured within {measured.within_us / 1e6:.3f} s"
     if measured.apart_ms <= clock_check.START_MS_MAX:
-        return Finding("clock", "ok", found)
-    return Finding(
+        return CheckResult("clock", "ok", found)
+    return CheckResult(
         "clock",
         "failure",
         found,
@@ -77,7 +77,7 @@ def clock(db: Database) -> Finding:
     )
 
 
-def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
+def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
     """Finds out whether accepted means stored: what a session of ours has, and what the server
     does with its disk.
     """
@@ -87,7 +87,7 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
                     current_setting('full_page_writes')""")
     ).one()
     if at_commit != wanted:
-        yield Finding(
+        yield CheckResult(
             "synchronous_commit",
             "failure",
             f"{at_commit} in our sessions, which ask for {wanted}",
@@ -95,14 +95,14 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
             " connection begins with",
         )
     else:
-        yield Finding(
+        yield CheckResult(
             "synchronous_commit", "ok", f"{at_commit} in our sessions, whatever the server has"
         )
     for name, setting in (("fsync", synced), ("full_page_writes", whole_pages)):
         if setting == "on":
-            yield Finding(name, "ok", "on")
+            yield CheckResult(name, "ok", "on")
         else:
-            yield Finding(
+            yield CheckResult(
                 name,
                 "failure",
                 f"{setting}: what was accepted is lost when the server's machine stops",
@@ -110,19 +110,19 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[Finding]:
             )
 
 
-def hosts(db: Database) -> Iterator[Finding]:
+def hosts(db: Database) -> Iterator[CheckResult]:
     """Tells of the hosts, where there are several. A standby is as it should be."""
     if db.hosts is not None and len(db.hosts.all) > 1:
         for host, found in db.hosts.told().items():
             is_well = found in (WRITTEN_TO, STANDBY)
-            yield Finding(
+            yield CheckResult(
                 f"database host {host.shown}",
                 "ok" if is_well else "warning",
                 found,
                 None if is_well else "see docs/failover.md",
             )
         if not db.hosts.may_ask_system:
-            yield Finding(
+            yield CheckResult(
                 "database hosts",
                 "warning",
                 NOT_TOLD_APART,
@@ -130,7 +130,7 @@ def hosts(db: Database) -> Iterator[Finding]:
             )
 
 
-def doubts(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
+def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
     """Messages that a carrier was given and never answered: some settle themselves, and for others
     somebody has to ask the carrier.
     """
@@ -144,7 +144,7 @@ def doubts(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
             f"{count} message{'s' if count > 1 else ''}, the oldest for"
             f" {_in_words(now_ms - since_ms)}: given to a carrier that never answered"
         )
-        yield Finding(
+        yield CheckResult(
             "in doubt",
             "warning",
             found,

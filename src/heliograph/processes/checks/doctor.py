@@ -30,13 +30,13 @@ from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
 from heliograph.otp import capped, count_blocked
 from heliograph.processes.checks import carrier_findings, database_findings, sealed_secrets
-from heliograph.processes.checks.database_findings import Finding
+from heliograph.processes.checks.database_findings import CheckResult
 from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.states import GONE
 
-__all__ = ["Finding", "examine"]
+__all__ = ["CheckResult", "examine"]
 
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
@@ -47,11 +47,11 @@ FILES_SHOWN_MAX: Final = 20
 OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
+def examine(settings: Settings) -> Iterator[CheckResult]:
     """Looks at everything, one thing after the other; never changes anything, though it
     tries to.
     """
-    yield Finding("settings", "ok", f"data directory {settings.data_dir}")
+    yield CheckResult("settings", "ok", f"data directory {settings.data_dir}")
     yield _disk(settings)
     yield _files(settings)
     yield from _redis(settings)
@@ -60,14 +60,14 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         yield from _database(db, settings)
     except ServiceError as error:
-        yield Finding(
+        yield CheckResult(
             "database", "failure", why(error), "check DATABASE_URL, and that the database runs"
         )
     finally:
         db.close()
 
 
-def _disk(settings: Settings) -> Finding:
+def _disk(settings: Settings) -> CheckResult:
     # on PostgreSQL it may be yet to be made
     there = next(
         place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists()
@@ -75,13 +75,13 @@ def _disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(there).free
     found = f"{free / (1 << 30):.1f} GiB free for the data directory"
     return (
-        Finding("disk", "ok", found)
+        CheckResult("disk", "ok", found)
         if free >= DISK_BYTES_MIN
-        else Finding("disk", "warning", found, "make room: without it nothing is accepted")
+        else CheckResult("disk", "warning", found, "make room: without it nothing is accepted")
     )
 
 
-def _files(settings: Settings) -> Finding:
+def _files(settings: Settings) -> CheckResult:
     database = (
         None if settings.database_url.startswith("postgres") else sqlite_path(settings.database_url)
     )
@@ -96,7 +96,7 @@ def _files(settings: Settings) -> Finding:
     )
     if not open_files:
         found = "nobody else may read what is in the data directory, or the database"
-        return Finding(
+        return CheckResult(
             "files",
             "ok" if is_all else "warning",
             found + only,
@@ -108,7 +108,7 @@ def _files(settings: Settings) -> Finding:
         if len(open_files) > FILES_SHOWN_MAX
         else ""
     )
-    return Finding(
+    return CheckResult(
         "files",
         "warning",
         f"others may read {named}{more}{only}",
@@ -117,9 +117,9 @@ def _files(settings: Settings) -> Finding:
     )
 
 
-def _redis(settings: Settings) -> Iterator[Finding]:
+def _redis(settings: Settings) -> Iterator[CheckResult]:
     if settings.redis_url is None:
-        yield Finding("redis", "ok", "not used: one process counts its rate limits by itself")
+        yield CheckResult("redis", "ok", "not used: one process counts its rate limits by itself")
         return
     try:
         with Redis.from_url(
@@ -128,9 +128,9 @@ def _redis(settings: Settings) -> Iterator[Finding]:
             socket_connect_timeout=REDIS_TIMEOUT_S,
         ) as redis:
             redis.ping()
-        yield Finding("redis", "ok", "answers")
+        yield CheckResult("redis", "ok", "answers")
     except (RedisError, OSError) as error:
-        yield Finding(
+        yield CheckResult(
             "redis",
             "warning",
             f"does not answer ({type(error).__name__})",
@@ -138,10 +138,10 @@ def _redis(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _behind_proxies(settings: Settings) -> Iterator[Finding]:
+def _behind_proxies(settings: Settings) -> Iterator[CheckResult]:
     """Finds out whether links that are shown lead to the address that clients use."""
     if settings.trusted_proxies and settings.base_url is None:
-        yield Finding(
+        yield CheckResult(
             "base url",
             "warning",
             "HELIOGRAPH_TRUSTED_PROXIES names a proxy, and HELIOGRAPH_BASE_URL is not set",
@@ -149,7 +149,7 @@ def _behind_proxies(settings: Settings) -> Iterator[Finding]:
             " are made with it",
         )
     elif settings.trusted_proxies and str(settings.base_url).startswith("http://"):
-        yield Finding(
+        yield CheckResult(
             "base url",
             "warning",
             f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in"
@@ -158,7 +158,7 @@ def _behind_proxies(settings: Settings) -> Iterator[Finding]:
             " go over the network readable",
         )
     elif str(settings.base_url).startswith("https://") and not settings.trusted_proxies:
-        yield Finding(
+        yield CheckResult(
             "base url",
             "warning",
             f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is"
@@ -168,18 +168,18 @@ def _behind_proxies(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _database(db: Database, settings: Settings) -> Iterator[Finding]:
+def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
     with db.read() as tx:
         kind = "postgresql" if db.postgresql else "sqlite"
         if not migrate.is_current(tx):
-            yield Finding(
+            yield CheckResult(
                 "database",
                 "failure",
                 f"{kind}, without this version's schema",
                 "run `heliograph migrate`",
             )
             return
-        yield Finding("database", "ok", f"{kind}, schema up to date")
+        yield CheckResult("database", "ok", f"{kind}, schema up to date")
         yield from _restored(db, settings, tx)
         yield from database_findings.hosts(db)
         yield from database_findings.writable(db)
@@ -198,7 +198,7 @@ def _database(db: Database, settings: Settings) -> Iterator[Finding]:
         yield from _one_time_passwords(tx, now_ms)
 
 
-def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[Finding]:
+def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
     carriers = all_carriers(tx)
     yield from carrier_findings.binds(
         carriers,
@@ -211,7 +211,7 @@ def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[Finding]:
     )
 
 
-def _webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Finding]:
+def _webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
     enabled = endpoints.enabled(tx)
     if enabled:
         yield _deliveries(enabled, kinds)
@@ -225,11 +225,11 @@ def _webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[F
     )
 
 
-def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
+def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
     blocked = count_blocked(tx, now_ms)
     held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
     if held_back:
-        yield Finding(
+        yield CheckResult(
             "otp unverified",
             "warning",
             f"{len(held_back)} accounts or countries of one are held back: too many codes are"
@@ -237,7 +237,7 @@ def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
             "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
         )
     if blocked:
-        yield Finding(
+        yield CheckResult(
             "otp ranges",
             "warning",
             f"{blocked} blocked: many one-time passwords went there, and none was verified",
@@ -245,17 +245,17 @@ def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[Finding]:
         )
 
 
-def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[Finding]:
+def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:
     """Finds out whether it is a copy, and what was kept of one."""
     if restored_copy.is_elsewhere(db, settings.data_dir):
-        yield Finding(
+        yield CheckResult(
             "restored copy",
             "failure",
             "the database was last served elsewhere; nothing that sends or answers starts with it",
             "heliograph restore-check --since T, T being when the copy was taken",
         )
     if waiting := sum(kept.messages for kept in restored.kept(tx)):
-        yield Finding(
+        yield CheckResult(
             "restored copy",
             "warning",
             f"{waiting} of its messages are kept until somebody decides",
@@ -263,31 +263,31 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[F
         )
 
 
-def _processes(kinds: Counter[str]) -> Finding:
+def _processes(kinds: Counter[str]) -> CheckResult:
     """Those that are registered: one that died is for half a minute yet."""
     found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
     if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
-        return Finding(
+        return CheckResult(
             "processes",
             "warning",
             f"{found}: nothing sends",
             "start heliograph serve, or heliograph worker",
         )
     if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
-        return Finding(
+        return CheckResult(
             "processes",
             "warning",
             f"{found}: nobody looks after validity, doubts and what dead processes held",
             "start heliograph scheduler, or heliograph worker",
         )
-    return Finding("processes", "ok", found)
+    return CheckResult("processes", "ok", found)
 
 
-def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
+def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:
     found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
     if any(kinds[kind] for kind in DELIVERING):
-        return Finding("webhooks", "ok", found)
-    return Finding(
+        return CheckResult("webhooks", "ok", found)
+    return CheckResult(
         "webhooks",
         "warning",
         f"{found}, and no process that delivers to them",
@@ -295,7 +295,7 @@ def _deliveries(enabled: int, kinds: Counter[str]) -> Finding:
     )
 
 
-def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[Finding]:
+def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
     """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
     for endpoint in troubled:
         shown = endpoints.text_id(endpoint.id)
@@ -306,7 +306,7 @@ def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[Finding]:
                 if endpoint.disabled_reason == GONE
                 else "it met nothing but failures for 5 days"
             )
-            yield Finding(
+            yield CheckResult(
                 check,
                 "warning",
                 f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
@@ -314,7 +314,7 @@ def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[Finding]:
                 f" webhook replay {shown} --since 7d",
             )
         else:
-            yield Finding(
+            yield CheckResult(
                 check,
                 "warning",
                 f"{endpoint.url}: nothing but failures since"

@@ -22,7 +22,7 @@ from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.sealed_columns import Sealed, reseal_some, tally
-from heliograph.processes.checks.database_findings import Finding
+from heliograph.processes.checks.database_findings import CheckResult
 from heliograph.processes.checks.restore_check import ProcessesRun, nobody_else
 from heliograph.webhooks import endpoints
 
@@ -148,14 +148,14 @@ def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
             return done
 
 
-def findings(tx: Connection, settings: Settings) -> Iterator[Finding]:
+def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
     """Yields what `heliograph doctor` says of the secret key, and of what is sealed with it."""
     there, now_ms = secret_key_canary.found(tx), clock.now_ms()
     try:
         if there is not None:
             secret_key_canary.in_use(there, settings.secret_keys)
     except SettingError as error:
-        yield Finding(
+        yield CheckResult(
             "secret key",
             "failure",
             str(error),
@@ -166,7 +166,7 @@ def findings(tx: Connection, settings: Settings) -> Iterator[Finding]:
     lost = unreadable(tx, settings.secret_keys, now_ms)
     if lost:
         named = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in lost.items())
-        yield Finding(
+        yield CheckResult(
             "sealed secrets",
             "failure",
             f"{named} cannot be read with this key",
@@ -174,27 +174,27 @@ def findings(tx: Connection, settings: Settings) -> Iterator[Finding]:
             " webhooks' secrets (webhook rotate ID)",
         )
     else:
-        yield Finding("sealed secrets", "ok", "all can be read")
+        yield CheckResult("sealed secrets", "ok", "all can be read")
 
 
 def _finding_of_key(
     there: "secret_key_canary.Canary | None", settings: Settings, now_ms: int
-) -> Finding:
+) -> CheckResult:
     if there is None:
-        return Finding(
+        return CheckResult(
             "secret key",
             "ok",
             "none is the database's yet: the first process to start makes its own so",
         )
     if there.former is not None:
-        return Finding(
+        return CheckResult(
             "secret key",
             "warning",
             f"a new one is in use since {rfc3339(there.since_ms)}, and not all is sealed with it",
             "heliograph secret rotate goes on where it was broken off",
         )
     if not secret_key_canary.is_of(there.sealed, settings.secret_key):
-        return Finding(
+        return CheckResult(
             "secret key",
             "warning",
             "HELIOGRAPH_SECRET_KEY is not in use yet",
@@ -203,15 +203,15 @@ def _finding_of_key(
     if len(known(settings.secret_keys)) > 1:
         until_ms = there.since_ms + STILL_VALID_MS
         if now_ms < until_ms:
-            return Finding(
+            return CheckResult(
                 "secret key",
                 "ok",
                 f"is the database's; the one before is needed until {rfc3339(until_ms)}",
             )
-        return Finding(
+        return CheckResult(
             "secret key",
             "warning",
             "is the database's; HELIOGRAPH_SECRET_KEY_OLD is needed no more",
             "take it from every process",
         )
-    return Finding("secret key", "ok", "is the database's")
+    return CheckResult("secret key", "ok", "is the database's")

@@ -44,16 +44,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     SQLite gets all values, and PostgreSQL the first one.
     """
     seen: set[tuple[Path, str]] = set()
+    kept: list[pytest.Item] = []
     again: list[pytest.Item] = []
     for item in items:
-        if item.get_closest_marker("judged_in_python") and "[postgresql" in item.name:
-            test = (item.path, item.name.partition("[")[0])
-            if test in seen:
-                again.append(item)
+        test = (item.path, item.name.partition("[")[0])
+        is_one_of_many = (
+            item.get_closest_marker("judged_in_python") is not None and "[postgresql" in item.name
+        )
+        (again if is_one_of_many and test in seen else kept).append(item)
+        if is_one_of_many:
             seen.add(test)
     if again:
         config.hook.pytest_deselected(items=again)
-        items[:] = [item for item in items if item not in set(again)]
+        items[:] = kept
 
 
 @pytest.fixture(autouse=True)

@@ -101,12 +101,12 @@ def test_the_wallet_loses_exactly_what_the_sends_were_charged_and_never_more_tha
     )
     for verdict in accepted:
         if verdict.request.sandbox:
-            assert sum(verdict.credits) == verdict.credits_used == 0
-            assert set(verdict.carriers) == {SIMULATOR_ID}
+            assert sum(verdict.priced.credits) == verdict.credits_used == 0
+            assert set(verdict.priced.carriers) == {SIMULATOR_ID}
         else:
-            assert sum(verdict.credits) == verdict.credits_required
+            assert sum(verdict.priced.credits) == verdict.priced.credits_required
             assert verdict.credits_used == (
-                0 if verdict.request.dry_run else verdict.credits_required
+                0 if verdict.request.dry_run else verdict.priced.credits_required
             )
 
 
@@ -120,13 +120,13 @@ def test_every_recipient_is_sent_to_or_rejected_or_a_duplicate(story: Story) -> 
         ]
         taken = [index for index in range(len(request.recipients)) if index not in places]
         assert len(places) == len(set(places))
-        assert [int(_digits(request, index)) for index in taken] == verdict.recipients
+        assert [int(_digits(request, index)) for index in taken] == verdict.priced.recipients
         assert (
-            len(verdict.recipients)
-            == len(set(verdict.recipients))
-            == len(verdict.countries)
-            == len(verdict.carriers)
-            == len(verdict.credits)
+            len(verdict.priced.recipients)
+            == len(set(verdict.priced.recipients))
+            == len(verdict.priced.countries)
+            == len(verdict.priced.carriers)
+            == len(verdict.priced.credits)
         )
         for index, first in verdict.duplicates:
             assert first in taken
@@ -138,17 +138,19 @@ def test_every_recipient_is_sent_to_or_rejected_or_a_duplicate(story: Story) -> 
 def test_runs_hold_every_message_once_in_order_and_keep_to_one_carrier(story: Story) -> None:
     for _, verdict in story[2]:
         if isinstance(verdict, Accepted):
-            assert [run.first for run in verdict.runs] == _starts(
-                [run.messages for run in verdict.runs]
+            assert [run.first for run in verdict.priced.runs] == _starts(
+                [run.messages for run in verdict.priced.runs]
             )
-            assert sum(run.messages for run in verdict.runs) == len(verdict.recipients)
-            for run in verdict.runs:
-                assert set(verdict.carriers[run.first : run.first + run.messages]) == {
+            assert sum(run.messages for run in verdict.priced.runs) == len(
+                verdict.priced.recipients
+            )
+            for run in verdict.priced.runs:
+                assert set(verdict.priced.carriers[run.first : run.first + run.messages]) == {
                     run.carrier_id
                 }
             assert all(
                 (a.carrier_id, a.prefix) != (b.carrier_id, b.prefix)
-                for a, b in pairwise(verdict.runs)
+                for a, b in pairwise(verdict.priced.runs)
             )
 
 
@@ -165,9 +167,9 @@ def test_the_answer_has_an_id_for_each_recipient_where_it_stands(story: Story) -
             verdict.sender,
             request.encoding,
             request.segments,
-            len(verdict.recipients),
+            len(verdict.priced.recipients),
             None,
-            verdict.credits_required,
+            verdict.priced.credits_required,
             verdict.credits_used,
             verdict.credits_remaining,
             exceptions_of(verdict.rejected, verdict.duplicates),

@@ -59,7 +59,7 @@ def refused(
 
 def test_a_number_that_stands_twice_is_sent_to_once_and_paid_once() -> None:
     verdict = accepted(send(ACCRA, KUMASI, "+233 20 123 4567", ACCRA))
-    assert verdict.recipients == [int(ACCRA), int(KUMASI)]
+    assert verdict.priced.recipients == [int(ACCRA), int(KUMASI)]
     assert verdict.duplicates == [(2, 0), (3, 0)]
     assert (verdict.rejected, verdict.credits_used) == ([], 2)
 
@@ -79,7 +79,7 @@ def test_each_rejected_recipient_is_named_by_its_place_as_it_was_written_with_it
         (4, "+1 201 555 0123", "no_rate"),
         (5, "x" * 40 + "…", "invalid_number"),
     ]
-    assert verdict.recipients == [int(ACCRA)]
+    assert verdict.priced.recipients == [int(ACCRA)]
 
 
 def test_a_repeated_number_is_rejected_as_its_first_one_was() -> None:
@@ -162,7 +162,7 @@ def test_consecutive_messages_over_one_route_are_one_run_of_the_queue() -> None:
         Routes([Route("233", (MTN,)), Route("23332", (MTN,)), Route("", (ABROAD,))]), TARIFF.rates
     )
     to = [ACCRA, "233201234568", "nonsense", "233201234569", KUMASI, LAGOS, "233201234570"]
-    assert accepted(send(*to), tariff=tariff).runs == [
+    assert accepted(send(*to), tariff=tariff).priced.runs == [
         Run(MTN, "233", 0, 3),
         Run(MTN, "23332", 3, 1),
         Run(ABROAD, "", 4, 1),
@@ -178,23 +178,27 @@ def test_the_first_carrier_of_the_route_that_is_up_takes_it_and_the_first_of_all
     down: set[int], carrier: int
 ) -> None:
     tariff = Tariff(TARIFF.routes, TARIFF.rates, frozenset(down))
-    assert accepted(send(ACCRA), tariff=tariff).carriers == [carrier]
+    assert accepted(send(ACCRA), tariff=tariff).priced.carriers == [carrier]
 
 
 def test_the_price_is_segments_times_each_destinations_rate() -> None:
     purse = wallet(100)
     verdict = accepted(send(ACCRA, LAGOS, text="a" * 161), purse)
-    assert verdict.credits == [2, 6]
-    assert (verdict.credits_required, verdict.credits_used, verdict.credits_remaining) == (8, 8, 92)
+    assert verdict.priced.credits == [2, 6]
+    assert (verdict.priced.credits_required, verdict.credits_used, verdict.credits_remaining) == (
+        8,
+        8,
+        92,
+    )
     assert (purse.sms_credits, purse.charged) == (92, True)
 
 
 def test_plans_remembered_for_one_number_are_not_another_accounts_or_modes() -> None:
     tariff = Tariff(TARIFF.routes, Rates([Rate("b" * 32, "233", 7)]))
-    assert accepted(send(ACCRA), tariff=tariff).credits == [1]
-    assert accepted(send_request("b" * 32, ACCRA), tariff=tariff).credits == [7]
-    assert accepted(send(ACCRA, sandbox=True), tariff=tariff).carriers == [SIMULATOR_ID]
-    assert accepted(send(ACCRA), tariff=tariff).carriers == [MTN]
+    assert accepted(send(ACCRA), tariff=tariff).priced.credits == [1]
+    assert accepted(send_request("b" * 32, ACCRA), tariff=tariff).priced.credits == [7]
+    assert accepted(send(ACCRA, sandbox=True), tariff=tariff).priced.carriers == [SIMULATOR_ID]
+    assert accepted(send(ACCRA), tariff=tariff).priced.carriers == [MTN]
 
 
 def test_the_last_credit_can_be_spent_and_no_more() -> None:
@@ -228,9 +232,9 @@ def test_sandbox_goes_to_the_simulator_with_a_price_that_nobody_pays() -> None:
         FACTS._replace(daily_credits=10),
     )
     assert verdict.sender == "SANDBOX"
-    assert verdict.carriers == [SIMULATOR_ID] * 2
-    assert verdict.credits == [0, 0]
-    assert (verdict.credits_required, verdict.credits_used) == (2, 0)
+    assert verdict.priced.carriers == [SIMULATOR_ID] * 2
+    assert verdict.priced.credits == [0, 0]
+    assert (verdict.priced.credits_required, verdict.credits_used) == (2, 0)
     assert repr(purse) == before
 
 
@@ -239,7 +243,7 @@ def test_in_sandbox_a_recipient_in_004_makes_the_send_402() -> None:
     assert isinstance(error, InsufficientCredits)
     assert error.extra == {"required": 2, "available": 0}
     assert accepted(send("233201234004")).credits_used == 1  # live numbers end as they like
-    assert accepted(send("233201230041", sandbox=True)).recipients == [233201230041]
+    assert accepted(send("233201230041", sandbox=True)).priced.recipients == [233201230041]
 
 
 @pytest.mark.parametrize("sandbox", [False, True])
@@ -251,6 +255,10 @@ def test_a_dry_run_prices_everything_and_is_never_402(sandbox: bool) -> None:
         purse,
         FACTS._replace(daily_credits=1),
     )
-    assert (verdict.credits_required, verdict.credits_used, verdict.credits_remaining) == (2, 0, 1)
+    assert (verdict.priced.credits_required, verdict.credits_used, verdict.credits_remaining) == (
+        2,
+        0,
+        1,
+    )
     assert len(verdict.rejected) == 1
     assert repr(purse) == before

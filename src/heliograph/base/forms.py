@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError, InvalidRequest
 from heliograph.base.near_names import sent_instead
@@ -38,13 +38,6 @@ class BadParts(ValueError):
         super().__init__()
         self.parts = parts
         self.more = more
-
-
-class _Read(NamedTuple, Generic[T]):
-    """A value, and the name that it was sent under."""
-
-    sent: str
-    value: T
 
 
 class Form:
@@ -120,7 +113,8 @@ class Form:
         (BadParts) with what is wrong with it.
         """
         given = False
-        found: list[_Read[T]] = []
+        first: str | None = None  # the name by which it was read first
+        result: T | None = None
         names = (name, *aliases)
         self._asked.append(names)
         for sent in names:  # hot: most fields are not there
@@ -137,12 +131,13 @@ class Form:
             except ValueError as error:
                 self.refuse(sent, str(error))
             else:
-                if found and found[0].value != value:
-                    self.refuse(sent, f"differs from {found[0].sent}; give one of them")
-                found.append(_Read(sent, value))
+                if first is None:
+                    first, result = sent, value
+                elif value != result:
+                    self.refuse(sent, f"differs from {first}; give one of them")
         if required and not given:
             self.refuse(name, REQUIRED)
-        return found[0].value if found else None
+        return result
 
     def _name_near_ones(self) -> None:
         """Adds to "is required" what was sent in place of the field, once it is known which
@@ -216,7 +211,8 @@ class Query:
 
     def text(self, name: str, *aliases: str, most: int = 256) -> str | None:
         self._known.append(name)
-        found: list[_Read[str]] = []
+        first: str | None = None  # the name by which it was read first
+        result: str | None = None
         for sent in (name, *aliases):
             value = self._values.pop(sent, None)
             if not value:  # a form that is left blank sends its fields all the same
@@ -226,12 +222,11 @@ class Query:
                     FieldError(sent, f"must have 1 to {most} characters and no U+0000")
                 )
                 continue
-            if found and found[0].value != value:
-                self.errors.append(
-                    FieldError(sent, f"differs from {found[0].sent}; give one of them")
-                )
-            found.append(_Read(sent, value))
-        return found[0].value if found else None
+            if first is None:
+                first, result = sent, value
+            elif value != result:
+                self.errors.append(FieldError(sent, f"differs from {first}; give one of them"))
+        return result
 
     def leave_out_empty(self, *names: str) -> None:
         """Parameters that say nothing here are no error if they are empty."""

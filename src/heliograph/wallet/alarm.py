@@ -1,6 +1,6 @@
 """The rule of the low-balance alarms (docs/api.md, Wallet), which every change of a wallet asks."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Alarm(NamedTuple):
@@ -13,13 +13,16 @@ class Alarm(NamedTuple):
     is_armed: bool
 
 
+_NOT_LOW: Final = Alarm(fires=False, is_armed=True)
+
+
 def judge_alarm(*, is_armed: bool, before: int, after: int, threshold: int | None) -> Alarm:
     """Judges a figure that changed from `before` to `after`. A debit that leaves the figure below
     the threshold fires an armed alarm; at or above the threshold the alarm is armed again. Without
     a threshold it never fires.
     """
     if not is_below(after, threshold):
-        return Alarm(fires=False, is_armed=True)
+        return _NOT_LOW
     fires = is_armed and after < before
     return Alarm(fires, is_armed and not fires)
 

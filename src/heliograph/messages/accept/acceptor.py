@@ -168,7 +168,7 @@ class Acceptor:
         if batch.accepted:
             batch.count()
             self._on_queued(
-                {run.carrier_id for accepted in batch.accepted for run in accepted.runs}
+                {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
             )
         return outcomes
 

@@ -250,7 +250,7 @@ class SendBatch:
             runs=[
                 self._run_row(place, accepted.request, run)
                 for place, accepted in enumerate(self.accepted, 1)
-                for run in accepted.runs
+                for run in accepted.priced.runs
             ],
             keys=[
                 self._key_row(accepted.request, accepted.request.idempotency_key, send)
@@ -302,13 +302,13 @@ class SendBatch:
     def _message_columns(self) -> MessageColumns:
         columns = MessageColumns([], [], [], [], [], [])
         for place, accepted in enumerate(self.accepted, 1):
-            first, count = accepted.request.number + 1, len(accepted.recipients)
+            first, count = accepted.request.number + 1, len(accepted.priced.recipients)
             columns.id.extend([f"{number:032x}" for number in range(first, first + count)])
             columns.place.extend([place] * count)
-            columns.recipient.extend(accepted.recipients)
-            columns.country_code.extend(accepted.countries)
-            columns.carrier_id.extend(accepted.carriers)
-            columns.credits.extend(accepted.credits)
+            columns.recipient.extend(accepted.priced.recipients)
+            columns.country_code.extend(accepted.priced.countries)
+            columns.carrier_id.extend(accepted.priced.carriers)
+            columns.credits.extend(accepted.priced.credits)
         return columns
 
     def _wallet_row(self, account_id: str) -> WalletRow:
@@ -359,9 +359,9 @@ def send_of(accepted: Accepted, send_id: str, now_ms: int) -> Send:
         sender=accepted.sender,
         encoding=request.encoding,
         segments=request.segments,
-        message_count=len(accepted.recipients),
+        message_count=len(accepted.priced.recipients),
         reference=request.reference,
-        credits_required=accepted.credits_required,
+        credits_required=accepted.priced.credits_required,
         credits_used=accepted.credits_used,
         credits_remaining=accepted.credits_remaining,
         exceptions=exceptions_of(accepted.rejected, accepted.duplicates),

@@ -21,7 +21,6 @@ from heliograph.messages.accept.judge import (
     AccountFacts,
     WalletState,
     approved_sender,
-    priced_send,
 )
 from heliograph.messages.accept.pricing import price
 from heliograph.messages.accept.request import SendRequest
@@ -214,7 +213,7 @@ class _Filling:
         phones = [Phone(str(number), country_code) for number, country_code, *_ in run]
         balance = None if sandbox else min(self._wallet.sms_credits, self._left)
         priced = price(phones, request.segments, self._offers, balance)
-        accepted = priced_send(request, self._sender, priced, rejected=[], duplicates=[])
+        accepted = Accepted(request, self._sender, priced, rejected=[], duplicates=[])
         self.refused += len(priced.refused)
         self.taken += len(priced.recipients) + len(priced.refused)
         if not sandbox:
@@ -223,7 +222,7 @@ class _Filling:
             self._left -= accepted.credits_used
         if priced.short_of is not None:
             self.stopped, self.wanted = self._why_not(priced.short_of), priced.short_of
-        if accepted.recipients:
+        if priced.recipients:
             self._keep(accepted)
 
     def _why_not(self, cost: int) -> str:
@@ -231,13 +230,13 @@ class _Filling:
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
     def _keep(self, accepted: Accepted) -> None:
-        count = len(accepted.recipients)
+        count = len(accepted.priced.recipients)
         accepted.credits_remaining = self._wallet.sms_credits
         self._batch.take(
             accepted,
             send_of(accepted, ids.raw_of_number(accepted.request.number), self._batch.now_ms),
         )
-        for run in accepted.runs:
+        for run in accepted.priced.runs:
             self.carrier_ids.add(run.carrier_id)
         self._number += 1 + count
         self._queued += count

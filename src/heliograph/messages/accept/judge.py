@@ -16,7 +16,7 @@ from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
 from heliograph.messages.accept.refusals import SenderNotApproved, no_valid_recipient
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
-from heliograph.messages.accept.tariff import Run, Tariff
+from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
 from heliograph.wallet import refusal_to_spend
 
@@ -55,14 +55,9 @@ class Accepted:
 
     request: SendRequest
     sender: str  # as approved
-    recipients: list[int]
-    countries: list[str | None]
-    carriers: list[int]
-    credits: list[int]
-    runs: list[Run]
+    priced: Priced
     rejected: list[tuple[int, str, str]]
     duplicates: list[tuple[int, int]]
-    credits_required: int = 0
     credits_used: int = 0
     credits_remaining: int = 0
 
@@ -86,7 +81,7 @@ def judge(
     if sender is None:
         return SenderNotApproved(f"The sender {request.sender!r} is not approved for this account.")
     accepted = _price(request, sender, facts, tariff)
-    if not accepted.recipients:
+    if not accepted.priced.recipients:
         return no_valid_recipient(request, accepted.rejected)
     refusal = extension.refusal(request, now_ms) if extension is not None else None
     if refusal is None and not request.dry_run:
@@ -104,28 +99,6 @@ def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -
     asked = asked[1:] if asked[:1] == "+" and asked[1:].isdigit() else asked
     return approved.get(asked) or (
         SANDBOX_SENDER if sandbox and asked == SANDBOX_SENDER.lower() else None
-    )
-
-
-def priced_send(
-    request: SendRequest,
-    sender: str,
-    priced: Priced,
-    rejected: list[tuple[int, str, str]],
-    duplicates: list[tuple[int, int]],
-) -> Accepted:
-    """Returns a send whose recipients are priced, and to which nothing is charged yet."""
-    return Accepted(
-        request,
-        sender,
-        recipients=priced.recipients,
-        countries=priced.countries,
-        carriers=priced.carriers,
-        credits=priced.credits,
-        runs=priced.runs,
-        rejected=rejected,
-        duplicates=duplicates,
-        credits_required=priced.credits_required,
     )
 
 
@@ -155,7 +128,7 @@ def _price(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tarif
         rejected.sort()
     if duplicates and rejected:
         rejected, duplicates = _with_duplicates_of_rejected(request, rejected, duplicates)
-    return priced_send(request, sender, priced, rejected, duplicates)
+    return Accepted(request, sender, priced, rejected, duplicates)
 
 
 def _shown(request: SendRequest, index: int) -> str:
@@ -181,9 +154,9 @@ def _with_duplicates_of_rejected(
 def _debit(
     request: SendRequest, accepted: Accepted, facts: AccountFacts, wallet: WalletState, now_ms: int
 ) -> ServiceError | None:
-    cost = accepted.credits_required
+    cost = accepted.priced.credits_required
     if request.sandbox:  # the one place where charging is skipped
-        if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.recipients):
+        if any(number % 1_000 == int(SANDBOX_NO_CREDITS) for number in accepted.priced.recipients):
             return InsufficientCredits(SIMULATED_NO_CREDITS, required=cost, available=0)
         return None
     if cost > wallet.sms_credits:

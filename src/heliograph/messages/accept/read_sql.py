@@ -63,8 +63,7 @@ class _LockAndLook(Row, frozen=True):
     asked: list[KeyPlace]
 
 
-class _LookedAt(Row, frozen=True):
-    wallet: LockedWallet
+class _LookedAt(LockedWallet, frozen=True):
     is_any_known: Bool
 
 
@@ -129,12 +128,12 @@ async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWall
 
 async def lock_and_look(
     tx: HotTx, account_ids: list[str], asked: list[KeyPlace]
-) -> tuple[list[LockedWallet], bool]:
+) -> tuple[Sequence[LockedWallet], bool]:
     """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used."""
     if not tx.postgresql or not asked:
         return await lock_wallets(tx, account_ids), bool(asked)
     looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLook(account_ids, asked))
-    return [found.wallet for found in looked_at], looked_at[0].is_any_known
+    return looked_at, looked_at[0].is_any_known
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-SECOND_TIME_MAX: Final = 4  # failures: with more it is not the machine
+# failures: with more it is not the machine, of which 5 were seen when it was half as fast as usual
+SECOND_TIME_MAX: Final = 10
 BESIDE: Final = ("-n", "4", "--dist", "worksteal")
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status

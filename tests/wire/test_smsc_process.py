@@ -19,13 +19,15 @@ import pytest
 from heliograph.carriers.smpp import pdu
 from heliograph.text import split_segments
 from tests.support import warm
+from tests.support.machine_speed import slowness
 from tests.support.sources import ROOT
 from tests.support.wire.raw_client import RawClient, submission
 from tests.support.wire.recorder import bound, outgoing, submit_all
 from tests.support.wire.smsc_process import WITHIN_S, SmscProcess, running
 
 TEXT = "Your code is secret, and this text is long. " * 8
-CPU_US_OF_A_MESSAGE_MAX = 50.0  # 20,000 a second on one core
+# 20,000 a second on one core of the machine of reference (tests/support/machine_speed.py)
+CPU_US_OF_A_MESSAGE_MAX = 50.0
 
 
 @asynccontextmanager
@@ -222,7 +224,8 @@ def test_people_read_an_address_and_counts(tmp_path: Path) -> None:
 
 
 def test_it_takes_20_000_a_second_with_receipts_on_one_core(tmp_path: Path) -> None:
-    """By the processor time that it needs, which other work on the machine hardly changes."""
+    """By the processor time that it needs, on a machine that is as slow as this one is now."""
+    slow_before = slowness()
     with running(tmp_path, log="") as smsc:
         process = psutil.Process(smsc.process.pid)
         before = sum(process.cpu_times()[:2])
@@ -243,4 +246,5 @@ def test_it_takes_20_000_a_second_with_receipts_on_one_core(tmp_path: Path) -> N
         assert smsc.stop() == 0
         acknowledged = smsc.said[-1]["counts"]["acknowledged"]
         assert acknowledged > 1_000
-        assert 1e6 * cpu_s / acknowledged < CPU_US_OF_A_MESSAGE_MAX
+        slow = (slow_before + slowness()) / 2
+        assert 1e6 * cpu_s / acknowledged < CPU_US_OF_A_MESSAGE_MAX * slow

@@ -12,6 +12,7 @@ __all__ = [
     "groups",
     "queue",
     "read",
+    "report_filters",
     "retention",
     "states",
     "sweeps",

@@ -5,10 +5,8 @@
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import Query, shown
 from heliograph.base.json import encode
-from heliograph.base.paging import cursor_at, read_page, read_span
+from heliograph.base.paging import cursor_at, read_page
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for, home_of
@@ -16,10 +14,9 @@ from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
-from heliograph.messages.accept.request import REFERENCE_MAX, SendRequest, read_send
+from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
-from heliograph.messages.groups import group_of
-from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.messages.report_filters import campaign_of, read_filters
 from heliograph.requests import (
     Answer,
     Call,
@@ -30,7 +27,6 @@ from heliograph.requests import (
     refuse_used_key_of,
     sha256_of_body,
 )
-from heliograph.text import parse_phone
 
 SEND_PATH: Final = "POST /sms/send"
 
@@ -55,20 +51,16 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
 
     def narrowed(call: Call, customer_id: str | None, campaign_id: str | None) -> Answer:
         wanted = read_page(call.query)
-        filters = _read_filters(call.query, _home(db, call, customer_id))
+        filters = read_filters(call.query, _home(db, call, customer_id))
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             if campaign_id is not None:
-                group_id = group_of(
-                    tx,
-                    account_id,
-                    ids.raw_of_text(read.CAMPAIGN_PREFIX, campaign_id),
-                    sandbox=call.principal.sandbox,
+                filters = filters._replace(
+                    group_id=campaign_of(
+                        tx, account_id, campaign_id, sandbox=call.principal.sandbox
+                    )
                 )
-                if group_id is None:
-                    raise NotFound("There is no such campaign.")
-                filters = filters._replace(group_id=group_id)
             page = read.report(tx, account_id, wanted, filters, sandbox=call.principal.sandbox)
         next_cursor = None if page.next_before is None else cursor_at(page.next_before)
         return Answer(
@@ -142,34 +134,3 @@ def _home(db: Database, call: Call, customer_id: str | None) -> str:
         return call.principal.country_code
     with db.read() as tx:
         return home_of(tx, call.principal, customer_id)
-
-
-def _read_filters(query: Query, home: str) -> read.Filters:
-    send_id = query.text("send_id")
-    return read.Filters(
-        send_id=(
-            None if send_id is None else ids.raw_of_text(read.SEND_PREFIX, send_id) or read.NO_SEND
-        ),
-        status=query.choice("status", STATUSES),
-        type=query.choice("type", SEND_TYPES),
-        recipient=_recipient(query, home),
-        reference=query.text("reference", most=REFERENCE_MAX),
-        span=read_span(query),
-    )
-
-
-def _recipient(query: Query, home: str) -> int | None:
-    value = query.text("recipient")
-    if value is None:
-        return None
-    phone = parse_phone(value, None, home)
-    if phone is None:
-        query.errors.append(
-            FieldError(
-                "recipient",
-                "must be a phone number in international digits such as 233201234567, not"
-                f" {shown(value)}",
-            )
-        )
-        return None
-    return int(phone.digits)

@@ -5,7 +5,7 @@ documentation.
 import asyncio
 import hmac
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
@@ -49,14 +49,31 @@ TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 OK: Final = b"ok\n"
 
 
+class PagesBeside(Protocol):
+    """Pages for people that are served at the API's own port, such as the portal."""
+
+    def is_mine(self, path: str) -> bool:
+        """Returns whether a path belongs to these pages."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class App:
     """Answers everything that one process serves over HTTP. Call `start` before the first request,
-    and `stop` after the last.
+    and `stop` after the last. `beside`: pages that are served at the same port, if any.
     """
 
     def __init__(
-        self, settings: Settings, db: Database, on_queued: Callable[[set[int]], None]
+        self,
+        settings: Settings,
+        db: Database,
+        on_queued: Callable[[set[int]], None],
+        beside: PagesBeside | None = None,
     ) -> None:
+        self._beside = beside
         numbering_plans.load()
         self._settings = settings
         self._db = db
@@ -100,6 +117,8 @@ class App:
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
+        if self._beside is not None:
+            await self._beside.close()
         for each in (self._readiness, self._writable, self._metrics_threads, self.cache):
             await each.close()
 
@@ -122,6 +141,9 @@ class App:
         if scope["type"] != "http":
             return
         path: str = scope["path"]
+        if self._beside is not None and self._beside.is_mine(path):
+            await self._beside(scope, receive, send)
+            return
         if self._cors is not None and path.startswith(f"{BASE_PATH}/"):
             send = self._cors.sending(scope, send)
             if self._cors.is_preflight(scope):

@@ -55,6 +55,7 @@ class Settings:
     # another one that is known while this one replaces it; database/secret_key_canary.py says which
     # is in use
     secret_key_old: str | None = None
+    portal: bool = True  # whether the developer portal is served
 
     @property
     def secret_keys(self) -> Keys:
@@ -286,6 +287,15 @@ def _switch(name: str) -> Callable[[Any], bool]:
     return check
 
 
+def _on_or_off(name: str) -> Callable[[Any], bool]:
+    def check(value: Any) -> bool:
+        if value not in ("on", "off"):
+            raise SettingError(_variable(name), repr(value), "on or off")
+        return bool(value == "on")
+
+    return check
+
+
 def _authorities(name: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         path = Path(str(value)).absolute()
@@ -346,4 +356,5 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "webhooks_ca_file": _authorities("webhooks_ca_file"),
     "erase_after_days": _days("erase_after_days", *ERASE_DAYS),
     "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
+    "portal": _on_or_off("portal"),
 }

@@ -34,6 +34,7 @@ COMMANDS: Final = {
         "Accounts (tenants): create, list, show, rename, suspend, resume, pay-out, close, set,"
         " notices."
     ),
+    "user": "People who sign in to the portal: add, link, list, remove.",
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",

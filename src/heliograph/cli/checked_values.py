@@ -96,6 +96,7 @@ REFERENCE: Final = _line("reference", "heliograph.wallet.ledger", "REFERENCE_MAX
 PURPOSE: Final = _line("purpose", "heliograph.senders.register", "PURPOSE_MAX")
 KEY_NAME: Final = _line("name", "heliograph.keys.issue", "NAME_MAX")
 ACCOUNT_NAME: Final = _by("heliograph.accounts", "account_name", "name")
+EMAIL: Final = _by("heliograph.users.user", "read_email")
 COUNTRY: Final = _by("heliograph.accounts", "known_country", "country_code")
 COUNTRIES: Final = CheckedType(_countries)
 CURRENCY: Final = _by("heliograph.wallet.money", "currency")

@@ -3,14 +3,14 @@
 The texts of one-time passwords go after ten minutes, and all else of them after a day.
 Idempotency-Keys, carriers' ids and receipts that matched nothing go after 72 h, webhook events
 after 30 days, what sites reported after 90 days, and counts of past days after two. Endpoints that
-were removed go too.
+were removed go too, and so do the sign-in links and sessions of users that have ended.
 """
 
 import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, otp, plugin, requests, webhooks
+from heliograph import accounts, otp, plugin, requests, users, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
@@ -36,6 +36,7 @@ KEPT: Final = (
     *otp.KEPT,
     *plugin.KEPT,
     *accounts.KEPT,
+    *users.KEPT,
 )
 
 log = Log(__name__)

@@ -25,6 +25,7 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.portal import portal_for
 from heliograph.processes import logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector
@@ -115,7 +116,12 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         await asyncio.to_thread(lease.begin)
         # only now: a rotation sees who is registered
         await asyncio.to_thread(require_secret_key, db, settings)
-        app = App(settings, db, _found_by_looking if teller is None else teller.tell)
+        app = App(
+            settings,
+            db,
+            _found_by_looking if teller is None else teller.tell,
+            portal_for(settings, db),
+        )
         await app.start()
         holding = asyncio.create_task(counting.keep())
         beside = [

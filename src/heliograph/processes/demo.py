@@ -9,7 +9,17 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, wallet
+from heliograph import (
+    accounts,
+    campaigns,
+    connect,
+    contacts,
+    keys,
+    plugin,
+    senders,
+    users,
+    wallet,
+)
 from heliograph.api import listening
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
@@ -21,6 +31,7 @@ from heliograph.text import Phone
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
+EMAIL: Final = "demo@heliograph.example"  # of a reserved domain: nobody gets mail there
 CREDITS: Final = 1_000
 RECIPIENT: Final = "233201234567"
 CUSTOMERS_CREDITS: Final = 100
@@ -60,6 +71,7 @@ class Ready(NamedTuple):
     sandbox_key: str
     customer_id: str
     site_url: str
+    sign_in_link: str  # its secret
     contacts: str = "none"
     campaign: str = "none"
 
@@ -136,8 +148,11 @@ def prepare(db: Database, now_ms: int) -> Ready:
             ).key
             for mode in (False, True)
         )
+        user = users.add(tx, EMAIL, now_ms=now_ms)
+        users.set_role(tx, user.id, account.id, users.Role.OWNER, now_ms=now_ms)
+        link = users.make_link(tx, user.id, valid_ms=users.HANDED_LINK_MS, now_ms=now_ms)
     db.close()
-    return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url)
+    return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
 
 
 def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
@@ -239,6 +254,7 @@ def _farewell(base_url: str, ready: Ready, once: bool) -> str:
     else:
         then = f"Send one yourself:\n\n  {_curl(base_url, ready)}\n\nCtrl-C stops the demo."
     return f"""
+  portal       {base_url}/portal/sign-in/{ready.sign_in_link}      signs you in, once
   API          {base_url}/api/v1      its description: {base_url}/docs
   live key     {ready.live_key}
   sandbox key  {ready.sandbox_key}

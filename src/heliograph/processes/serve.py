@@ -16,6 +16,7 @@ from heliograph.base.log import Log
 from heliograph.base.settings import Settings
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
+from heliograph.portal import portal_for
 from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
 from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
@@ -53,7 +54,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
-    app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids))
+    app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids), portal_for(settings, db))
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
     counting = CountingLock(db, settings)

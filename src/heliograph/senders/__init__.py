@@ -15,6 +15,7 @@ from heliograph.senders.sender import (
     find,
     named,
     page,
+    usable,
 )
 from heliograph.senders.states import STATUSES
 
@@ -41,5 +42,6 @@ __all__ = [
     "reserve",
     "reserved",
     "suspend",
+    "usable",
     "why_reserved",
 ]

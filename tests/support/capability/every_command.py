@@ -28,6 +28,7 @@ _VALUES: Final = {
     "country": "GH",
     "currency": "GHS",
     "destination": "GH",
+    "email": "ama@example.com",
     "endpoint": "whe_1",
     "events": "all",
     "host": "127.0.0.1",

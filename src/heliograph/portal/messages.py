@@ -1,0 +1,141 @@
+"""The messages of an account: a list with filters, and one message with its timeline."""
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import cursor_at, read_page
+from heliograph.messages import read, report_filters
+from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.portal.failure_advice import ADVICE
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, page
+from heliograph.portal.visit import Visit
+
+MODES: Final = ("live", "sandbox")
+# The parameters that the list knows, with the words that a person reads.
+LABELS: Final = {
+    "find": "Id",
+    "mode": "Mode",
+    "status": "Status",
+    "type": "Type",
+    "recipient": "Recipient",
+    "reference": "Reference",
+    "since": "Since",
+    "until": "Until",
+    "send_id": "Send",
+    "campaignId": "Campaign",
+}
+SEE_OTHER: Final = 303
+
+
+def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the messages that the query selects, newest first. A query that the API would refuse
+    is refused with the same words, each at its field.
+    """
+    typed = {"mode": _mode_of(visit), **dict(asking.sent.query)}
+    found = read.Page([], None)
+    errors: list[FieldError] = []
+    sought = _sought(typed.get("find", "").strip())
+    if sought is not None:
+        return RedirectResponse(f"{visit.home}/messages{sought}", SEE_OTHER, HEADERS)
+    try:
+        found = _selected(tx, asking, visit)
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    except NotFound as refused:
+        errors = [FieldError("campaignId", str(refused))]
+    return page(
+        "messages.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        messages=[row(message) for message in found.messages],
+        older=None if found.next_before is None else _older(asking, found.next_before),
+        typed=typed,
+        mode=typed["mode"],
+        is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in LABELS],
+        labels=LABELS,
+        modes=MODES,
+        statuses=STATUSES,
+        types=SEND_TYPES,
+    )
+
+
+def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows one message of either mode, what became of it, and what to do if it failed."""
+    message = _message(tx, visit.account.id, asking.path["message"])
+    return page(
+        "message.html",
+        asking,
+        visit=visit,
+        message=read.as_record(message),
+        timeline=read.timeline(message),
+        advice=ADVICE.get(message.error_code or ""),
+    )
+
+
+def _sought(text: str) -> str | None:
+    """Returns where an id leads, below the list. Anything else is an error of the list."""
+    prefix, _, rest = text.partition("_")
+    if not rest or not text.isascii() or not rest.isalnum():
+        return None
+    if prefix == read.MESSAGE_PREFIX:
+        return f"/{text}"
+    if prefix == read.SEND_PREFIX:
+        return f"?{urlencode({'send_id': text})}"
+    if prefix == read.CAMPAIGN_PREFIX:
+        return f"?{urlencode({'campaignId': text})}"
+    return None
+
+
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
+    """Raises InvalidRequest, and NotFound for a campaign."""
+    query, account = Query(asking.sent.query), visit.account
+    find = query.text("find")
+    if find is not None:
+        query.errors.append(
+            FieldError(
+                "find",
+                "must be the id of a message (msg_…), a send (snd_…) or a campaign (cmp_…), not"
+                f" {shown(find)}",
+            )
+        )
+    sandbox = (query.choice("mode", MODES) or _mode_of(visit)) == "sandbox"
+    wanted = read_page(query)
+    filters = report_filters.read_filters(query, account.country_code)
+    campaign_id = query.text("campaignId", "campaign_id")
+    query.finish()
+    if campaign_id is not None:
+        group_id = report_filters.campaign_of(tx, account.id, campaign_id, sandbox=sandbox)
+        filters = filters._replace(group_id=group_id)
+    return read.report(tx, account.id, wanted, filters, sandbox=sandbox)
+
+
+def _mode_of(visit: Visit) -> str:
+    """Returns the mode that is shown when none is asked for."""
+    return "sandbox" if visit.account.sandbox else "live"
+
+
+def _message(tx: Connection, account_id: str, message_id: str) -> read.Message:
+    try:
+        return read.message_of(tx, account_id, message_id, sandbox=False)
+    except NotFound:
+        return read.message_of(tx, account_id, message_id, sandbox=True)
+
+
+def row(message: read.Message) -> dict[str, Any]:
+    """Returns the fields of a message as a line of a table shows them."""
+    return {**read.as_record(message), "created_at_ms": message.created_at_ms}
+
+
+def _older(asking: PageRequest, before: str) -> str:
+    """Returns the query of the next page: the same one, further down."""
+    kept = [(name, value) for name, value in asking.sent.query if value and name != "cursor"]
+    return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"

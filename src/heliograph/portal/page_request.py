@@ -1,0 +1,108 @@
+"""What a page is asked: who asks, what a form says, and whether the form is one of ours."""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+
+from heliograph.base.errors import Forbidden, InvalidRequest, PayloadTooLarge
+from heliograph.database.database import Database
+
+FORM_OCTETS_MAX: Final = 64 * 1_024  # far more than any form of ours has
+FIELDS_MAX: Final = 100
+# A browser keeps a cookie of this prefix only from this host, over HTTPS (RFC 6265bis, 4.1.3.2).
+SESSION_COOKIE: Final = "__Host-heliograph"
+FORM_COOKIE: Final = "__Host-heliograph-form"
+TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
+_COOKIE_OCTETS: Final = 32
+
+
+class ForeignForm(Forbidden):
+    """This form does not come from this site, or is too old. Load the page again."""
+
+    reason = "foreign_form"
+
+
+class Sent(NamedTuple):
+    """Holds what a request says: the parameters of its query, or the fields of its form."""
+
+    query: Sequence[tuple[str, str]] = ()
+    form: Mapping[str, str] = MappingProxyType({})
+
+
+NOTHING_SENT: Final = Sent()
+
+
+class PageRequest(NamedTuple):
+    """Holds one request for a page. `session` is the secret of the visitor's session, or empty;
+    `form_secret` is what the tokens of this visitor's forms are made of.
+    """
+
+    db: Database
+    now_ms: int
+    session: str
+    form_secret: str
+    path: Mapping[str, str]
+    sent: Sent
+    seen_by: str
+
+    @property
+    def form_token(self) -> str:
+        """Returns what a form of ours carries in TOKEN_FIELD for this visitor."""
+        return hmac.new(self.form_secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def new_form_secret() -> str:
+    """Returns a value for FORM_COOKIE."""
+    return secrets.token_urlsafe(_COOKIE_OCTETS)
+
+
+def read_query(request: Request) -> list[tuple[str, str]]:
+    """Returns the parameters of a query. Raises InvalidRequest."""
+    try:
+        return parse_qsl(
+            request.url.query, keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX
+        )
+    except ValueError as error:
+        raise InvalidRequest("The query cannot be read.") from error
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Returns the fields of a form. Of a field that comes twice, the last counts.
+
+    Raises PayloadTooLarge and InvalidRequest.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > FORM_OCTETS_MAX:
+            raise PayloadTooLarge(f"A form may have {FORM_OCTETS_MAX} octets.")
+    try:
+        return dict(
+            parse_qsl(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX
+            )
+        )
+    except ValueError as error:
+        raise InvalidRequest("The form cannot be read.") from error
+
+
+def require_ours(request: Request, asking: PageRequest) -> None:
+    """Raises ForeignForm unless the form comes from a page of this site and carries its token."""
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    origin = request.headers.get("origin")
+    is_foreign = site not in ("same-origin", "none") or (
+        origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    )
+    token = asking.sent.form.get(TOKEN_FIELD, "")
+    if (
+        is_foreign
+        or not asking.form_secret
+        or not hmac.compare_digest(token.encode(), asking.form_token.encode())
+    ):
+        raise ForeignForm()

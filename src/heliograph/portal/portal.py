@@ -1,0 +1,172 @@
+"""Leads each path of the portal to its page."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.base.errors import MethodNotAllowed, NotFound, ServiceError
+from heliograph.base.own_threads import OwnThreads
+from heliograph.base.settings import Settings
+from heliograph.database.database import Database
+from heliograph.portal import messages, overview, sign_in_pages
+from heliograph.portal.page_request import (
+    FORM_COOKIE,
+    NOTHING_SENT,
+    SESSION_COOKIE,
+    PageRequest,
+    Sent,
+    new_form_secret,
+    read_form,
+    read_query,
+    require_ours,
+)
+from heliograph.portal.rendering import HEADERS, page, static_file
+from heliograph.portal.visit import Visit, visit_of
+from heliograph.users import NotSignedIn
+
+# Pages wait for each other, and not the API for pages: they have connections of the database, too.
+PAGES_AT_ONCE: Final = 4
+ROOTS: Final = ("/", "/portal")
+OF_ACCOUNT: Final = "/portal/accounts/{account}"
+Handler = Callable[[PageRequest], Response]
+MembersPage = Callable[[Connection, PageRequest, Visit], Response]
+
+
+class Portal:
+    """The pages, as an ASGI application. `is_mine` says which paths are its own."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._threads = OwnThreads("portal", PAGES_AT_ONCE)
+        self._app = Starlette(
+            routes=[
+                Route("/", _home),
+                Route("/portal/static/{name}", _static),
+                self._shows("/portal", to_members(overview.overview)),
+                self._shows(OF_ACCOUNT, to_members(overview.overview)),
+                self._shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
+                self._shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
+                self._shows("/portal/sign-in/{link}", sign_in_pages.ask),
+                self._does("/portal/sign-in/{link}", sign_in_pages.sign_in),
+                self._does("/portal/sign-out", sign_in_pages.sign_out),
+            ],
+            exception_handlers={HTTPException: self._no_such_page},
+        )
+
+    @staticmethod
+    def is_mine(path: str) -> bool:
+        return path in ROOTS or path.startswith("/portal/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def close(self) -> None:
+        await self._threads.close()
+
+    def _shows(self, path: str, handler: Handler) -> Route:
+        async def show(request: Request) -> Response:
+            try:
+                sent = Sent(query=read_query(request))
+            except ServiceError as refused:
+                return await self._answer(request, _refusing(refused), NOTHING_SENT)
+            return await self._answer(request, handler, sent)
+
+        return Route(path, show, methods=["GET"])
+
+    def _does(self, path: str, handler: Handler) -> Route:
+        async def do(request: Request) -> Response:
+            try:
+                sent = Sent(form=await read_form(request))
+                require_ours(request, self._asking(request, sent))
+            except ServiceError as refused:
+                return await self._answer(request, _refusing(refused), NOTHING_SENT)
+            return await self._answer(request, handler, sent)
+
+        return Route(path, do, methods=["POST"])
+
+    async def _answer(self, request: Request, handler: Handler, sent: Sent) -> Response:
+        asking = self._asking(request, sent)
+        response = await self._threads.run(lambda: _answered(handler, asking))
+        if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
+            response.set_cookie(
+                FORM_COOKIE,
+                asking.form_secret,
+                path="/",
+                secure=True,
+                httponly=True,
+                samesite="lax",
+            )
+        return response
+
+    def _asking(self, request: Request, sent: Sent) -> PageRequest:
+        return PageRequest(
+            self._db,
+            clock.now_ms(),
+            session=request.cookies.get(SESSION_COOKIE, ""),
+            form_secret=request.cookies.get(FORM_COOKIE) or new_form_secret(),
+            path=request.path_params,
+            sent=sent,
+            seen_by=request.headers.get("user-agent", ""),
+        )
+
+    async def _no_such_page(self, request: Request, error: Any) -> Response:
+        refused: ServiceError = NotFound("There is no such page.")
+        if error.status_code == MethodNotAllowed.status:
+            refused = MethodNotAllowed([], "This page does not take that.")
+        return await self._answer(request, _refusing(refused), NOTHING_SENT)
+
+
+def to_members(show: MembersPage) -> Handler:
+    """Returns a handler that shows a page to whoever is signed in and a member of the account.
+    What it shows is of one moment. That the session is in use is written down when it is time.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        with asking.db.read() as tx:
+            visit = visit_of(tx, asking)
+            response = show(tx, asking, visit)
+        if visit.session.is_to_be_seen(asking.now_ms):
+            with asking.db.write() as tx:
+                users.see(tx, asking.session, now_ms=asking.now_ms)
+        return response
+
+    return handle
+
+
+def portal_for(settings: Settings, db: Database) -> Portal | None:
+    """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off)."""
+    return Portal(db) if settings.portal else None
+
+
+def _answered(handler: Handler, asking: PageRequest) -> Response:
+    """Returns what a handler answers, or a page that says why there is no answer."""
+    try:
+        return handler(asking)
+    except NotSignedIn:
+        return sign_in_pages.signed_out(asking)
+    except ServiceError as refused:
+        return _refusing(refused)(asking)
+
+
+def _refusing(refused: ServiceError) -> Handler:
+    return lambda asking: page("refused.html", asking, status=refused.status, why=str(refused))
+
+
+async def _home(request: Request) -> Response:
+    return RedirectResponse("/portal", headers=HEADERS)
+
+
+async def _static(request: Request) -> Response:
+    found = static_file(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    return found

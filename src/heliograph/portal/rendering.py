@@ -1,0 +1,120 @@
+"""Pages are made of Jinja templates. What a page shows is escaped, whoever wrote it."""
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+import jinja2
+from starlette.responses import HTMLResponse, Response
+
+from heliograph.base.clock import rfc3339
+from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
+
+# A page runs no script but files of this site, none of which evaluates text.
+POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; font-src 'self';"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    # with no-referrer, a form of this site would come with the Origin "null"
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+}
+YEAR_S: Final = 31_536_000
+MINUTE_S: Final = 60
+HOUR_S: Final = 3_600
+DAY_S: Final = 86_400
+DAYS_COUNTED_MAX: Final = 7
+
+
+def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any) -> Response:
+    """Returns the page that a template makes of these values."""
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            form_token=asking.form_token,
+            token_field=TOKEN_FIELD,
+            now_ms=asking.now_ms,
+            style=_address("portal.css"),
+            **values,
+        )
+    )
+    return HTMLResponse(text, status, HEADERS)
+
+
+@cache
+def static_files() -> dict[str, tuple[bytes, str]]:
+    """Returns the files that pages load, each with its media type, by a name that has a hash of
+    what is in it. So a browser may keep one for a year.
+    """
+    found = {}
+    for file in resources.files(__package__).joinpath("static").iterdir():
+        content = file.read_bytes()
+        stem, _, ending = file.name.rpartition(".")
+        name = f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
+        found[name] = content, {"css": "text/css", "js": "text/javascript"}[ending]
+    return found
+
+
+def static_file(name: str) -> Response | None:
+    """Returns one of these files, or None."""
+    file = static_files().get(name)
+    if file is None:
+        return None
+    content, media_type = file
+    return Response(
+        content,
+        headers={
+            "cache-control": f"public, max-age={YEAR_S}, immutable",
+            "x-content-type-options": "nosniff",
+        },
+        media_type=media_type,
+    )
+
+
+@cache
+def _address(file: str) -> str:
+    stem, _, ending = file.rpartition(".")
+    return next(
+        f"/portal/static/{name}"
+        for name in static_files()
+        if name.startswith(f"{stem}.") and name.endswith(f".{ending}")
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(str(__package__), "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago}
+    return environment
+
+
+def _grouped(number: int) -> str:
+    """Returns a number with thin spaces between thousands, which no line breaks at."""
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def _ago(at_ms: int, now_ms: int) -> str:
+    """Returns how long ago a moment was, such as `3 min ago`; after a week, its day."""
+    past_s = max(0, now_ms - at_ms) // 1_000
+    if past_s < MINUTE_S:
+        return "just now"
+    if past_s < HOUR_S:
+        return f"{past_s // MINUTE_S} min ago"
+    if past_s < DAY_S:
+        return f"{past_s // HOUR_S} h ago"
+    days = past_s // DAY_S
+    if days <= DAYS_COUNTED_MAX:
+        return f"{days} day{'s' * (days > 1)} ago"
+    return rfc3339(at_ms)[: len("2026-01-31")]

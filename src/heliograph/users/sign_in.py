@@ -1,0 +1,157 @@
+"""A sign-in link lets its user in once, and begins a session. A session is a row.
+
+A link and a session are 256 random bits. Whoever has one is let in, so neither is stored, nor
+logged: what is stored is its SHA-256, which needs no salt, for random bits cannot be guessed.
+"""
+
+import hashlib
+import secrets
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.clock import DAY_MS
+from heliograph.base.errors import Unauthorized
+from heliograph.base.short_texts import cut, printable
+from heliograph.users.tables import SEEN_BY_MAX, sign_in_links, user_sessions, users
+from heliograph.users.user import User, by_id
+
+LINK_MS: Final = 15 * 60_000  # one that was mailed
+HANDED_LINK_MS: Final = DAY_MS  # one that a command has printed, which somebody has to hand on
+LINKS_MAX: Final = 5  # of a user at a time; the oldest goes first
+IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
+SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
+SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
+FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, money and secrets may be touched
+SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
+_TOKEN_OCTETS: Final = 32
+_TOKEN_LENGTH: Final = 43  # in base64url
+
+
+class NotSignedIn(Unauthorized):
+    """This link or session is not valid any more. Sign in again."""
+
+    reason = "not_signed_in"
+
+
+class Session(NamedTuple):
+    """Says who is signed in, and since when."""
+
+    user: User
+    began_at_ms: int
+    seen_at_ms: int
+
+    def is_to_be_seen(self, now_ms: int) -> bool:
+        """Returns whether it is time for `see`."""
+        return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
+
+    def is_fresh(self, now_ms: int) -> bool:
+        """Returns whether the sign-in was so recent that money and secrets may be touched."""
+        return now_ms < self.began_at_ms + FRESH_MS
+
+
+def make_link(tx: Connection, user_id: str, *, valid_ms: int = LINK_MS, now_ms: int) -> str:
+    """Returns the secret of a new sign-in link, which is valid once, for so long."""
+    links = sign_in_links.c
+    older = (
+        sa.select(links.sha256)
+        .where(links.user_id == user_id)
+        .order_by(links.expires_at_ms.desc())
+        .offset(LINKS_MAX - 1)
+    )
+    surplus = [row.sha256 for row in tx.execute(older)]
+    tx.execute(sign_in_links.delete().where(links.sha256.in_(surplus)))
+    secret = secrets.token_urlsafe(_TOKEN_OCTETS)
+    tx.execute(
+        sign_in_links.insert().values(
+            sha256=_digest(secret), user_id=user_id, expires_at_ms=now_ms + valid_ms
+        )
+    )
+    return secret
+
+
+def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
+    """Uses a sign-in link up, and returns the secret of the session that it begins. `seen_by`: the
+    browser's User-Agent.
+
+    Raises NotSignedIn for a link that there is not, or not any more.
+    """
+    links = sign_in_links.c
+    used = tx.execute(
+        sign_in_links.delete()
+        .where(links.sha256 == _digest(link), links.expires_at_ms > now_ms)
+        .returning(links.user_id)
+    ).scalar()
+    if used is None:
+        raise NotSignedIn()
+    tx.execute(users.update().where(users.c.id == used).values(signed_in_at_ms=now_ms))
+    _drop_surplus(tx, used)
+    secret = secrets.token_urlsafe(_TOKEN_OCTETS)
+    tx.execute(
+        user_sessions.insert().values(
+            sha256=_digest(secret),
+            user_id=used,
+            began_at_ms=now_ms,
+            seen_at_ms=now_ms,
+            expires_at_ms=now_ms + IDLE_MS,
+            seen_by=cut(printable(seen_by), SEEN_BY_MAX - 1),
+        )
+    )
+    return secret
+
+
+def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
+    """Returns the session with this secret. Raises NotSignedIn."""
+    if len(secret) != _TOKEN_LENGTH:
+        raise NotSignedIn()
+    columns = user_sessions.c
+    row = tx.execute(
+        sa.select(columns.user_id, columns.began_at_ms, columns.seen_at_ms).where(
+            columns.sha256 == _digest(secret), columns.expires_at_ms > now_ms
+        )
+    ).first()
+    if row is None:
+        raise NotSignedIn()
+    return Session(by_id(tx, row.user_id), row.began_at_ms, row.seen_at_ms)
+
+
+def see(tx: Connection, secret: str, *, now_ms: int) -> None:
+    """Writes down that a session is in use, so that it does not end for having been idle. It does
+    nothing if that was written down less than a minute ago.
+    """
+    columns = user_sessions.c
+    last, idle = columns.began_at_ms + SESSION_MS, sa.literal(now_ms + IDLE_MS, sa.BigInteger)
+    tx.execute(
+        user_sessions.update()
+        .where(
+            columns.sha256 == _digest(secret),
+            columns.expires_at_ms > now_ms,
+            columns.seen_at_ms <= now_ms - SEEN_EVERY_MS,
+        )
+        .values(
+            seen_at_ms=now_ms,
+            expires_at_ms=sa.case((last < idle, last), else_=idle),
+        )
+    )
+
+
+def end(tx: Connection, secret: str) -> None:
+    """Ends a session. It does nothing if there is none."""
+    tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == _digest(secret)))
+
+
+def _drop_surplus(tx: Connection, user_id: str) -> None:
+    columns = user_sessions.c
+    unused = (
+        sa.select(columns.sha256)
+        .where(columns.user_id == user_id)
+        .order_by(columns.seen_at_ms.desc())
+        .offset(SESSIONS_MAX - 1)
+    )
+    surplus = [row.sha256 for row in tx.execute(unused)]
+    tx.execute(user_sessions.delete().where(columns.sha256.in_(surplus)))
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,60 @@
+"""Defines the tables of users, who are people, and of what lets them in.
+
+Neither a sign-in link nor a session is stored: only its SHA-256 is.
+"""
+
+import sqlalchemy as sa
+
+from heliograph.database.database import RawId, metadata
+from heliograph.database.pruning import PruningRule
+
+EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
+SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
+
+users = sa.Table(
+    "users",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False, unique=True),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("signed_in_at_ms", sa.BigInteger, nullable=True, comment="the last time"),
+)
+
+members = sa.Table(
+    "members",
+    metadata,
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("role IN ('owner', 'developer', 'marketer', 'viewer')", name="members_role"),
+    sa.Index("members_by_account", "account_id", "user_id"),
+)
+
+sign_in_links = sa.Table(
+    "sign_in_links",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("sign_in_links_by_user", "user_id"),
+    sa.Index("sign_in_links_by_age", "expires_at_ms"),
+)
+
+user_sessions = sa.Table(
+    "user_sessions",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("began_at_ms", sa.BigInteger, nullable=False, comment="the sign-in"),
+    sa.Column("seen_at_ms", sa.BigInteger, nullable=False, comment="to the minute"),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False, comment="unless it is used before"),
+    sa.Column("seen_by", sa.String(SEEN_BY_MAX), nullable=False, comment="User-Agent, shortened"),
+    sa.Index("user_sessions_by_user", "user_id"),
+    sa.Index("user_sessions_by_age", "expires_at_ms"),
+)
+
+KEPT = (
+    PruningRule(sign_in_links.name, "expires_at_ms", 0),
+    PruningRule(user_sessions.name, "expires_at_ms", 0),
+)

@@ -1,0 +1,155 @@
+"""Users are people. One is known by an email address, and is a member of one or more accounts."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.users.roles import Role
+from heliograph.users.tables import EMAIL_MAX, members, sign_in_links, user_sessions, users
+
+PREFIX: Final = "usr"
+# one @, something before it, and a name with a dot behind it: what it leads to shows by mail alone
+_EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+
+
+class User(NamedTuple):
+    """Holds a user. `id` is raw; `email` is in lower case."""
+
+    id: str
+    email: str
+    created_at_ms: int
+    signed_in_at_ms: int | None
+
+
+class Member(NamedTuple):
+    """Says which role a user has in an account. Both ids are raw."""
+
+    user_id: str
+    account_id: str
+    role: Role
+
+
+def text_id(user: User) -> str:
+    """Returns the user's id in text form, `usr_…`."""
+    return ids.text_of_raw(PREFIX, user.id)
+
+
+def read_email(text: str) -> str:
+    """Returns an email address in the form in which it is stored and compared: in lower case.
+
+    Raises InvalidRequest for what is none.
+    """
+    email = text.strip().lower()
+    if len(email) > EMAIL_MAX or not email.isprintable() or _EMAIL.fullmatch(email) is None:
+        raise refused(
+            "email",
+            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(text)}",
+        )
+    return email
+
+
+def add(tx: Connection, email: str, *, now_ms: int) -> User:
+    """Returns the user with this email address, who is stored if there was none.
+
+    Raises InvalidRequest for what is no email address.
+    """
+    address = read_email(email)
+    user = with_email(tx, address)
+    if user is None:
+        user = User(ids.raw_of_number(ids.new_number(now_ms)), address, now_ms, None)
+        tx.execute(users.insert().values(user._asdict()))
+    return user
+
+
+def with_email(tx: Connection, email: str) -> User | None:
+    """Returns the user whose address this is, as `read_email` gives it."""
+    row = tx.execute(sa.select(users).where(users.c.email == email)).first()
+    return None if row is None else User(*row)
+
+
+def by_id(tx: Connection, user_id: str) -> User:
+    """Returns the user with this raw id. Raises NotFound."""
+    row = tx.execute(sa.select(users).where(users.c.id == user_id)).first()
+    if row is None:
+        raise NotFound("There is no user with this id.")
+    return User(*row)
+
+
+def find(tx: Connection, word: str) -> User:
+    """Returns the user whom an operator names by an id (`usr_…`) or an email address.
+
+    Raises NotFound.
+    """
+    raw = ids.raw_of_text(PREFIX, word)
+    user = with_email(tx, word.strip().lower()) if raw is None else None
+    if raw is not None:
+        row = tx.execute(sa.select(users).where(users.c.id == raw)).first()
+        user = None if row is None else User(*row)
+    if user is None:
+        raise NotFound(f"There is no user {shown(word)}.")
+    return user
+
+
+def page(tx: Connection, *, limit: int, before_id: str | None = None) -> Sequence[User]:
+    """Returns users, newest first; `before_id`: only those that were made before this one."""
+    query = sa.select(users).order_by(users.c.id.desc()).limit(limit)
+    if before_id is not None:
+        query = query.where(users.c.id < before_id)
+    return [User(*row) for row in tx.execute(query)]
+
+
+def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_ms: int) -> None:
+    """Gives a user a role in an account, in place of the one that he or she had there.
+
+    Ends the user's sessions: a session never has rights that it did not begin with. Raises
+    NotFound and AccountClosed for the account.
+    """
+    accounts.kept_open(tx, account_id)
+    of_member = _of(user_id, account_id)
+    had = tx.execute(sa.select(members.c.role).where(*of_member)).scalar()
+    if had == role.value:
+        return
+    if had is None:
+        values: dict[str, Any] = {"user_id": user_id, "account_id": account_id}
+        tx.execute(members.insert().values(**values, role=role.value, created_at_ms=now_ms))
+        return
+    tx.execute(members.update().where(*of_member).values(role=role.value))
+    end_all_sessions(tx, user_id)
+
+
+def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
+    """Takes a user's role in an account away, and ends the user's sessions. Raises NotFound."""
+    gone = tx.execute(members.delete().where(*_of(user_id, account_id))).rowcount
+    if not gone:
+        raise NotFound("This user is no member of the account.")
+    end_all_sessions(tx, user_id)
+
+
+def memberships(tx: Connection, user_id: str) -> list[Member]:
+    """Returns in which accounts a user has which role, the oldest account first."""
+    query = (
+        sa.select(members.c.user_id, members.c.account_id, members.c.role)
+        .where(members.c.user_id == user_id)
+        .order_by(members.c.account_id)
+    )
+    return [Member(row.user_id, row.account_id, Role(row.role)) for row in tx.execute(query)]
+
+
+def end_all_sessions(tx: Connection, user_id: str) -> int:
+    """Ends all sessions of a user, and takes back the links that could begin new ones. Returns how
+    many sessions there were.
+    """
+    tx.execute(sign_in_links.delete().where(sign_in_links.c.user_id == user_id))
+    return tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id)).rowcount
+
+
+def _of(user_id: str, account_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return members.c.user_id == user_id, members.c.account_id == account_id

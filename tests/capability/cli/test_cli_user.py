@@ -1,0 +1,41 @@
+"""`heliograph user …`: people who sign in to the portal."""
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.database.database import Database
+from tests.support.capability.commands import Run, typed
+
+
+def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina: str) -> None:
+    added = run(
+        "user", "add", "Ama@Example.com", "--account", "amina", "--role", "owner", "--json"
+    ).json
+    assert added["email"] == "ama@example.com"
+    assert added["roles"] == ["owner of amina"]
+    base, _, secret = added["link"].rpartition("/")
+    assert base == "http://127.0.0.1:8080/portal/sign-in"
+    with db.write() as tx:
+        session = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms())
+        found = users.session_of(tx, session, now_ms=clock.now_ms())
+    assert users.text_id(found.user) == added["id"]
+
+
+def test_a_role_is_changed_and_taken_away(run: Run, amina: str) -> None:
+    run(*typed("user add ama@example.com --account amina --role owner"))
+    again = run(
+        "user", "add", "ama@example.com", "--account", "amina", "--role", "viewer", "--json"
+    ).json
+    assert again["roles"] == ["viewer of amina"]
+    removed = run("user", "remove", "ama@example.com", "--account", "amina", "--json").json
+    assert (removed["id"], removed["roles"]) == (again["id"], [])
+    [listed] = run("user", "list", "--json").json
+    assert listed["email"] == "ama@example.com"
+
+
+def test_another_link_is_another_secret(run: Run, amina: str) -> None:
+    first = run(
+        "user", "add", "ama@example.com", "--account", "amina", "--role", "owner", "--json"
+    ).json
+    second = run("user", "link", first["id"], "--json").json
+    assert second["id"] == first["id"]
+    assert second["link"] != first["link"]

@@ -1,0 +1,38 @@
+"""`visitor`: a browser before the portal. `stranger`: another one, on the same database."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from heliograph.database.database import Database
+from heliograph.portal.portal import Portal
+from tests.support.api.service import Loop
+from tests.support.portal.visitor import Visitor
+
+
+@pytest.fixture
+def run_loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def portal(db: Database, run_loop: Loop) -> Iterator[Portal]:
+    portal = Portal(db)
+    yield portal
+    run_loop(portal.close())
+
+
+@pytest.fixture
+def visitor(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
+    visitor = Visitor(db, portal, run_loop)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def stranger(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
+    visitor = Visitor(db, portal, run_loop)
+    yield visitor
+    visitor.close()

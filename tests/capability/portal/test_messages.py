@@ -1,0 +1,198 @@
+"""The list of messages in the portal, and the page of one message."""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from heliograph import accounts
+from heliograph.base import ids
+from heliograph.carriers import ReceiptState
+from heliograph.messages.tables import ERROR_CODES
+from heliograph.portal.failure_advice import ADVICE
+from tests.support.api.service import Loop
+from tests.support.capability.sending import House
+from tests.support.factories import PHONE, SENDER, open_account, phones
+from tests.support.portal.visitor import Visitor
+
+EMAIL = "ama@example.com"
+NOBODYS = "01k5zq3a7ee4s8t5wd1p0n9rjb"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "{{ 7 * 7 }} {% raw %} {# #}",
+    "\"'><img src=x onerror=alert(1)>",
+    "\u202egnp.exe\u202c \u2066x",
+    "</blockquote></main>&lt;b&gt;&amp;",
+]
+Send = Callable[..., str]
+
+
+@pytest.fixture
+def sent(house: House, run_loop: Loop) -> Iterator[Send]:
+    """Sends a text to one number, and returns the id of its message."""
+
+    def send(to: str = "233201234567", text: str = "hello", **more: object) -> str:
+        accepted = run_loop(house.send(to, text, **more)).send
+        [message_id] = ids.texts_of_run("msg", int(accepted.id, 16) + 1, 1)
+        return message_id
+
+    yield send
+    run_loop(house.close())
+
+
+@pytest.fixture
+def home(house: House, visitor: Visitor) -> str:
+    """The path of the account's pages; its owner is signed in."""
+    visitor.sign_in(EMAIL, house.amina)
+    with house.db.read() as tx:
+        return f"/portal/accounts/{accounts.text_id(accounts.by_id(tx, house.amina))}"
+
+
+def listed(visitor: Visitor, path: str) -> list[str]:
+    """The ids of the messages on a page, in order."""
+    page = visitor.get(path)
+    assert page.status_code == 200, page.text
+    return re.findall(r"/messages/(msg_[0-9a-z]{26})\"", page.text)
+
+
+def shown(visitor: Visitor) -> str:
+    """The text of the last page as a person reads it."""
+    return html.unescape(visitor.page.text)
+
+
+def test_messages_are_listed_newest_first_and_narrowed(
+    visitor: Visitor, sent: Send, home: str
+) -> None:
+    first = sent(reference="order 1")
+    second = sent("233201234568")
+    tried_out = sent("233201234569", sandbox=True)
+    log = f"{home}/messages"
+    assert listed(visitor, log) == [second, first]
+    assert listed(visitor, f"{log}?mode=sandbox") == [tried_out]
+    assert listed(visitor, f"{log}?recipient=0201234567") == [first]
+    assert listed(visitor, f"{log}?reference=order+1&status=queued") == [first]
+    assert listed(visitor, f"{log}?status=failed") == []
+    assert "No message is like that" in visitor.page.text
+    assert listed(visitor, home) == [second, first]
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("status=lost", "must be one of queued, sent, delivered, failed, not 'lost'"),
+        ("mode=test", "must be one of live, sandbox, not 'test'"),
+        ("recipient=nobody", "must be a phone number in international digits"),
+        ("since=yesterday", "since-error"),
+        ("find=order+1", "must be the id of a message"),
+        ("find=msg_", "must be the id of a message"),
+        ("campaignId=cmp_x", "There is no such campaign."),
+        ("colour=red", "colour is not a query parameter here"),
+        ("cursor=x", "must be the next_cursor of an earlier page"),
+    ],
+)
+def test_a_wrong_filter_is_told_at_its_field_and_kept(
+    visitor: Visitor, home: str, query: str, why: str
+) -> None:
+    page = visitor.get(f"{home}/messages?{query}")
+    assert page.status_code == 400
+    assert why in shown(visitor)
+    name, _, typed = query.partition("=")
+    if name not in ("colour", "cursor", "status", "mode"):
+        assert f'name="{name}" value="{typed.replace("+", " ")}"' in page.text
+
+
+def test_every_message_is_on_one_page_of_the_list(
+    visitor: Visitor, house: House, run_loop: Loop, home: str
+) -> None:
+    run_loop(house.send(phones(120)))
+    seen: list[str] = []
+    path = f"{home}/messages?status=queued&limit=50"
+    while path:
+        seen += listed(visitor, path)
+        older = re.search(r'rel="next" href="([^"]+)"', visitor.page.text)
+        path = html.unescape(older[1]) if older else ""
+    assert len(seen) == len(set(seen)) == 120
+    run_loop(house.close())
+
+
+def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, home: str) -> None:
+    message = sent()
+    page = visitor.get(f"{home}/messages?find=+{message}+")
+    assert (page.status_code, page.headers["location"]) == (303, f"{home}/messages/{message}")
+    send_id = re.search(r"snd_[0-9a-z]{26}", visitor.get(f"{home}/messages/{message}").text)
+    assert send_id is not None
+    led = visitor.get(f"{home}/messages?find={send_id[0]}").headers["location"]
+    assert listed(visitor, led) == [message]
+
+
+def test_a_message_of_another_account_is_like_none(
+    visitor: Visitor, house: House, sent: Send, home: str
+) -> None:
+    chidi = open_account(house.db, "chidi", credits=10)
+    others = sent(account_id=chidi)
+    pages = [
+        visitor.get(f"{home}/messages/{message}") for message in (others, f"msg_{NOBODYS}", "msg_x")
+    ]
+    assert {page.status_code for page in pages} == {404}
+    assert len({page.text for page in pages}) == 1
+    assert listed(visitor, f"{home}/messages") == []
+
+
+def test_a_message_that_failed_says_what_to_do(
+    visitor: Visitor, house: House, sent: Send, home: str, run_loop: Loop
+) -> None:
+    message = sent(PHONE, "one\ntwo")
+    visitor.get(f"{home}/messages/{message}")
+    assert "queued" in visitor.page.text
+    assert ADVICE["undeliverable"] not in shown(visitor)
+    link = house.turn()
+    run_loop(link.turn.once())
+    [ref] = link.answer(*link.open.values())
+    link.receive(ref, PHONE, ReceiptState.UNDELIV)
+    run_loop(link.turn.once())
+    assert "one\ntwo" in visitor.get(f"{home}/messages/{message}").text
+    assert ADVICE["undeliverable"] in shown(visitor)
+
+
+def test_every_way_to_fail_has_its_advice() -> None:
+    assert ADVICE.keys() == set(ERROR_CODES)
+
+
+def test_the_text_of_a_one_time_password_is_on_no_page(
+    visitor: Visitor, sent: Send, home: str
+) -> None:
+    message = sent(text="918273 is your code", kind="otp")
+    for path in (home, f"{home}/messages", f"{home}/messages/{message}"):
+        visitor.get(path)
+        assert message in visitor.page.text
+        assert "918273" not in visitor.page.text
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_what_people_have_written_is_never_markup(
+    visitor: Visitor, sent: Send, home: str, hostile: str
+) -> None:
+    message = sent(text=hostile, reference=hostile)
+    for path in ("", "/messages", f"/messages/{message}", "/messages?reference=x"):
+        page = visitor.get(home + path, params={"reference": hostile} if "=" in path else None)
+        assert page.status_code == 200
+        for markup in ("<script", "<img", "</blockquote></main>&lt;"):
+            assert markup not in page.text
+    assert hostile in shown(visitor)
+
+
+@pytest.mark.parametrize("query", ["&".join(f"a{n}=1" for n in range(200)), "a=%ff"])
+def test_a_query_that_cannot_be_read_is_refused(visitor: Visitor, home: str, query: str) -> None:
+    page = visitor.get(f"{home}/messages?{query}")
+    assert page.status_code == 400
+    assert "The query cannot be read." in page.text
+
+
+def test_who_is_not_signed_in_sees_none(visitor: Visitor, stranger: Visitor, home: str) -> None:
+    for path in ("", "/messages", "/messages/msg_x", "/messages?find=msg_x"):
+        page = stranger.get(home + path)
+        assert page.status_code == 401
+        assert SENDER not in page.text

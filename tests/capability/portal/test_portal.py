@@ -1,0 +1,197 @@
+"""Who is let into the portal, and that a form is taken only from a page of ours."""
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts, users
+from heliograph.accounts.tables import accounts as accounts_table
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import Role
+from heliograph.users.sign_in import IDLE_MS
+from tests.support.factories import open_account
+from tests.support.portal.visitor import SITE, Visitor
+
+EMAIL = "ama@example.com"
+HOSTILE = "<script>alert(1)</script>{{ 7 * 7 }}'\"&"
+
+
+def link_of(db: Database, account_id: str) -> str:
+    with db.write() as tx:
+        user = users.add(tx, EMAIL, now_ms=clock.now_ms())
+        users.set_role(tx, user.id, account_id, Role.OWNER, now_ms=clock.now_ms())
+        return users.make_link(tx, user.id, now_ms=clock.now_ms())
+
+
+def test_who_is_not_signed_in_sees_how_to_come_in(visitor: Visitor) -> None:
+    page = visitor.get("/portal")
+    assert page.status_code == 401
+    assert "heliograph user link" in page.text
+
+
+def test_the_root_leads_to_the_portal(visitor: Visitor) -> None:
+    assert visitor.get("/").headers["location"] == "/portal"
+
+
+def test_a_link_shows_a_button_which_signs_in_once(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    secret = link_of(db, amina)
+    for _program_that_looks_at_mail in range(3):
+        assert visitor.get(f"/portal/sign-in/{secret}").status_code == 200
+    signed_in = visitor.post(f"/portal/sign-in/{secret}")
+    assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/portal")
+    page = visitor.get("/portal")
+    assert page.status_code == 200
+    assert EMAIL in page.text
+    stranger.get(f"/portal/sign-in/{secret}")
+    refused = stranger.post(f"/portal/sign-in/{secret}")
+    assert refused.status_code == 401
+    assert "not valid any more" in refused.text
+
+
+def test_cookies_are_for_this_host_only_and_no_script_reads_them(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    secret = link_of(db, amina)
+    visitor.get(f"/portal/sign-in/{secret}")
+    given = visitor.post(f"/portal/sign-in/{secret}").headers.get_list("set-cookie")
+    assert len(given) == 2
+    for cookie in given:
+        assert cookie.startswith("__Host-heliograph")
+        assert {"httponly", "secure", "path=/", "samesite=lax"} <= {
+            part.strip().lower() for part in cookie.split(";")
+        }
+
+
+def test_a_sign_in_begins_a_new_session_and_new_forms(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    """Cookies that somebody else has put into a browser are worth nothing after the sign-in."""
+    visitor.get("/portal")
+    before = dict(visitor.cookies)
+    visitor.sign_in(EMAIL, amina)
+    after = dict(visitor.cookies)
+    assert before["__Host-heliograph-form"] != after["__Host-heliograph-form"]
+    assert after["__Host-heliograph"] not in before.values()
+
+
+def test_signing_out_ends_the_session(visitor: Visitor, amina: str) -> None:
+    visitor.sign_in(EMAIL, amina)
+    kept = dict(visitor.cookies)
+    visitor.get("/portal")
+    assert visitor.post("/portal/sign-out").status_code == 303
+    assert visitor.get("/portal").status_code == 401
+    for name, value in kept.items():
+        visitor.cookies.set(name, value)
+    assert visitor.get("/portal").status_code == 401
+
+
+def test_a_session_ends_with_its_role(visitor: Visitor, db: Database, amina: str) -> None:
+    visitor.sign_in(EMAIL, amina)
+    with db.write() as tx:
+        users.remove_member(tx, users.find(tx, EMAIL).id, amina)
+    assert visitor.get("/portal").status_code == 401
+
+
+def test_a_page_that_is_looked_at_keeps_the_session(
+    visitor: Visitor, amina: str, at_noon: None
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    for _ in range(3):
+        clock.move(IDLE_MS - 60_000)
+        assert visitor.get("/portal").status_code == 200
+    clock.move(IDLE_MS)
+    assert visitor.get("/portal").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+    ids=str,
+)
+def test_a_form_of_another_site_does_nothing(
+    visitor: Visitor, amina: str, headers: dict[str, str]
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    visitor.get("/portal")
+    assert visitor.post("/portal/sign-out", headers=headers).status_code == 403
+    assert visitor.get("/portal").status_code == 200
+
+
+def test_a_form_without_its_token_does_nothing(
+    visitor: Visitor, stranger: Visitor, amina: str
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    stranger.sign_in("kofi@example.com", amina)
+    stranger.get("/portal")
+    for wrong in ({}, {"form_token": ""}, {"form_token": "é"}, {"form_token": stranger.token}):
+        assert visitor.post_as_it_is("/portal/sign-out", data=wrong).status_code == 403
+    assert visitor.get("/portal").status_code == 200
+
+
+def test_a_form_of_this_site_is_taken(visitor: Visitor, amina: str) -> None:
+    visitor.sign_in(EMAIL, amina)
+    visitor.get("/portal")
+    ours = {"Origin": SITE, "Sec-Fetch-Site": "same-origin"}
+    assert visitor.post("/portal/sign-out", headers=ours).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"a=" + b"x" * 70_000, 413), (b"a=%ff", 400), (b"&".join([b"a=1"] * 200), 400)],
+    ids=["too long", "no UTF-8", "too many fields"],
+)
+def test_a_form_that_cannot_be_is_refused(visitor: Visitor, body: bytes, status: int) -> None:
+    answer = visitor.post_as_it_is(
+        "/portal/sign-out",
+        content=body,
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+    )
+    assert answer.status_code == status
+
+
+def test_another_account_is_not_there(visitor: Visitor, db: Database, amina: str) -> None:
+    chidi = open_account(db, "chidi")
+    visitor.sign_in(EMAIL, amina)
+    with db.read() as tx:
+        own, other = (accounts.text_id(accounts.by_id(tx, each)) for each in (amina, chidi))
+    assert visitor.get(f"/portal/accounts/{own}").status_code == 200
+    for path in (other, "acc_01k5zzzzzzzzzzzzzzzzzzzzzz", "x"):
+        page = visitor.get(f"/portal/accounts/{path}")
+        assert page.status_code == 404
+        assert "chidi" not in page.text
+
+
+def test_what_a_page_shows_is_never_markup(visitor: Visitor, db: Database, amina: str) -> None:
+    with db.write() as tx:
+        tx.execute(
+            sa.update(accounts_table).where(accounts_table.c.id == amina).values(name=HOSTILE)
+        )
+    visitor.sign_in(EMAIL, amina)
+    page = visitor.get("/portal").text
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "{{ 7 * 7 }}" in page
+
+
+def test_pages_allow_no_script_of_others_and_are_not_stored(visitor: Visitor) -> None:
+    headers = visitor.get("/portal").headers
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "same-origin")
+
+
+def test_files_are_named_by_what_is_in_them_and_kept_for_a_year(visitor: Visitor) -> None:
+    page = visitor.get("/portal").text
+    address = page.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    file = visitor.get(address)
+    assert (file.status_code, file.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for missing in ("/portal/static/portal.css", "/portal/static/../portal.py", "/portal/nothing"):
+        assert visitor.get(missing).status_code == 404

@@ -1,0 +1,61 @@
+"""A visitor of the portal as a browser is one: keeps cookies, and sends the forms of pages."""
+
+import re
+from typing import Any
+
+import httpx
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.portal.portal import Portal
+from heliograph.users import Role
+from tests.support.api.service import Loop
+
+SITE = "https://heliograph.test"
+
+
+class Visitor:
+    """Asks a portal for pages."""
+
+    def __init__(self, db: Database, portal: Portal, run: Loop) -> None:
+        self.db = db
+        self._run = run
+        self._client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(portal), base_url=SITE, verify=False
+        )
+        self.page = httpx.Response(200)  # the last one
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        self.page = self._run(self._client.get(path, **more))
+        return self.page
+
+    def post(self, path: str, fields: dict[str, str] | None = None, **more: Any) -> httpx.Response:
+        """Sends a form with the token of the last page that had one."""
+        data = {"form_token": self.token, **(fields or {})}
+        return self._run(self._client.post(path, data=data, **more))
+
+    def post_as_it_is(self, path: str, **more: Any) -> httpx.Response:
+        return self._run(self._client.post(path, **more))
+
+    @property
+    def token(self) -> str:
+        found = re.search(r'name="form_token" value="([0-9a-f]{64})"', self.page.text)
+        assert found is not None, self.page.text
+        return found[1]
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        return self._client.cookies
+
+    def sign_in(self, email: str, account_id: str, role: Role = Role.OWNER) -> None:
+        with self.db.write() as tx:
+            user = users.add(tx, email, now_ms=clock.now_ms())
+            users.set_role(tx, user.id, account_id, role, now_ms=clock.now_ms())
+            secret = users.make_link(tx, user.id, now_ms=clock.now_ms())
+        self.get(f"/portal/sign-in/{secret}")
+        signed_in = self.post(f"/portal/sign-in/{secret}")
+        assert signed_in.status_code == 303, signed_in.text
+
+    def close(self) -> None:
+        self._run(self._client.aclose())

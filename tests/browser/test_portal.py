@@ -125,6 +125,35 @@ def test_a_link_leads_to_the_overview_and_a_button_out_of_it(
     assert [each for each in wrong if "401" not in each] == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_sender_is_registered_by_keyboard_alone(
+    browser: Browser, server: Server, width: int, scheme: str
+) -> None:
+    page = opened(browser, width, scheme)
+    page.goto(link(server))
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Sender IDs").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Sender").focus()
+    page.keyboard.type("no")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Sender")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Sender")).to_have_value("no")
+    picture(page, f"senders-wrong-{width}-{scheme}")
+    page.get_by_label("Sender").fill("")
+    page.keyboard.type("Corner Shop")
+    page.keyboard.press("Enter")
+    row = page.get_by_role("row").filter(has_text="Corner Shop")
+    expect(row).to_contain_text("submitted")
+    picture(page, f"senders-{width}-{scheme}")
+    page.get_by_role("link", name="Money").click()
+    expect(page.get_by_role("heading", name="Ledger")).to_be_visible()
+    picture(page, f"money-{width}-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
 def test_pages_work_without_a_script(browser: Browser, server: Server) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

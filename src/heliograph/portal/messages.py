@@ -8,15 +8,14 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
-from heliograph.base.paging import cursor_at, read_page
+from heliograph.base.paging import read_page
 from heliograph.messages import read, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.portal.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, page
-from heliograph.portal.visit import Visit
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.visit import MODES, Visit
 
-MODES: Final = ("live", "sandbox")
 # The parameters that the list knows, with the words that a person reads.
 LABELS: Final = {
     "find": "Id",
@@ -30,14 +29,13 @@ LABELS: Final = {
     "send_id": "Send",
     "campaignId": "Campaign",
 }
-SEE_OTHER: Final = 303
 
 
 def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the messages that the query selects, newest first. A query that the API would refuse
     is refused with the same words, each at its field.
     """
-    typed = {"mode": _mode_of(visit), **dict(asking.sent.query)}
+    typed = {"mode": visit.mode, **dict(asking.sent.query)}
     found = read.Page([], None)
     errors: list[FieldError] = []
     sought = _sought(typed.get("find", "").strip())
@@ -55,7 +53,9 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         messages=[row(message) for message in found.messages],
-        older=None if found.next_before is None else _older(asking, found.next_before),
+        older=None
+        if found.next_before is None
+        else next_page(asking.sent.query, found.next_before),
         typed=typed,
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
@@ -107,7 +107,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
                 f" {shown(find)}",
             )
         )
-    sandbox = (query.choice("mode", MODES) or _mode_of(visit)) == "sandbox"
+    sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"
     wanted = read_page(query)
     filters = report_filters.read_filters(query, account.country_code)
     campaign_id = query.text("campaignId", "campaign_id")
@@ -116,11 +116,6 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
         group_id = report_filters.campaign_of(tx, account.id, campaign_id, sandbox=sandbox)
         filters = filters._replace(group_id=group_id)
     return read.report(tx, account.id, wanted, filters, sandbox=sandbox)
-
-
-def _mode_of(visit: Visit) -> str:
-    """Returns the mode that is shown when none is asked for."""
-    return "sandbox" if visit.account.sandbox else "live"
 
 
 def _message(tx: Connection, account_id: str, message_id: str) -> read.Message:
@@ -133,9 +128,3 @@ def _message(tx: Connection, account_id: str, message_id: str) -> read.Message:
 def row(message: read.Message) -> dict[str, Any]:
     """Returns the fields of a message as a line of a table shows them."""
     return {**read.as_record(message), "created_at_ms": message.created_at_ms}
-
-
-def _older(asking: PageRequest, before: str) -> str:
-    """Returns the query of the next page: the same one, further down."""
-    kept = [(name, value) for name, value in asking.sent.query if value and name != "cursor"]
-    return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"

@@ -40,10 +40,12 @@ NOTHING_SENT: Final = Sent()
 
 class PageRequest(NamedTuple):
     """Holds one request for a page. `session` is the secret of the visitor's session, or empty;
-    `form_secret` is what the tokens of this visitor's forms are made of.
+    `form_secret` is what the tokens of this visitor's forms are made of. `service_sender` is what
+    one-time passwords come from, which no account may register.
     """
 
     db: Database
+    service_sender: str
     now_ms: int
     session: str
     form_secret: str

@@ -1,6 +1,6 @@
 """Leads each path of the portal to its page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy.engine import Connection
@@ -13,11 +13,17 @@ from starlette.types import Receive, Scope, Send
 
 from heliograph import users
 from heliograph.base import clock
-from heliograph.base.errors import MethodNotAllowed, NotFound, ServiceError
+from heliograph.base.errors import (
+    FieldError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    ServiceError,
+)
 from heliograph.base.own_threads import OwnThreads
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
-from heliograph.portal import messages, overview, sign_in_pages
+from heliograph.portal import messages, money, overview, senders, sign_in_pages
 from heliograph.portal.page_request import (
     FORM_COOKIE,
     NOTHING_SENT,
@@ -31,7 +37,7 @@ from heliograph.portal.page_request import (
 )
 from heliograph.portal.rendering import HEADERS, page, static_file
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.users import NotSignedIn
+from heliograph.users import NotSignedIn, Right
 
 # Pages wait for each other, and not the API for pages: they have connections of the database, too.
 PAGES_AT_ONCE: Final = 4
@@ -39,13 +45,16 @@ ROOTS: Final = ("/", "/portal")
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
 Handler = Callable[[PageRequest], Response]
 MembersPage = Callable[[Connection, PageRequest, Visit], Response]
+# shows a page again whose form was refused
+FormPage = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Response]
 
 
 class Portal:
     """The pages, as an ASGI application. `is_mine` says which paths are its own."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, service_sender: str = Settings.otp_sender) -> None:
         self._db = db
+        self._service_sender = service_sender
         self._threads = OwnThreads("portal", PAGES_AT_ONCE)
         self._app = Starlette(
             routes=[
@@ -55,6 +64,12 @@ class Portal:
                 self._shows(OF_ACCOUNT, to_members(overview.overview)),
                 self._shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
                 self._shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
+                self._shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
+                self._does(
+                    f"{OF_ACCOUNT}/senders",
+                    by_members(Right.SENDERS, senders.register, senders.listed),
+                ),
+                self._shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
                 self._shows("/portal/sign-in/{link}", sign_in_pages.ask),
                 self._does("/portal/sign-in/{link}", sign_in_pages.sign_in),
                 self._does("/portal/sign-out", sign_in_pages.sign_out),
@@ -110,6 +125,7 @@ class Portal:
     def _asking(self, request: Request, sent: Sent) -> PageRequest:
         return PageRequest(
             self._db,
+            self._service_sender,
             clock.now_ms(),
             session=request.cookies.get(SESSION_COOKIE, ""),
             form_secret=request.cookies.get(FORM_COOKIE) or new_form_secret(),
@@ -142,9 +158,27 @@ def to_members(show: MembersPage) -> Handler:
     return handle
 
 
+def by_members(right: Right, do: MembersPage, show: FormPage) -> Handler:
+    """Returns a handler for a form of members who have this right. It does all in one transaction.
+    If the form is refused, nothing is done, and the page is shown again with what is wrong.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        try:
+            with asking.db.write() as tx:
+                visit = visit_of(tx, asking)
+                visit.require(tx, right)
+                return do(tx, asking, visit)
+        except InvalidRequest as refused:
+            with asking.db.read() as tx:
+                return show(tx, asking, visit_of(tx, asking), refused.fields)
+
+    return handle
+
+
 def portal_for(settings: Settings, db: Database) -> Portal | None:
     """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off)."""
-    return Portal(db) if settings.portal else None
+    return Portal(db, service_sender=settings.otp_sender) if settings.portal else None
 
 
 def _answered(handler: Handler, asking: PageRequest) -> Response:

@@ -1,15 +1,19 @@
 """Pages are made of Jinja templates. What a page shows is escaped, whoever wrote it."""
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import jinja2
 from starlette.responses import HTMLResponse, Response
 
 from heliograph.base.clock import rfc3339
+from heliograph.base.paging import cursor_at
 from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
+from heliograph.wallet import to_text
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -24,6 +28,7 @@ HEADERS: Final = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
 }
+SEE_OTHER: Final = 303
 YEAR_S: Final = 31_536_000
 MINUTE_S: Final = 60
 HOUR_S: Final = 3_600
@@ -45,6 +50,12 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
         )
     )
     return HTMLResponse(text, status, HEADERS)
+
+
+def next_page(query: Sequence[tuple[str, str]], before: str) -> str:
+    """Returns the query of the next page of a list: the same one, below the raw id `before`."""
+    kept = [(name, value) for name, value in query if value and name != "cursor"]
+    return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"
 
 
 @cache
@@ -96,7 +107,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago}
+    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago, "money": to_text}
     return environment
 
 

@@ -13,11 +13,10 @@ from heliograph.portal.page_request import (
     PageRequest,
     new_form_secret,
 )
-from heliograph.portal.rendering import HEADERS, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.users import NotSignedIn
 
 HOME = "/portal"
-SEE_OTHER = 303
 
 
 def signed_out(asking: PageRequest) -> Response:

@@ -6,10 +6,12 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
 from heliograph.accounts import Account
-from heliograph.base.errors import NotFound
+from heliograph.accounts.states import ACTIVE
+from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import Right, Role, Session
 
+MODES: Final = ("live", "sandbox")
 NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
 
 
@@ -26,8 +28,23 @@ class Visit(NamedTuple):
         """Returns the path of the account's overview; its other pages are below."""
         return f"/portal/accounts/{accounts.text_id(self.account)}"
 
+    @property
+    def mode(self) -> str:
+        """Returns the mode that is shown when none is asked for."""
+        return "sandbox" if self.account.sandbox else "live"
+
     def may(self, right: Right) -> bool:
         return right in users.RIGHTS[self.role]
+
+    def require(self, tx: Connection, right: Right) -> None:
+        """Raises Forbidden unless the user may do this, and the account may change anything."""
+        if not self.may(right):
+            raise Forbidden(f"Your role in this account, {self.role.value}, may not do this.")
+        if not _is_active(tx, self.account):
+            raise Forbidden(
+                "This account is suspended: it can read, but change nothing.",
+                reason="account_suspended",
+            )
 
 
 def visit_of(tx: Connection, asking: PageRequest) -> Visit:
@@ -51,3 +68,9 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
         raise NotFound("There is no such account.")
     account, role = of_user.pop(wanted)
     return Visit(session, account, role, tuple(other for other, _ in of_user.values()))
+
+
+def _is_active(tx: Connection, account: Account) -> bool:
+    """Returns whether an account, and the partner whose customer it may be, are active."""
+    partner = account.parent_id and accounts.by_id(tx, account.parent_id)
+    return account.status == ACTIVE and (not partner or partner.status == ACTIVE)

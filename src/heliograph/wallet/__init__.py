@@ -1,6 +1,6 @@
 """Manages wallets, money, SMS credits, and the ledger that proves them."""
 
-from heliograph.wallet.account_ledger import history
+from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
 from heliograph.wallet.alarm import Alarm, judge_alarm
 from heliograph.wallet.daily_cap import count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
@@ -19,6 +19,7 @@ from heliograph.wallet.ledger import (
 )
 from heliograph.wallet.money import currency, to_minor, to_number, to_text
 from heliograph.wallet.prices import Price, all_prices, buy_credits, remove_price, set_price
+from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
     DISCREPANCIES_MAX,
@@ -48,8 +49,10 @@ __all__ = [
     "CREDITS_MAX",
     "DESCRIPTION_MAX",
     "DISCREPANCIES_MAX",
+    "ENTRY_TYPES",
     "INSERT_ENTRIES",
     "SALES_ID",
+    "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
     "Discrepancy",
     "Entry",

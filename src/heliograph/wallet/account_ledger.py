@@ -13,6 +13,7 @@ from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
 from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
+TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
 # A transfer stands in the ledger once, with the signs of the account that it was written for; the
 # other one sees it turned round.
 _SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}

@@ -1,18 +1,14 @@
 """Serves the endpoints GET /balance, /wallet/balance and /wallet/transactions."""
 
-from typing import Final
-
 from heliograph.base.paging import page_body, read_page, read_span
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint
-from heliograph.wallet.account_ledger import history
+from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
 from heliograph.wallet.ledger import as_record
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.wallet import wallet_of
-
-TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
 
 
 def endpoints(db: Database) -> list[Endpoint]:

@@ -24,7 +24,7 @@ from heliograph.api.openapi.parts import (
     ref,
     text,
 )
-from heliograph.wallet.api import TRANSACTIONS_LIMIT_MAX
+from heliograph.wallet import TRANSACTIONS_LIMIT_MAX
 from heliograph.wallet.tables import ENTRY_TYPES
 
 TAG: Final = "Wallet"

@@ -1,0 +1,83 @@
+"""The credits and the ledger of an account in the portal."""
+
+import html
+import re
+
+import pytest
+
+from heliograph import accounts, wallet
+from heliograph.base import clock
+from heliograph.database.database import Database
+from tests.support.factories import grant, open_account
+from tests.support.portal.visitor import Visitor
+
+EMAIL = "ama@example.com"
+
+
+@pytest.fixture
+def home(db: Database, amina: str, visitor: Visitor) -> str:
+    """The path of the account's pages; its owner is signed in."""
+    visitor.sign_in(EMAIL, amina)
+    with db.read() as tx:
+        return f"/portal/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
+
+
+def entries(visitor: Visitor, path: str) -> list[str]:
+    """The references of the entries on a page, in order."""
+    page = visitor.get(path)
+    assert page.status_code == 200, page.text
+    return re.findall(r"\bref-\d+\b", page.text)
+
+
+def granted(db: Database, account_id: str, count: int) -> list[str]:
+    """Grants so often; the references, newest first."""
+    references = [f"ref-{number}" for number in range(count)]
+    for reference in references:
+        with db.write() as tx:
+            wallet.grant(tx, account_id, 7, "bought", reference=reference, now_ms=clock.now_ms())
+    return references[::-1]
+
+
+def test_a_wallet_shows_what_it_holds_and_how_it_came(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    references = granted(db, amina, 3)
+    with db.write() as tx:
+        wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+        held = wallet.wallet_of(tx, amina).shown
+    assert entries(visitor, f"{home}/money") == references
+    page = visitor.page.text
+    assert f"{held.sms_credits:,}".replace(",", "\u202f") in page
+    assert "12.50" in page
+    assert entries(visitor, f"{home}/money?type=topup") == []
+    assert "paid" in visitor.page.text
+
+
+def test_every_entry_is_on_one_page_of_the_ledger(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    references = granted(db, amina, 25)
+    seen: list[str] = []
+    path = f"{home}/money?type=credit_grant&limit=10"
+    while path:
+        seen += entries(visitor, path)
+        older = re.search(r'rel="next" href="([^"]+)"', visitor.page.text)
+        path = html.unescape(older[1]) if older else ""
+    assert seen == references
+
+
+@pytest.mark.parametrize("query", ["type=gift", "since=today", "limit=101", "x=1"])
+def test_a_wrong_filter_is_told(visitor: Visitor, home: str, query: str) -> None:
+    page = visitor.get(f"{home}/money?{query}")
+    assert page.status_code == 400
+    assert 'class="wrong"' in page.text
+
+
+def test_an_account_sees_its_own_ledger_only(visitor: Visitor, db: Database, home: str) -> None:
+    chidi = open_account(db, "chidi")
+    grant(db, chidi, 5)
+    granted(db, chidi, 2)
+    assert entries(visitor, f"{home}/money") == []
+    with db.read() as tx:
+        other = accounts.text_id(accounts.by_id(tx, chidi))
+    assert visitor.get(f"/portal/accounts/{other}/money").status_code == 404

@@ -23,7 +23,6 @@ LINKS_MAX: Final = 5  # of a user at a time; the oldest goes first
 IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
 SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
-FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, money and secrets may be touched
 SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
 _TOKEN_OCTETS: Final = 32
 _TOKEN_LENGTH: Final = 43  # in base64url
@@ -39,29 +38,16 @@ class Session(NamedTuple):
     """Says who is signed in, and since when."""
 
     user: User
-    began_at_ms: int
     seen_at_ms: int
 
     def is_to_be_seen(self, now_ms: int) -> bool:
         """Returns whether it is time for `see`."""
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
 
-    def is_fresh(self, now_ms: int) -> bool:
-        """Returns whether the sign-in was so recent that money and secrets may be touched."""
-        return now_ms < self.began_at_ms + FRESH_MS
-
 
 def make_link(tx: Connection, user_id: str, *, valid_ms: int = LINK_MS, now_ms: int) -> str:
     """Returns the secret of a new sign-in link, which is valid once, for so long."""
-    links = sign_in_links.c
-    older = (
-        sa.select(links.sha256)
-        .where(links.user_id == user_id)
-        .order_by(links.expires_at_ms.desc())
-        .offset(LINKS_MAX - 1)
-    )
-    surplus = [row.sha256 for row in tx.execute(older)]
-    tx.execute(sign_in_links.delete().where(links.sha256.in_(surplus)))
+    _make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
     secret = secrets.token_urlsafe(_TOKEN_OCTETS)
     tx.execute(
         sign_in_links.insert().values(
@@ -86,7 +72,7 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
     if used is None:
         raise NotSignedIn()
     tx.execute(users.update().where(users.c.id == used).values(signed_in_at_ms=now_ms))
-    _drop_surplus(tx, used)
+    _make_room(tx, user_sessions, used, user_sessions.c.seen_at_ms, SESSIONS_MAX)
     secret = secrets.token_urlsafe(_TOKEN_OCTETS)
     tx.execute(
         user_sessions.insert().values(
@@ -107,13 +93,13 @@ def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
         raise NotSignedIn()
     columns = user_sessions.c
     row = tx.execute(
-        sa.select(columns.user_id, columns.began_at_ms, columns.seen_at_ms).where(
+        sa.select(columns.user_id, columns.seen_at_ms).where(
             columns.sha256 == _digest(secret), columns.expires_at_ms > now_ms
         )
     ).first()
     if row is None:
         raise NotSignedIn()
-    return Session(by_id(tx, row.user_id), row.began_at_ms, row.seen_at_ms)
+    return Session(by_id(tx, row.user_id), row.seen_at_ms)
 
 
 def see(tx: Connection, secret: str, *, now_ms: int) -> None:
@@ -141,16 +127,18 @@ def end(tx: Connection, secret: str) -> None:
     tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == _digest(secret)))
 
 
-def _drop_surplus(tx: Connection, user_id: str) -> None:
-    columns = user_sessions.c
-    unused = (
-        sa.select(columns.sha256)
-        .where(columns.user_id == user_id)
-        .order_by(columns.seen_at_ms.desc())
-        .offset(SESSIONS_MAX - 1)
+def _make_room(
+    tx: Connection, table: sa.Table, user_id: str, newest_by: sa.Column[int], most: int
+) -> None:
+    """Deletes the oldest of a user's rows, so that with one more there are at most `most`."""
+    older = (
+        sa.select(table.c.sha256)
+        .where(table.c.user_id == user_id)
+        .order_by(newest_by.desc())
+        .offset(most - 1)
     )
-    surplus = [row.sha256 for row in tx.execute(unused)]
-    tx.execute(user_sessions.delete().where(columns.sha256.in_(surplus)))
+    surplus = [row.sha256 for row in tx.execute(older)]
+    tx.execute(table.delete().where(table.c.sha256.in_(surplus)))
 
 
 def _digest(secret: str) -> bytes:

@@ -8,7 +8,6 @@ from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database
 from heliograph.users import NotSignedIn, Role
 from heliograph.users.sign_in import (
-    FRESH_MS,
     IDLE_MS,
     LINK_MS,
     LINKS_MAX,
@@ -110,15 +109,6 @@ def test_that_a_session_is_used_is_written_down_once_a_minute(db: Database, ama:
             users.see(tx, session, now_ms=NOW_MS + later_ms)
             seen.append(tx.execute(sa.select(user_sessions.c.seen_at_ms)).scalar_one() - NOW_MS)
     assert seen == [0, 0, SEEN_EVERY_MS, SEEN_EVERY_MS]
-
-
-def test_a_session_is_fresh_for_ten_minutes_after_its_sign_in(db: Database, ama: str) -> None:
-    session = begin(db, link(db, ama))
-    with db.read() as tx:
-        found = users.session_of(tx, session, now_ms=NOW_MS)
-    assert found.user.email == "ama@example.com"
-    assert found.is_fresh(NOW_MS + FRESH_MS - 1)
-    assert not found.is_fresh(NOW_MS + FRESH_MS)
 
 
 def test_signing_out_ends_this_session_and_no_other(db: Database, ama: str) -> None:

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
+import httpx
 import pytest
 
 from heliograph import accounts
@@ -51,7 +52,10 @@ def home(house: House, visitor: Visitor) -> str:
 
 def listed(visitor: Visitor, path: str) -> list[str]:
     """The ids of the messages on a page, in order."""
-    page = visitor.get(path)
+    return messages_on(visitor.get(path))
+
+
+def messages_on(page: httpx.Response) -> list[str]:
     assert page.status_code == 200, page.text
     return re.findall(r"/messages/(msg_[0-9a-z]{26})\"", page.text)
 
@@ -107,12 +111,8 @@ def test_every_message_is_on_one_page_of_the_list(
     visitor: Visitor, house: House, run_loop: Loop, home: str
 ) -> None:
     run_loop(house.send(phones(120)))
-    seen: list[str] = []
-    path = f"{home}/messages?status=queued&limit=50"
-    while path:
-        seen += listed(visitor, path)
-        older = re.search(r'rel="next" href="([^"]+)"', visitor.page.text)
-        path = html.unescape(older[1]) if older else ""
+    pages = visitor.pages(f"{home}/messages?status=queued&limit=50")
+    seen = [message for page in pages for message in messages_on(page)]
     assert len(seen) == len(set(seen)) == 120
     run_loop(house.close())
 

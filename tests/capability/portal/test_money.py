@@ -1,8 +1,8 @@
 """The credits and the ledger of an account in the portal."""
 
-import html
 import re
 
+import httpx
 import pytest
 
 from heliograph import accounts, wallet
@@ -24,7 +24,10 @@ def home(db: Database, amina: str, visitor: Visitor) -> str:
 
 def entries(visitor: Visitor, path: str) -> list[str]:
     """The references of the entries on a page, in order."""
-    page = visitor.get(path)
+    return references_on(visitor.get(path))
+
+
+def references_on(page: httpx.Response) -> list[str]:
     assert page.status_code == 200, page.text
     return re.findall(r"\bref-\d+\b", page.text)
 
@@ -57,12 +60,8 @@ def test_every_entry_is_on_one_page_of_the_ledger(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     references = granted(db, amina, 25)
-    seen: list[str] = []
-    path = f"{home}/money?type=credit_grant&limit=10"
-    while path:
-        seen += entries(visitor, path)
-        older = re.search(r'rel="next" href="([^"]+)"', visitor.page.text)
-        path = html.unescape(older[1]) if older else ""
+    pages = visitor.pages(f"{home}/money?type=credit_grant&limit=10")
+    seen = [reference for page in pages for reference in references_on(page)]
     assert seen == references
 
 

@@ -1,6 +1,8 @@
 """A visitor of the portal as a browser is one: keeps cookies, and sends the forms of pages."""
 
+import html
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -29,6 +31,13 @@ class Visitor:
     def get(self, path: str, **more: Any) -> httpx.Response:
         self.page = self._run(self._client.get(path, **more))
         return self.page
+
+    def pages(self, path: str) -> Iterator[httpx.Response]:
+        """Asks for a page of a list, and for all older ones."""
+        while path:
+            yield self.get(path)
+            older = re.search(r'rel="next" href="([^"]+)"', self.page.text)
+            path = html.unescape(older[1]) if older else ""
 
     def post(self, path: str, fields: dict[str, str] | None = None, **more: Any) -> httpx.Response:
         """Sends a form with the token of the last page that had one."""

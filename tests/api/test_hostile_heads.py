@@ -35,7 +35,7 @@ GROWTH_MAX_MB = 24.0  # of all floods at once
 ANSWERS = {
     "a URL": b"HTTP/1.1 414 ",
     "empty lines": b"HTTP/1.1 400 ",
-    "requests of few octets": b"HTTP/1.1 404 ",
+    "requests of few octets": b"HTTP/1.1 307 ",
     "requests, whose answers nobody reads": b"HTTP/1.1 200 ",
 }
 

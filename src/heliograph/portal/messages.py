@@ -35,10 +35,11 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the messages that the query selects, newest first. A query that the API would refuse
     is refused with the same words, each at its field.
     """
-    typed = {"mode": visit.mode, **dict(asking.sent.query)}
+    typed = dict(asking.sent.query)
+    typed["mode"] = typed.get("mode") or visit.mode
     found = read.Page([], None)
     errors: list[FieldError] = []
-    sought = _sought(typed.get("find", "").strip())
+    sought = _sought(typed.get("find", "").strip(), typed["mode"])
     if sought is not None:
         return RedirectResponse(f"{visit.home}/messages{sought}", SEE_OTHER, HEADERS)
     try:
@@ -81,7 +82,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _sought(text: str) -> str | None:
+def _sought(text: str, mode: str) -> str | None:
     """Returns where an id leads, below the list. Anything else is an error of the list."""
     prefix, _, rest = text.partition("_")
     if not rest or not text.isascii() or not rest.isalnum():
@@ -89,9 +90,9 @@ def _sought(text: str) -> str | None:
     if prefix == read.MESSAGE_PREFIX:
         return f"/{text}"
     if prefix == read.SEND_PREFIX:
-        return f"?{urlencode({'send_id': text})}"
+        return f"?{urlencode({'mode': mode, 'send_id': text})}"
     if prefix == read.CAMPAIGN_PREFIX:
-        return f"?{urlencode({'campaignId': text})}"
+        return f"?{urlencode({'mode': mode, 'campaignId': text})}"
     return None
 
 

@@ -12,7 +12,7 @@ from heliograph.messages import read
 from heliograph.portal.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
-from heliograph.portal.visit import Visit
+from heliograph.portal.visit import Visit, home_of
 from heliograph.webhooks import endpoints
 
 LAST_MESSAGES = 8
@@ -40,6 +40,7 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         sms_credits=held.shown.sms_credits,
         money=wallet.to_text(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
+        others=[(other.name, home_of(other)) for other in visit.others],
         steps=_steps(tx, account, bool(found.messages)),
     )
 

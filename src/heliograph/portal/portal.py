@@ -137,8 +137,10 @@ class Portal:
     async def _no_such_page(self, request: Request, error: Any) -> Response:
         refused: ServiceError = NotFound("There is no such page.")
         if error.status_code == MethodNotAllowed.status:
-            refused = MethodNotAllowed([], "This page does not take that.")
-        return await self._answer(request, _refusing(refused), NOTHING_SENT)
+            refused = MethodNotAllowed([], "This page does not take that method.")
+        response = await self._answer(request, _refusing(refused), NOTHING_SENT)
+        response.headers.update(error.headers or {})  # Allow, with 405
+        return response
 
 
 def to_members(show: MembersPage) -> Handler:

@@ -26,7 +26,7 @@ class Visit(NamedTuple):
     @property
     def home(self) -> str:
         """Returns the path of the account's overview; its other pages are below."""
-        return f"/portal/accounts/{accounts.text_id(self.account)}"
+        return home_of(self.account)
 
     @property
     def mode(self) -> str:
@@ -45,6 +45,11 @@ class Visit(NamedTuple):
                 "This account is suspended: it can read, but change nothing.",
                 reason="account_suspended",
             )
+
+
+def home_of(account: Account) -> str:
+    """Returns the path of an account's overview."""
+    return f"/portal/accounts/{accounts.text_id(account)}"
 
 
 def visit_of(tx: Connection, asking: PageRequest) -> Visit:

@@ -150,7 +150,7 @@ def prepare(db: Database, now_ms: int) -> Ready:
         )
         user = users.add(tx, EMAIL, now_ms=now_ms)
         users.set_role(tx, user.id, account.id, users.Role.OWNER, now_ms=now_ms)
-        link = users.make_link(tx, user.id, valid_ms=users.HANDED_LINK_MS, now_ms=now_ms)
+        link = users.make_link(tx, user.id, now_ms=now_ms)
     db.close()
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
 

@@ -4,7 +4,6 @@ sessions.
 
 from heliograph.users.roles import RIGHTS, Right, Role
 from heliograph.users.sign_in import (
-    HANDED_LINK_MS,
     NotSignedIn,
     Session,
     begin,
@@ -26,7 +25,6 @@ from heliograph.users.user import (
 )
 
 __all__ = [
-    "HANDED_LINK_MS",
     "KEPT",
     "RIGHTS",
     "NotSignedIn",

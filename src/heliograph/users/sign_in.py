@@ -17,8 +17,7 @@ from heliograph.base.short_texts import cut, printable
 from heliograph.users.tables import SEEN_BY_MAX, sign_in_links, user_sessions, users
 from heliograph.users.user import User, by_id
 
-LINK_MS: Final = 15 * 60_000  # one that was mailed
-HANDED_LINK_MS: Final = DAY_MS  # one that a command has printed, which somebody has to hand on
+LINK_MS: Final = DAY_MS  # a command prints a link, and somebody has to hand it on
 LINKS_MAX: Final = 5  # of a user at a time; the oldest goes first
 IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
 SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
@@ -35,7 +34,7 @@ class NotSignedIn(Unauthorized):
 
 
 class Session(NamedTuple):
-    """Says who is signed in, and since when."""
+    """Says who is signed in, and when the session was last used, to the minute."""
 
     user: User
     seen_at_ms: int
@@ -45,13 +44,13 @@ class Session(NamedTuple):
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
 
 
-def make_link(tx: Connection, user_id: str, *, valid_ms: int = LINK_MS, now_ms: int) -> str:
-    """Returns the secret of a new sign-in link, which is valid once, for so long."""
+def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
+    """Returns the secret of a new sign-in link, which is valid once, for a day."""
     _make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
     secret = secrets.token_urlsafe(_TOKEN_OCTETS)
     tx.execute(
         sign_in_links.insert().values(
-            sha256=_digest(secret), user_id=user_id, expires_at_ms=now_ms + valid_ms
+            sha256=_digest(secret), user_id=user_id, expires_at_ms=now_ms + LINK_MS
         )
     )
     return secret

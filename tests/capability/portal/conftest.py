@@ -1,4 +1,6 @@
-"""`visitor`: a browser before the portal. `stranger`: another one, on the same database."""
+"""`visitor`: a browser before the portal. `home`: where amina's owner has come in. `stranger`: another
+browser, on the same database.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +9,7 @@ import pytest
 from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from tests.support.api.service import Loop
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 
 @pytest.fixture
@@ -29,6 +31,13 @@ def visitor(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
     visitor = Visitor(db, portal, run_loop)
     yield visitor
     visitor.close()
+
+
+@pytest.fixture
+def home(db: Database, amina: str, visitor: Visitor) -> str:
+    """The path of amina's pages; her owner is signed in."""
+    visitor.sign_in(EMAIL, amina)
+    return home_of(db, amina)
 
 
 @pytest.fixture

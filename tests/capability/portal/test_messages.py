@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from heliograph import accounts
 from heliograph.base import ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import ERROR_CODES
@@ -15,9 +14,8 @@ from heliograph.portal.failure_advice import ADVICE
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, open_account, phones
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
-EMAIL = "ama@example.com"
 NOBODYS = "01k5zq3a7ee4s8t5wd1p0n9rjb"
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -46,8 +44,7 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 def home(house: House, visitor: Visitor) -> str:
     """The path of the account's pages; its owner is signed in."""
     visitor.sign_in(EMAIL, house.amina)
-    with house.db.read() as tx:
-        return f"/portal/accounts/{accounts.text_id(accounts.by_id(tx, house.amina))}"
+    return home_of(house.db, house.amina)
 
 
 def listed(visitor: Visitor, path: str) -> list[str]:
@@ -125,6 +122,8 @@ def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, home: str) -
     assert send_id is not None
     led = visitor.get(f"{home}/messages?find={send_id[0]}").headers["location"]
     assert listed(visitor, led) == [message]
+    page = visitor.get(f"{home}/messages?mode=sandbox&find={send_id[0]}")
+    assert listed(visitor, page.headers["location"]) == []  # it stays in the mode that was chosen
 
 
 def test_a_message_of_another_account_is_like_none(

@@ -5,21 +5,11 @@ import re
 import httpx
 import pytest
 
-from heliograph import accounts, wallet
+from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from tests.support.factories import grant, open_account
-from tests.support.portal.visitor import Visitor
-
-EMAIL = "ama@example.com"
-
-
-@pytest.fixture
-def home(db: Database, amina: str, visitor: Visitor) -> str:
-    """The path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, amina)
-    with db.read() as tx:
-        return f"/portal/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
+from tests.support.portal.visitor import Visitor, home_of
 
 
 def entries(visitor: Visitor, path: str) -> list[str]:
@@ -77,6 +67,4 @@ def test_an_account_sees_its_own_ledger_only(visitor: Visitor, db: Database, hom
     grant(db, chidi, 5)
     granted(db, chidi, 2)
     assert entries(visitor, f"{home}/money") == []
-    with db.read() as tx:
-        other = accounts.text_id(accounts.by_id(tx, chidi))
-    assert visitor.get(f"/portal/accounts/{other}/money").status_code == 404
+    assert visitor.get(f"{home_of(db, chidi)}/money").status_code == 404

@@ -3,16 +3,15 @@
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, users
+from heliograph import users
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.users.sign_in import IDLE_MS
 from tests.support.factories import open_account
-from tests.support.portal.visitor import SITE, Visitor
+from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 
-EMAIL = "ama@example.com"
 HOSTILE = "<script>alert(1)</script>{{ 7 * 7 }}'\"&"
 
 
@@ -159,13 +158,33 @@ def test_a_form_that_cannot_be_is_refused(visitor: Visitor, body: bytes, status:
 def test_another_account_is_not_there(visitor: Visitor, db: Database, amina: str) -> None:
     chidi = open_account(db, "chidi")
     visitor.sign_in(EMAIL, amina)
-    with db.read() as tx:
-        own, other = (accounts.text_id(accounts.by_id(tx, each)) for each in (amina, chidi))
-    assert visitor.get(f"/portal/accounts/{own}").status_code == 200
-    for path in (other, "acc_01k5zzzzzzzzzzzzzzzzzzzzzz", "x"):
-        page = visitor.get(f"/portal/accounts/{path}")
+    assert visitor.get(home_of(db, amina)).status_code == 200
+    nobodys = "/portal/accounts/acc_01k5zzzzzzzzzzzzzzzzzzzzzz"
+    for path in (home_of(db, chidi), nobodys, "/portal/accounts/x"):
+        page = visitor.get(path)
         assert page.status_code == 404
         assert "chidi" not in page.text
+
+
+def test_who_belongs_to_two_accounts_goes_from_one_to_the_other(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert "Your other accounts" not in visitor.get(home).text
+    bilal = open_account(db, "bilal")
+    with db.write() as tx:
+        user = users.find(tx, EMAIL)
+        users.set_role(tx, user.id, bilal, Role.VIEWER, now_ms=clock.now_ms())
+    other = home_of(db, bilal)
+    assert f'href="{other}">bilal</a>' in visitor.get(home).text
+    assert f'href="{home}">' in visitor.get(other).text
+
+
+def test_a_method_that_a_page_does_not_take_is_refused(visitor: Visitor) -> None:
+    refused = visitor.post_as_it_is("/portal")
+    assert (refused.status_code, set(refused.headers["allow"].split(", "))) == (
+        405,
+        {"GET", "HEAD"},
+    )
 
 
 def test_what_a_page_shows_is_never_markup(visitor: Visitor, db: Database, amina: str) -> None:

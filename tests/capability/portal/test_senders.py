@@ -10,27 +10,13 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.factories import open_account
-from tests.support.portal.visitor import Visitor
-
-EMAIL = "ama@example.com"
-
-
-def home_of(db: Database, account_id: str) -> str:
-    with db.read() as tx:
-        return f"/portal/accounts/{accounts.text_id(accounts.by_id(tx, account_id))}"
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 
 def registered(db: Database, account_id: str) -> list[tuple[str, str, bool]]:
     with db.read() as tx:
         found = senders.page(tx, limit=10, account_id=account_id)
     return [(sender.sender, sender.status, sender.sandbox) for sender in found]
-
-
-@pytest.fixture
-def home(db: Database, amina: str, visitor: Visitor) -> str:
-    """The path of the account's pages; its owner is signed in."""
-    visitor.sign_in(EMAIL, amina)
-    return home_of(db, amina)
 
 
 def test_a_sender_is_registered_and_waits_for_the_operator(

@@ -7,14 +7,22 @@ from typing import Any
 
 import httpx
 
-from heliograph import users
+from heliograph import accounts, users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.portal import visit
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
 from tests.support.api.service import Loop
 
 SITE = "https://heliograph.test"
+EMAIL = "ama@example.com"  # of amina's owner
+
+
+def home_of(db: Database, account_id: str) -> str:
+    """The path of an account's pages."""
+    with db.read() as tx:
+        return visit.home_of(accounts.by_id(tx, account_id))
 
 
 class Visitor:

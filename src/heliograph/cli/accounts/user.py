@@ -66,7 +66,7 @@ def add(session: CommandRun, email: str, account: str, role: str) -> None:
         account_id = accounts.find(tx, account).id
         user = users.add(tx, email, now_ms=now_ms)
         users.set_role(tx, user.id, account_id, users.Role(role), now_ms=now_ms)
-        secret = users.make_link(tx, user.id, valid_ms=users.HANDED_LINK_MS, now_ms=now_ms)
+        secret = users.make_link(tx, user.id, now_ms=now_ms)
         record = _record(tx, user)
     show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
 
@@ -80,7 +80,7 @@ def link(session: CommandRun, user: str) -> None:
 
     with session.write() as tx:
         found = users.find(tx, user)
-        secret = users.make_link(tx, found.id, valid_ms=users.HANDED_LINK_MS, now_ms=clock.now_ms())
+        secret = users.make_link(tx, found.id, now_ms=clock.now_ms())
         record = _record(tx, found)
     show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
 

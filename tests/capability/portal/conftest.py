@@ -1,5 +1,5 @@
-"""`visitor`: a browser before the portal. `home`: where amina's owner has come in. `stranger`: another
-browser, on the same database.
+"""`visitor`: a browser before the portal. `home`: where amina's owner has come in. `stranger`:
+another browser, on the same database.
 """
 
 from collections.abc import Iterator

@@ -41,7 +41,7 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 
 
 @pytest.fixture
-def home(house: House, visitor: Visitor) -> str:
+def root(house: House, visitor: Visitor) -> str:
     """The path of the account's pages; its owner is signed in."""
     visitor.sign_in(EMAIL, house.amina)
     return home_of(house.db, house.amina)
@@ -63,19 +63,19 @@ def shown(visitor: Visitor) -> str:
 
 
 def test_messages_are_listed_newest_first_and_narrowed(
-    visitor: Visitor, sent: Send, home: str
+    visitor: Visitor, sent: Send, root: str
 ) -> None:
     first = sent(reference="order 1")
     second = sent("233201234568")
     tried_out = sent("233201234569", sandbox=True)
-    log = f"{home}/messages"
+    log = f"{root}/messages"
     assert listed(visitor, log) == [second, first]
     assert listed(visitor, f"{log}?mode=sandbox") == [tried_out]
     assert listed(visitor, f"{log}?recipient=0201234567") == [first]
     assert listed(visitor, f"{log}?reference=order+1&status=queued") == [first]
     assert listed(visitor, f"{log}?status=failed") == []
     assert "No message is like that" in visitor.page.text
-    assert listed(visitor, home) == [second, first]
+    assert listed(visitor, root) == [second, first]
 
 
 @pytest.mark.judged_in_python
@@ -94,9 +94,9 @@ def test_messages_are_listed_newest_first_and_narrowed(
     ],
 )
 def test_a_wrong_filter_is_told_at_its_field_and_kept(
-    visitor: Visitor, home: str, query: str, why: str
+    visitor: Visitor, root: str, query: str, why: str
 ) -> None:
-    page = visitor.get(f"{home}/messages?{query}")
+    page = visitor.get(f"{root}/messages?{query}")
     assert page.status_code == 400
     assert why in shown(visitor)
     name, _, typed = query.partition("=")
@@ -105,45 +105,45 @@ def test_a_wrong_filter_is_told_at_its_field_and_kept(
 
 
 def test_every_message_is_on_one_page_of_the_list(
-    visitor: Visitor, house: House, run_loop: Loop, home: str
+    visitor: Visitor, house: House, run_loop: Loop, root: str
 ) -> None:
     run_loop(house.send(phones(120)))
-    pages = visitor.pages(f"{home}/messages?status=queued&limit=50")
+    pages = visitor.pages(f"{root}/messages?status=queued&limit=50")
     seen = [message for page in pages for message in messages_on(page)]
     assert len(seen) == len(set(seen)) == 120
     run_loop(house.close())
 
 
-def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, home: str) -> None:
+def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, root: str) -> None:
     message = sent()
-    page = visitor.get(f"{home}/messages?find=+{message}+")
-    assert (page.status_code, page.headers["location"]) == (303, f"{home}/messages/{message}")
-    send_id = re.search(r"snd_[0-9a-z]{26}", visitor.get(f"{home}/messages/{message}").text)
+    page = visitor.get(f"{root}/messages?find=+{message}+")
+    assert (page.status_code, page.headers["location"]) == (303, f"{root}/messages/{message}")
+    send_id = re.search(r"snd_[0-9a-z]{26}", visitor.get(f"{root}/messages/{message}").text)
     assert send_id is not None
-    led = visitor.get(f"{home}/messages?find={send_id[0]}").headers["location"]
+    led = visitor.get(f"{root}/messages?find={send_id[0]}").headers["location"]
     assert listed(visitor, led) == [message]
-    page = visitor.get(f"{home}/messages?mode=sandbox&find={send_id[0]}")
+    page = visitor.get(f"{root}/messages?mode=sandbox&find={send_id[0]}")
     assert listed(visitor, page.headers["location"]) == []  # it stays in the mode that was chosen
 
 
 def test_a_message_of_another_account_is_like_none(
-    visitor: Visitor, house: House, sent: Send, home: str
+    visitor: Visitor, house: House, sent: Send, root: str
 ) -> None:
     chidi = open_account(house.db, "chidi", credits=10)
     others = sent(account_id=chidi)
     pages = [
-        visitor.get(f"{home}/messages/{message}") for message in (others, f"msg_{NOBODYS}", "msg_x")
+        visitor.get(f"{root}/messages/{message}") for message in (others, f"msg_{NOBODYS}", "msg_x")
     ]
     assert {page.status_code for page in pages} == {404}
     assert len({page.text for page in pages}) == 1
-    assert listed(visitor, f"{home}/messages") == []
+    assert listed(visitor, f"{root}/messages") == []
 
 
 def test_a_message_that_failed_says_what_to_do(
-    visitor: Visitor, house: House, sent: Send, home: str, run_loop: Loop
+    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
 ) -> None:
     message = sent(PHONE, "one\ntwo")
-    visitor.get(f"{home}/messages/{message}")
+    visitor.get(f"{root}/messages/{message}")
     assert "queued" in visitor.page.text
     assert ADVICE["undeliverable"] not in shown(visitor)
     link = house.turn()
@@ -151,7 +151,7 @@ def test_a_message_that_failed_says_what_to_do(
     [ref] = link.answer(*link.open.values())
     link.receive(ref, PHONE, ReceiptState.UNDELIV)
     run_loop(link.turn.once())
-    assert "one\ntwo" in visitor.get(f"{home}/messages/{message}").text
+    assert "one\ntwo" in visitor.get(f"{root}/messages/{message}").text
     assert ADVICE["undeliverable"] in shown(visitor)
 
 
@@ -160,10 +160,10 @@ def test_every_way_to_fail_has_its_advice() -> None:
 
 
 def test_the_text_of_a_one_time_password_is_on_no_page(
-    visitor: Visitor, sent: Send, home: str
+    visitor: Visitor, sent: Send, root: str
 ) -> None:
     message = sent(text="918273 is your code", kind="otp")
-    for path in (home, f"{home}/messages", f"{home}/messages/{message}"):
+    for path in (root, f"{root}/messages", f"{root}/messages/{message}"):
         visitor.get(path)
         assert message in visitor.page.text
         assert "918273" not in visitor.page.text
@@ -172,11 +172,11 @@ def test_the_text_of_a_one_time_password_is_on_no_page(
 @pytest.mark.judged_in_python
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_what_people_have_written_is_never_markup(
-    visitor: Visitor, sent: Send, home: str, hostile: str
+    visitor: Visitor, sent: Send, root: str, hostile: str
 ) -> None:
     message = sent(text=hostile, reference=hostile)
     for path in ("", "/messages", f"/messages/{message}", "/messages?reference=x"):
-        page = visitor.get(home + path, params={"reference": hostile} if "=" in path else None)
+        page = visitor.get(root + path, params={"reference": hostile} if "=" in path else None)
         assert page.status_code == 200
         for markup in ("<script", "<img", "</blockquote></main>&lt;"):
             assert markup not in page.text
@@ -184,14 +184,14 @@ def test_what_people_have_written_is_never_markup(
 
 
 @pytest.mark.parametrize("query", ["&".join(f"a{n}=1" for n in range(200)), "a=%ff"])
-def test_a_query_that_cannot_be_read_is_refused(visitor: Visitor, home: str, query: str) -> None:
-    page = visitor.get(f"{home}/messages?{query}")
+def test_a_query_that_cannot_be_read_is_refused(visitor: Visitor, root: str, query: str) -> None:
+    page = visitor.get(f"{root}/messages?{query}")
     assert page.status_code == 400
     assert "The query cannot be read." in page.text
 
 
-def test_who_is_not_signed_in_sees_none(visitor: Visitor, stranger: Visitor, home: str) -> None:
+def test_who_is_not_signed_in_sees_none(visitor: Visitor, stranger: Visitor, root: str) -> None:
     for path in ("", "/messages", "/messages/msg_x", "/messages?find=msg_x"):
-        page = stranger.get(home + path)
+        page = stranger.get(root + path)
         assert page.status_code == 401
         assert SENDER not in page.text

@@ -114,8 +114,9 @@ class Campaigning(OneCampaign):
         wanted = self.opting_out.wanted(self.listed)
         try:
             campaigns.launch(self.house.db, self.campaign_id, as_far_as_credits_reach=as_far)
-            self.opting_out.audience, self.opted_out_before = self.frozen(), self.row().opted_out
-            assert (self.opting_out.audience, self.opted_out_before) == wanted
+            frozen, self.opted_out_before = self.frozen(), self.row().opted_out
+            assert (frozen, self.opted_out_before) == wanted
+            self.opting_out.launched(frozen)
         except InsufficientCredits:
             assert self.status() == "draft"
             self.seen.add("refused for its price")

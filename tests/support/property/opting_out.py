@@ -24,7 +24,17 @@ class OptingOut:
         self.left_out: set[int] = set()
         self.blocked: set[int] = set()
         self._unseen: set[int] = set()  # by any look
+        # opted out before the launch, and no look has read the note of it
+        self._noted: set[int] = set()
         self.situations: set[str] = set()
+
+    def launched(self, audience: set[int]) -> None:
+        """This audience was frozen. A note that no look has read yet is for it, too, also when the
+        contact is gone.
+        """
+        self.audience = audience
+        self.left_out |= audience & self._noted
+        self._unseen |= audience & self._noted
 
     def opts_out(self, phone: int, then: str) -> None:
         """A contact that wants campaigns wants none any more. `then`: it is `removed`, or
@@ -48,6 +58,10 @@ class OptingOut:
         if then == "removed":
             with self._house.db.write() as tx:
                 contacts.delete(tx, owner, text_id)
+        if then == "back":
+            self._noted.discard(phone)
+        else:
+            self._noted.add(phone)
         if phone in self.audience and then != "back":
             self._unseen.add(phone)
             self._place(phone)
@@ -89,4 +103,4 @@ class OptingOut:
             ).all()
         assert all(is_in_flight for _, is_in_flight in rows), "what was queued for them has failed"
         self.blocked |= self._unseen - {recipient for recipient, _ in rows}
-        self._unseen = set()
+        self._unseen, self._noted = set(), set()

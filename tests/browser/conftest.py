@@ -18,7 +18,11 @@ from tests.support.services import ServiceMissing, chromium
 def server(
     new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    with serving(new_database("sqlite"), tmp_path_factory.mktemp("serve")) as server:
+    with serving(
+        new_database("sqlite"),
+        tmp_path_factory.mktemp("serve"),
+        HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="true",
+    ) as server:
         yield server
 
 

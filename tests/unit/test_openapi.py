@@ -95,7 +95,13 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
 
 # what no endpoint does, so nobody meets them there
 OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}
-OF_PAGES = {"foreign_form", "not_signed_in"}
+OF_PAGES = {
+    "foreign_form",
+    "not_signed_in",
+    "sign_in_again",
+    "too_many_tries",
+    "wrong_password",
+}
 
 
 def test_every_reason_that_the_code_can_give_is_described() -> None:

@@ -93,12 +93,7 @@ class CommandRun:
         """
         from heliograph.database import secret_key_canary
 
-        there = secret_key_canary.found(tx, shared=True)
-        return (
-            self.settings.secret_keys
-            if there is None
-            else secret_key_canary.in_use(there, self.settings.secret_keys)
-        )
+        return secret_key_canary.keys_in_use(tx, self.settings.secret_keys)
 
     def awaited(self, work: "Callable[[Database], Coroutine[Any, Any, T]]") -> T:
         """Returns what `work(database)` returns. It opens transactions of the hot paths, as the

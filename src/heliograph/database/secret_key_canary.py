@@ -93,6 +93,14 @@ def in_use(canary: Canary, keys: Keys) -> Keys:
     return SecretKeys(mine[0], others[0]) if others else mine[0]
 
 
+def keys_in_use(tx: Connection, keys: Keys) -> Keys:
+    """Returns the keys with the one in use first; it stays so while this transaction lasts. Raises
+    SettingError.
+    """
+    there = found(tx, shared=True)
+    return keys if there is None else in_use(there, keys)
+
+
 def make(tx: Connection, secret_key: str, now_ms: int) -> Canary:
     """Makes this key the database's, unless another process was first. Returns what holds then."""
     tx.execute(_MAKE, {"sealed": encrypt(secret_key, _PURPOSE, _TEXT), "now_ms": now_ms})

@@ -16,7 +16,7 @@ from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
 from heliograph.keys.rate import Limiter, MemoryLimiter, RateAllowance
-from heliograph.keys.tiers import all_tiers, set_tier, tier_named
+from heliograph.keys.tiers import all_tiers, set_tier, tier_named, tiers_up_to
 
 __all__ = [
     "ALL_PERMISSIONS",
@@ -46,4 +46,5 @@ __all__ = [
     "store_usage",
     "text_id",
     "tier_named",
+    "tiers_up_to",
 ]

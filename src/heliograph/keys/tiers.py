@@ -41,6 +41,14 @@ def tier_named(tx: Connection, name: str) -> Tier:
     )
 
 
+def tiers_up_to(tx: Connection, highest: str) -> list[Tier]:
+    """Returns the tiers that the users of an account may choose whose highest one is this, the
+    slowest first (docs/api.md, "Rate limits").
+    """
+    most = tier_named(tx, highest).per_minute
+    return [tier for tier in all_tiers(tx) if tier.per_minute <= most]
+
+
 def set_tier(tx: Connection, name: str, per_minute: int) -> Tier:
     """Adds a tier, or changes what it allows; keys of that tier follow at once. Raises
     InvalidRequest.

@@ -3,22 +3,29 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
+from starlette.types import Scope
 
 from heliograph.base.errors import Forbidden, InvalidRequest, PayloadTooLarge
+from heliograph.base.secrets import Keys
+from heliograph.base.settings import Settings
 from heliograph.database.database import Database
+from heliograph.webhooks.http.address_guard import CLOSED, AllowedNetworks
 
 FORM_OCTETS_MAX: Final = 64 * 1_024  # far more than any form of ours has
 FIELDS_MAX: Final = 100
 # A browser keeps a cookie of this prefix only from this host, over HTTPS (RFC 6265bis, 4.1.3.2).
 SESSION_COOKIE: Final = "__Host-heliograph"
+BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
+HOME: Final = "/portal"
+PATH_MAX: Final = 2_000
 _COOKIE_OCTETS: Final = 32
 
 
@@ -38,25 +45,68 @@ class Sent(NamedTuple):
 NOTHING_SENT: Final = Sent()
 
 
-class PageRequest(NamedTuple):
-    """Holds one request for a page. `session` is the secret of the visitor's session, or empty;
-    `form_secret` is what the tokens of this visitor's forms are made of. `service_sender` is what
-    one-time passwords come from, which no account may register.
+# returns the address of a request's client, if it is known
+ClientOf = Callable[[Scope], object | None]
+
+
+class Service(NamedTuple):
+    """Holds what pages use of the service. `service_sender` is what one-time passwords come from,
+    which no account may register; `secret_keys` encrypt the secrets of webhooks, which may be sent
+    to `webhook_networks` beside the public internet.
     """
 
     db: Database
-    service_sender: str
+    secret_keys: Keys
+    service_sender: str = Settings.otp_sender
+    webhook_networks: AllowedNetworks = CLOSED
+    client_of: ClientOf = lambda _: None
+
+
+class PageRequest(NamedTuple):
+    """Holds one request for a page.
+
+    `session` is the secret of the visitor's session, or empty. `form_secret` is what the tokens of
+    this visitor's forms are made of. `page` is the path of the page that is asked for, or that a
+    form was filled in at, with its query. `browser` is the secret of a browser that users have
+    signed in with, or empty. `address` is the client's, or empty if it is not known.
+    """
+
+    service: Service
     now_ms: int
     session: str
     form_secret: str
     path: Mapping[str, str]
     sent: Sent
+    page: str
+    browser: str
+    address: str
     seen_by: str
+
+    @property
+    def db(self) -> Database:
+        return self.service.db
 
     @property
     def form_token(self) -> str:
         """Returns what a form of ours carries in TOKEN_FIELD for this visitor."""
         return hmac.new(self.form_secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def page_of(request: Request) -> str:
+    """Returns the page that a request asks for, or whose form it sends, as its browser says."""
+    if request.method == "GET":
+        return path_of_page(f"{request.url.path}?{request.url.query}".rstrip("?"))
+    before = urlsplit(request.headers.get("referer", ""))
+    is_ours = before.netloc == request.headers.get("host")
+    return path_of_page(f"{before.path}?{before.query}".rstrip("?") if is_ours else "")
+
+
+def path_of_page(text: str) -> str:
+    """Returns the path of a page of the portal, with its query, as it is; anything else, which
+    could lead to another site, is the overview.
+    """
+    is_page = text.isascii() and text.isprintable() and len(text) <= PATH_MAX and "\\" not in text
+    return text if is_page and text.startswith("/portal/") else HOME
 
 
 def new_form_secret() -> str:

@@ -23,26 +23,42 @@ from heliograph.base.errors import (
 from heliograph.base.own_threads import OwnThreads
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
-from heliograph.portal import messages, money, overview, senders, sign_in_pages
+from heliograph.portal import (
+    api_keys,
+    messages,
+    money,
+    overview,
+    senders,
+    sign_in_pages,
+    webhooks,
+    you,
+)
+from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import (
+    BROWSER_COOKIE,
     FORM_COOKIE,
     NOTHING_SENT,
     SESSION_COOKIE,
+    ClientOf,
     PageRequest,
     Sent,
+    Service,
     new_form_secret,
+    page_of,
     read_form,
     read_query,
     require_ours,
 )
 from heliograph.portal.rendering import HEADERS, page, static_file
-from heliograph.portal.visit import Visit, visit_of
+from heliograph.portal.visit import NotFresh, Visit, visit_of
 from heliograph.users import NotSignedIn, Right
+from heliograph.webhooks.http.address_guard import allowed_networks
 
 # Pages wait for each other, and not the API for pages: they have connections of the database, too.
 PAGES_AT_ONCE: Final = 4
 ROOTS: Final = ("/", "/portal")
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
+ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 Handler = Callable[[PageRequest], Response]
 MembersPage = Callable[[Connection, PageRequest, Visit], Response]
 # shows a page again whose form was refused
@@ -52,9 +68,8 @@ FormPage = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Resp
 class Portal:
     """The pages, as an ASGI application. `is_mine` says which paths are its own."""
 
-    def __init__(self, db: Database, *, service_sender: str = Settings.otp_sender) -> None:
-        self._db = db
-        self._service_sender = service_sender
+    def __init__(self, service: Service) -> None:
+        self._service = service
         self._threads = OwnThreads("portal", PAGES_AT_ONCE)
         self._app = Starlette(
             routes=[
@@ -70,6 +85,34 @@ class Portal:
                     by_members(Right.SENDERS, senders.register, senders.listed),
                 ),
                 self._shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
+                self._shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
+                self._shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),
+                self._does(
+                    f"{OF_ACCOUNT}/keys/new", by_members(Right.KEYS, api_keys.make, api_keys.new)
+                ),
+                self._shows(f"{OF_ACCOUNT}/keys/{{key}}/revoke", to_members(api_keys.ask_revoke)),
+                self._does(
+                    f"{OF_ACCOUNT}/keys/{{key}}/revoke",
+                    by_members(Right.KEYS, api_keys.revoke, api_keys.new),
+                ),
+                self._shows(f"{OF_ACCOUNT}/webhooks", to_members(webhooks.listed)),
+                self._shows(f"{OF_ACCOUNT}/webhooks/new", to_members(webhooks.new)),
+                self._does(
+                    f"{OF_ACCOUNT}/webhooks/new",
+                    by_members(Right.WEBHOOKS, webhooks.add, webhooks.new),
+                ),
+                self._shows(ENDPOINT, to_members(webhooks.one)),
+                self._does(ENDPOINT, by_members(Right.WEBHOOKS, webhooks.change, webhooks.one)),
+                self._does(
+                    f"{ENDPOINT}/secret",
+                    by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
+                ),
+                self._does(f"{ENDPOINT}/test", webhooks.test),
+                self._shows(you.PATH, to_members(you.shown)),
+                self._does(f"{you.PATH}/password", you.set_password),
+                self._does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
+                self._shows("/portal/sign-in", sign_in_pages.ask_password),
+                self._does("/portal/sign-in", sign_in_pages.with_password),
                 self._shows("/portal/sign-in/{link}", sign_in_pages.ask),
                 self._does("/portal/sign-in/{link}", sign_in_pages.sign_in),
                 self._does("/portal/sign-out", sign_in_pages.sign_out),
@@ -112,25 +155,20 @@ class Portal:
         asking = self._asking(request, sent)
         response = await self._threads.run(lambda: _answered(handler, asking))
         if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
-            response.set_cookie(
-                FORM_COOKIE,
-                asking.form_secret,
-                path="/",
-                secure=True,
-                httponly=True,
-                samesite="lax",
-            )
+            set_cookie(response, FORM_COOKIE, asking.form_secret)
         return response
 
     def _asking(self, request: Request, sent: Sent) -> PageRequest:
         return PageRequest(
-            self._db,
-            self._service_sender,
+            self._service,
             clock.now_ms(),
             session=request.cookies.get(SESSION_COOKIE, ""),
             form_secret=request.cookies.get(FORM_COOKIE) or new_form_secret(),
             path=request.path_params,
             sent=sent,
+            page=page_of(request),
+            browser=request.cookies.get(BROWSER_COOKIE, ""),
+            address=str(self._service.client_of(request.scope) or ""),
             seen_by=request.headers.get("user-agent", ""),
         )
 
@@ -160,8 +198,9 @@ def to_members(show: MembersPage) -> Handler:
     return handle
 
 
-def by_members(right: Right, do: MembersPage, show: FormPage) -> Handler:
-    """Returns a handler for a form of members who have this right. It does all in one transaction.
+def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
+    """Returns a handler for a form of members who have this right; None: of all of them. It does
+    all in one transaction.
     If the form is refused, nothing is done, and the page is shown again with what is wrong.
     """
 
@@ -169,7 +208,8 @@ def by_members(right: Right, do: MembersPage, show: FormPage) -> Handler:
         try:
             with asking.db.write() as tx:
                 visit = visit_of(tx, asking)
-                visit.require(tx, right)
+                if right is not None:
+                    visit.require(tx, right)
                 return do(tx, asking, visit)
         except InvalidRequest as refused:
             with asking.db.read() as tx:
@@ -178,9 +218,21 @@ def by_members(right: Right, do: MembersPage, show: FormPage) -> Handler:
     return handle
 
 
-def portal_for(settings: Settings, db: Database) -> Portal | None:
-    """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off)."""
-    return Portal(db, service_sender=settings.otp_sender) if settings.portal else None
+def portal_for(settings: Settings, db: Database, client_of: ClientOf) -> Portal | None:
+    """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off).
+    `client_of` finds the address of a request's client. Raises SettingError.
+    """
+    if not settings.portal:
+        return None
+    return Portal(
+        Service(
+            db,
+            settings.secret_keys,
+            service_sender=settings.otp_sender,
+            webhook_networks=allowed_networks(settings),
+            client_of=client_of,
+        )
+    )
 
 
 def _answered(handler: Handler, asking: PageRequest) -> Response:
@@ -189,6 +241,8 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
         return handler(asking)
     except NotSignedIn:
         return sign_in_pages.signed_out(asking)
+    except NotFresh:
+        return sign_in_pages.confirm(asking)
     except ServiceError as refused:
         return _refusing(refused)(asking)
 

@@ -46,6 +46,7 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             token_field=TOKEN_FIELD,
             now_ms=asking.now_ms,
             style=_address("portal.css"),
+            script=_address("portal.js"),
             **values,
         )
     )

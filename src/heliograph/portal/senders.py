@@ -58,7 +58,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         sandbox=mode == "sandbox",
         country_code=asked.country_code,
         purpose=asked.purpose,
-        service_sender=asking.service_sender,
+        service_sender=asking.service.service_sender,
         now_ms=asking.now_ms,
     )
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)

@@ -1,27 +1,71 @@
-"""Signing in by a link, and signing out.
+"""Signing in by a link or with a password, confirming who is there, and signing out.
 
 Programs that look at mail open the links in it. So a link shows a page with a button, and the
 button uses the link up.
 """
 
+from typing import Final
+
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import users
+from heliograph.base.errors import Unauthorized
+from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.page_request import (
+    BROWSER_COOKIE,
     FORM_COOKIE,
+    HOME,
     SESSION_COOKIE,
     PageRequest,
     new_form_secret,
+    path_of_page,
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.users import NotSignedIn
+from heliograph.users import Guesser, NotSignedIn, TooManyTries
 
-HOME = "/portal"
+BROWSER_KEPT_S: Final = 180 * 86_400
+
+
+class WrongPassword(Unauthorized):
+    """The email address or the password is not right."""
+
+    reason = "wrong_password"
 
 
 def signed_out(asking: PageRequest) -> Response:
-    """Says how to come in."""
-    return page("signed_out.html", asking, status=401)
+    """Says how to come in. Who comes in is led to the page that was asked for."""
+    return _form(asking, 401, back=asking.page)
+
+
+def confirm(asking: PageRequest) -> Response:
+    """Asks who is signed in for the password once more, and leads back to the page."""
+    with asking.db.read() as tx:
+        user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
+    return _form(asking, 403, back=asking.page, email=user.email, is_known=True)
+
+
+def ask_password(asking: PageRequest) -> Response:
+    """Shows the form that signs in."""
+    return _form(asking, 200)
+
+
+def with_password(asking: PageRequest) -> Response:
+    """Signs in whose password is right. A wrong one, and one of nobody, are told in the same way,
+    and in the same time.
+    """
+    form = asking.sent.form
+    back = path_of_page(form.get("back", ""))
+    guesser = Guesser(form.get("email", "").strip().lower(), asking.address, asking.browser)
+    try:
+        session, browser = _begin(asking, guesser, form.get("password", ""))
+    except (WrongPassword, TooManyTries) as refused:
+        response = _form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
+        if refused.retry_after_s is not None:
+            response.headers["retry-after"] = str(refused.retry_after_s)
+        return response
+    response = _welcome(session, back)
+    set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
+    return response
 
 
 def ask(asking: PageRequest) -> Response:
@@ -36,13 +80,10 @@ def sign_in(asking: PageRequest) -> Response:
             secret = users.begin(
                 tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
             )
+            users.end(tx, asking.session)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
-    response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
-    _set(response, SESSION_COOKIE, secret)
-    # forms that somebody else has made this browser open belong to nobody now
-    _set(response, FORM_COOKIE, new_form_secret())
-    return response
+    return _welcome(secret, HOME)
 
 
 def sign_out(asking: PageRequest) -> Response:
@@ -50,12 +91,54 @@ def sign_out(asking: PageRequest) -> Response:
     with asking.db.write() as tx:
         users.end(tx, asking.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
-    response.delete_cookie(SESSION_COOKIE, path="/", secure=True, httponly=True, samesite="lax")
+    drop_cookie(response, SESSION_COOKIE)
     return response
 
 
-def _set(response: Response, cookie: str, value: str) -> None:
-    """A session's cookie comes along when a link of another site is followed (lax), so that a
-    bookmark or a mail leads where it should.
+def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[str, str]:
+    """Returns the secrets of a new session and of the browser. A session that the browser had
+    ends: who knows its secret learns nothing by this sign-in.
+
+    Raises WrongPassword and TooManyTries.
     """
-    response.set_cookie(cookie, value, path="/", secure=True, httponly=True, samesite="lax")
+    now_ms = asking.now_ms
+    with asking.db.write() as tx:
+        users.count_try(tx, guesser, now_ms=now_ms)
+        stored = users.stored_password(tx, guesser.email)
+    is_right = users.is_right(password, stored)  # in no transaction: it takes a while
+    if stored is None or not is_right:
+        raise WrongPassword()
+    with asking.db.write() as tx:
+        session = users.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
+        users.end(tx, asking.session)
+        users.forget_tries(tx, guesser, now_ms=now_ms)
+        browser = users.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
+    return session, browser
+
+
+def _form(
+    asking: PageRequest,
+    status: int,
+    *,
+    back: str = HOME,
+    why: str = "",
+    email: str = "",
+    is_known: bool = False,
+) -> Response:
+    return page(
+        "signed_out.html",
+        asking,
+        status=status,
+        back=back,
+        why=why,
+        email=email,
+        is_known=is_known,
+    )
+
+
+def _welcome(session: str, back: str) -> Response:
+    response = RedirectResponse(back, SEE_OTHER, HEADERS)
+    set_cookie(response, SESSION_COOKIE, session)
+    # forms that somebody else has made this browser open belong to nobody now
+    set_cookie(response, FORM_COOKIE, new_form_secret())
+    return response

@@ -46,6 +46,17 @@ class Visit(NamedTuple):
                 reason="account_suspended",
             )
 
+    def require_fresh(self, now_ms: int) -> None:
+        """Raises NotFresh unless the user has signed in a short while ago."""
+        if not self.session.is_fresh(now_ms):
+            raise NotFresh()
+
+
+class NotFresh(Forbidden):
+    """This takes a sign-in that is not older than ten minutes. Confirm that it is you."""
+
+    reason = "sign_in_again"
+
 
 def home_of(account: Account) -> str:
     """Returns the path of an account's overview."""

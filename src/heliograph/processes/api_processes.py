@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 import uvloop
 
 from heliograph.api.app import App
+from heliograph.api.client_address import Proxies
 from heliograph.api.listening import address_of, answer, listening
 from heliograph.api.shutdown import API_DRAIN_S, Server
 from heliograph.base import open_files
@@ -120,7 +121,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             settings,
             db,
             _found_by_looking if teller is None else teller.tell,
-            portal_for(settings, db),
+            portal_for(settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
         holding = asyncio.create_task(counting.keep())

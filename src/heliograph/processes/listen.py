@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 import uvloop
-from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, open_files
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
-from heliograph.base.secrets import Keys, key_ids
+from heliograph.base.secrets import key_ids
 from heliograph.base.settings import Settings
 from heliograph.database import processes, secret_key_canary
 from heliograph.database.database import Database
@@ -86,7 +85,7 @@ async def _listen(
                 kinds,
                 sandbox=sandbox,
                 include_customers=False,
-                secret_key=_in_use(tx, settings),
+                secret_key=secret_key_canary.keys_in_use(tx, settings.secret_keys),
                 allow=allow,
                 listens_until_ms=clock.now_ms() + LISTENS_MS,
                 now_ms=clock.now_ms(),
@@ -116,15 +115,6 @@ async def _listen(
             await asyncio.to_thread(_forget, db, endpoint.id)
         await db.close_hot()
         db.close()
-
-
-def _in_use(tx: Connection, settings: Settings) -> Keys:
-    there = secret_key_canary.found(tx, shared=True)
-    return (
-        settings.secret_keys
-        if there is None
-        else secret_key_canary.in_use(there, settings.secret_keys)
-    )
 
 
 async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:

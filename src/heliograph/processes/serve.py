@@ -9,6 +9,7 @@ from dataclasses import replace
 import uvloop
 
 from heliograph.api.app import App
+from heliograph.api.client_address import Proxies
 from heliograph.api.listening import AddressInUse, WhenReady, address_of, answer, listening
 from heliograph.api.shutdown import Server
 from heliograph.base import open_files
@@ -54,7 +55,12 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
 
 async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenReady | None) -> None:
     db = Database(settings.database_url, settings.synchronous_commit)
-    app = App(settings, db, lambda carrier_ids: sending.wake(carrier_ids), portal_for(settings, db))
+    app = App(
+        settings,
+        db,
+        lambda carrier_ids: sending.wake(carrier_ids),
+        portal_for(settings, db, Proxies(settings.trusted_proxies).client_of),
+    )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)
     counting = CountingLock(db, settings)

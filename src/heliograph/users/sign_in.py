@@ -1,4 +1,5 @@
-"""A sign-in link lets its user in once, and begins a session. A session is a row.
+"""A sign-in link lets its user in once, a password whenever it is right. Both begin a session. A
+session is a row.
 
 A link and a session are 256 random bits. Whoever has one is let in, so neither is stored, nor
 logged: what is stored is its SHA-256, which needs no salt, for random bits cannot be guessed.
@@ -6,7 +7,7 @@ logged: what is stored is its SHA-256, which needs no salt, for random bits cann
 
 import hashlib
 import secrets
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -14,7 +15,8 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unauthorized
 from heliograph.base.short_texts import cut, printable
-from heliograph.users.tables import SEEN_BY_MAX, sign_in_links, user_sessions, users
+from heliograph.users.password import StoredPassword
+from heliograph.users.tables import SEEN_BY_MAX, passwords, sign_in_links, user_sessions, users
 from heliograph.users.user import User, by_id
 
 LINK_MS: Final = DAY_MS  # a command prints a link, and somebody has to hand it on
@@ -22,6 +24,7 @@ LINKS_MAX: Final = 5  # of a user at a time; the oldest goes first
 IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
 SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
+FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, its user may do what matters most
 SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
 _TOKEN_OCTETS: Final = 32
 _TOKEN_LENGTH: Final = 43  # in base64url
@@ -34,14 +37,23 @@ class NotSignedIn(Unauthorized):
 
 
 class Session(NamedTuple):
-    """Says who is signed in, and when the session was last used, to the minute."""
+    """Says who is signed in, since when, and when the session was last used, to the minute. `id`
+    is what a user ends it by; it opens nothing.
+    """
 
     user: User
+    id: str
+    began_at_ms: int
     seen_at_ms: int
+    seen_by: str
 
     def is_to_be_seen(self, now_ms: int) -> bool:
         """Returns whether it is time for `see`."""
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
+
+    def is_fresh(self, now_ms: int) -> bool:
+        """Returns whether the sign-in was a short while ago (FRESH_MS)."""
+        return now_ms < self.began_at_ms + FRESH_MS
 
 
 def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
@@ -70,13 +82,31 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
     ).scalar()
     if used is None:
         raise NotSignedIn()
-    tx.execute(users.update().where(users.c.id == used).values(signed_in_at_ms=now_ms))
-    _make_room(tx, user_sessions, used, user_sessions.c.seen_at_ms, SESSIONS_MAX)
+    return _begin(tx, used, seen_by, now_ms)
+
+
+def begin_with_password(
+    tx: Connection, stored: StoredPassword, *, seen_by: str, now_ms: int
+) -> str:
+    """Returns the secret of a new session of the user whose password was right. `seen_by`: the
+    browser's User-Agent.
+
+    Raises NotSignedIn if the password was changed meanwhile.
+    """
+    still = sa.select(passwords.c.argon2).where(passwords.c.user_id == stored.user_id)
+    if tx.execute(still).scalar() != stored.argon2:
+        raise NotSignedIn()
+    return _begin(tx, stored.user_id, seen_by, now_ms)
+
+
+def _begin(tx: Connection, user_id: str, seen_by: str, now_ms: int) -> str:
+    tx.execute(users.update().where(users.c.id == user_id).values(signed_in_at_ms=now_ms))
+    _make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)
     secret = secrets.token_urlsafe(_TOKEN_OCTETS)
     tx.execute(
         user_sessions.insert().values(
             sha256=_digest(secret),
-            user_id=used,
+            user_id=user_id,
             began_at_ms=now_ms,
             seen_at_ms=now_ms,
             expires_at_ms=now_ms + IDLE_MS,
@@ -92,13 +122,37 @@ def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
         raise NotSignedIn()
     columns = user_sessions.c
     row = tx.execute(
-        sa.select(columns.user_id, columns.seen_at_ms).where(
+        sa.select(*_COLUMNS).where(
             columns.sha256 == _digest(secret), columns.expires_at_ms > now_ms
         )
     ).first()
     if row is None:
         raise NotSignedIn()
-    return Session(by_id(tx, row.user_id), row.seen_at_ms)
+    return _session(by_id(tx, row.user_id), row)
+
+
+def sessions_of(tx: Connection, user: User, *, now_ms: int) -> list[Session]:
+    """Returns the sessions of a user, the last used first."""
+    columns = user_sessions.c
+    found = tx.execute(
+        sa.select(*_COLUMNS)
+        .where(columns.user_id == user.id, columns.expires_at_ms > now_ms)
+        .order_by(columns.seen_at_ms.desc(), columns.sha256)
+    )
+    return [_session(user, row) for row in found]
+
+
+_COLUMNS: Final = (
+    user_sessions.c.user_id,
+    user_sessions.c.sha256,
+    user_sessions.c.began_at_ms,
+    user_sessions.c.seen_at_ms,
+    user_sessions.c.seen_by,
+)
+
+
+def _session(user: User, row: Any) -> Session:
+    return Session(user, row.sha256.hex(), row.began_at_ms, row.seen_at_ms, row.seen_by)
 
 
 def see(tx: Connection, secret: str, *, now_ms: int) -> None:
@@ -124,6 +178,25 @@ def see(tx: Connection, secret: str, *, now_ms: int) -> None:
 def end(tx: Connection, secret: str) -> None:
     """Ends a session. It does nothing if there is none."""
     tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == _digest(secret)))
+
+
+def end_one(tx: Connection, user_id: str, session_id: str) -> None:
+    """Ends the session with this id if it is this user's. It does nothing if there is none."""
+    tx.execute(user_sessions.delete().where(_is(session_id), user_sessions.c.user_id == user_id))
+
+
+def end_others(tx: Connection, session: Session) -> None:
+    """Ends all sessions of the user but this one, and takes back all sign-in links."""
+    user_id = session.user.id
+    tx.execute(sign_in_links.delete().where(sign_in_links.c.user_id == user_id))
+    tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id, ~_is(session.id)))
+
+
+def _is(session_id: str) -> sa.ColumnElement[bool]:
+    try:
+        return user_sessions.c.sha256 == bytes.fromhex(session_id)
+    except ValueError:
+        return sa.false()
 
 
 def _make_room(

@@ -1,6 +1,6 @@
 """Defines the tables of users, who are people, and of what lets them in.
 
-Neither a sign-in link nor a session is stored: only its SHA-256 is.
+Neither a password, a sign-in link, a session nor a browser's secret is stored: only its hash is.
 """
 
 import sqlalchemy as sa
@@ -54,7 +54,37 @@ user_sessions = sa.Table(
     sa.Index("user_sessions_by_age", "expires_at_ms"),
 )
 
+passwords = sa.Table(
+    "passwords",
+    metadata,
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("argon2", sa.String(128), nullable=False, comment="with its salt and parameters"),
+    sa.Column("set_at_ms", sa.BigInteger, nullable=False),
+)
+
+known_browsers = sa.Table(
+    "known_browsers",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("known_browsers_by_user", "user_id"),
+    sa.Index("known_browsers_by_age", "expires_at_ms"),
+)
+
+# of a user, an address or a browser, of which only a hash is kept
+password_tries = sa.Table(
+    "password_tries",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("until_ms", sa.BigInteger, nullable=False),
+    sa.Index("password_tries_by_age", "until_ms"),
+)
+
 KEPT = (
     PruningRule(sign_in_links.name, "expires_at_ms", 0),
     PruningRule(user_sessions.name, "expires_at_ms", 0),
+    PruningRule(known_browsers.name, "expires_at_ms", 0),
+    PruningRule(password_tries.name, "until_ms", 0),
 )

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from heliograph.database.database import Database
+from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
+from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
+from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 
@@ -21,7 +24,7 @@ def run_loop() -> Iterator[Loop]:
 
 @pytest.fixture
 def portal(db: Database, run_loop: Loop) -> Iterator[Portal]:
-    portal = Portal(db)
+    portal = Portal(Service(db, SECRET_KEY, webhook_networks=AllowedNetworks(loopback=True)))
     yield portal
     run_loop(portal.close())
 

@@ -104,13 +104,18 @@ def failures(db: Database) -> list[tuple[int, int | None, str]]:
 
 async def happened(house: House, count: int, said: str = "") -> None:
     """So many events message.sent of amina, numbered; `said` stands in their data."""
-    async with house.db.hot() as tx:
+    await happened_to(house.db, house.amina, count, said)
+
+
+async def happened_to(db: Database, account_id: str, count: int, said: str = "") -> None:
+    """So many events message.sent of an account."""
+    async with db.hot() as tx:
         await emit(
             tx,
-            await load_listeners(tx, [house.amina]),
+            await load_listeners(tx, [account_id]),
             [
                 Event(
-                    house.amina,
+                    account_id,
                     False,
                     "message.sent",
                     clock.now_ms(),

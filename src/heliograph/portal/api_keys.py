@@ -1,0 +1,136 @@
+"""The API keys of an account: a list, a form that makes one, which is shown once, and a button that
+revokes one. Making and revoking take a fresh sign-in.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import keys
+from heliograph.base.clock import DAY_MS
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
+from heliograph.keys import ALL_PERMISSIONS, ApiKey
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.visit import MODES, Visit
+from heliograph.users import Right
+
+PERMISSION_FIELD: Final = "may "  # before the name of each permission, in a form
+# what each permission lets a key do, in the words of docs/api.md
+LETS: Final = {
+    "sms.send": "send texts and one-time passwords, and verify them",
+    "sms.read": "read messages and reports",
+    "wallet.read": "read the balance, transactions and the account's status",
+    "contacts.read": "read contacts",
+    "contacts.write": "add, change and remove contacts",
+    "campaigns.read": "read campaigns",
+    "connect.customers": "work with Connect customers, and act for them",
+    "sender_ids.read": "read sender IDs",
+    "sender_ids.write": "register sender IDs",
+}
+EXPIRES: Final = {"never": None, "in 30 days": 30, "in 90 days": 90, "in 365 days": 365}
+FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the account's keys, newest first, and those that are expired or revoked, too."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query)
+    query.finish()
+    found = keys.page(
+        tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
+    )
+    shown_keys = found[: wanted.limit]
+    is_more = len(found) > wanted.limit
+    return page(
+        "keys.html",
+        asking,
+        visit=visit,
+        keys=[(keys.text_id(key), key) for key in shown_keys],
+        older=next_page(asking.sent.query, shown_keys[-1].id) if is_more else None,
+        may_make=visit.may(Right.KEYS),
+    )
+
+
+def new(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the form that makes a key."""
+    visit.require(tx, Right.KEYS)
+    visit.require_fresh(asking.now_ms)
+    typed = {"mode": visit.mode, "tier": "standard", **asking.sent.form}
+    return page(
+        "key_new.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        typed=typed,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+        modes=MODES if not visit.account.sandbox else ("sandbox",),
+        tiers=keys.tiers_up_to(tx, visit.account.max_tier),
+        expires=tuple(EXPIRES),
+        permissions=[(name, f"{PERMISSION_FIELD}{name}", LETS[name]) for name in ALL_PERMISSIONS],
+    )
+
+
+def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes a key, and shows it, this once."""
+    visit.require_fresh(asking.now_ms)
+    body = body_of(asking)
+    mode = _choice("mode", body.get("mode", visit.mode), MODES)
+    allowed = [tier.name for tier in keys.tiers_up_to(tx, visit.account.max_tier)]
+    days = EXPIRES[_choice("expires", body.get("expires", "never"), tuple(EXPIRES))]
+    made = keys.issue(
+        tx,
+        visit.account.id,
+        name=body.get("name", mode),
+        sandbox=mode == "sandbox",
+        tier=_choice("tier", body.get("tier", allowed[-1]), allowed),
+        permissions=_permissions(body),
+        expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
+        now_ms=asking.now_ms,
+    )
+    return page("key_made.html", asking, visit=visit, key=made.key, record=made.record)
+
+
+def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the button that revokes a key."""
+    visit.require(tx, Right.KEYS)
+    visit.require_fresh(asking.now_ms)
+    key = _of_account(tx, asking, visit)
+    return page("key_revoke.html", asking, visit=visit, key=key, id=keys.text_id(key))
+
+
+def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Revokes a key, and shows the list."""
+    visit.require_fresh(asking.now_ms)
+    keys.revoke(tx, _of_account(tx, asking, visit).id, now_ms=asking.now_ms)
+    return RedirectResponse(f"{visit.home}/keys", SEE_OTHER, HEADERS)
+
+
+def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> ApiKey:
+    """Returns the key that the path names. Raises NotFound for one of another account, too."""
+    key = keys.find(tx, asking.path["key"])
+    if key.account_id != visit.account.id:
+        raise NotFound(f"There is no key with the id {shown(asking.path['key'])}.")
+    return key
+
+
+def _permissions(body: dict[str, str]) -> tuple[str, ...]:
+    given = [name for name in ALL_PERMISSIONS if f"{PERMISSION_FIELD}{name}" in body]
+    if not given:
+        raise refused("permissions", "must be one at least: a key without any opens nothing")
+    return tuple(given)
+
+
+def _choice(field: str, given: str, choices: Sequence[str]) -> str:
+    if given not in choices:
+        raise refused(field, f"must be one of {', '.join(choices)}, not {shown(given)}")
+    return given

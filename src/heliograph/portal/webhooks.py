@@ -1,0 +1,199 @@
+"""The webhook endpoints of an account: a list, a form that adds one, and one endpoint with its
+events, its secret and what may be done with it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts
+from heliograph.base.clock import DAY_MS
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.database.secret_key_canary import keys_in_use
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import MODES, Visit, visit_of
+from heliograph.users import Right
+from heliograph.webhooks import endpoints, history, replay
+from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, WebhookEndpoint
+from heliograph.webhooks.sample_event import send_sample
+from heliograph.webhooks.tables import KINDS
+
+EVENTS_SHOWN: Final = 50
+ATTEMPTS_SHOWN: Final = 50
+EVENT_FIELD: Final = "hears "  # before the name of each kind of event, in a form
+TELLS: Final = {
+    "message.sent": "a carrier accepted a message",
+    "message.delivered": "a message arrived",
+    "message.failed": "a message did not arrive",
+    "campaign.completed": "a campaign has come to its end",
+    "wallet.low_balance": "credits or money fell below the threshold",
+}
+FIELDS: Final = ("url", "mode", "events")
+# what a button of the page of an endpoint asks for
+SINCE: Final = {"an hour ago": 3_600_000, "a day ago": DAY_MS, "a week ago": 7 * DAY_MS}
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the account's endpoints of both modes, the oldest first."""
+    found = endpoints.all_endpoints(tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX)
+    return page(
+        "webhooks.html",
+        asking,
+        visit=visit,
+        endpoints=[_record(endpoint, visit) for endpoint in found],
+        may_add=visit.may(Right.WEBHOOKS),
+    )
+
+
+def new(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the form that adds an endpoint."""
+    visit.require(tx, Right.WEBHOOKS)
+    visit.require_fresh(asking.now_ms)
+    return page(
+        "webhook_new.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        typed={"mode": visit.mode, **asking.sent.form},
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+        modes=MODES if not visit.account.sandbox else ("sandbox",),
+        events=[(kind, f"{EVENT_FIELD}{kind}", TELLS[kind]) for kind in KINDS],
+    )
+
+
+def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Adds an endpoint, and shows its secret."""
+    visit.require_fresh(asking.now_ms)
+    body = body_of(asking)
+    mode = body.get("mode", visit.mode)
+    if mode not in MODES:
+        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
+    endpoint, secret = endpoints.add(
+        tx,
+        visit.account.id,
+        body.get("url", ""),
+        [kind for kind in KINDS if f"{EVENT_FIELD}{kind}" in body],
+        sandbox=mode == "sandbox",
+        include_customers="include_customers" in body,
+        secret_key=keys_in_use(tx, asking.service.secret_keys),
+        allow=asking.service.webhook_networks,
+        now_ms=asking.now_ms,
+    )
+    return _secret(asking, visit, endpoint, secret)
+
+
+def one(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows an endpoint, its newest events, and the attempts to deliver them."""
+    endpoint = _of_account(tx, asking, visit)
+    failed = dict(asking.sent.query).get("show") == "failed"
+    return page(
+        "webhook.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        endpoint=_record(endpoint, visit),
+        is_rotating=(endpoint.former_until_ms or 0) > asking.now_ms,
+        events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
+        attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
+        only_failed=failed,
+        since=tuple(SINCE),
+        may_change=visit.may(Right.WEBHOOKS),
+        errors=errors,
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Does what a button of an endpoint's page asks for."""
+    endpoint, form = _of_account(tx, asking, visit), asking.sent.form
+    text_id, now_ms = endpoints.text_id(endpoint.id), asking.now_ms
+    match form.get("do"):
+        case "enable":
+            endpoints.enable(tx, text_id)
+        case "disable":
+            endpoints.disable(tx, text_id, now_ms=now_ms)
+        case "finish":
+            endpoints.finish_rotation(tx, text_id)
+        case "replay":
+            replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
+        case "replay_since":
+            ago_ms = SINCE.get(form.get("since", ""), DAY_MS)
+            replay.replay_since(tx, endpoint, now_ms - ago_ms, now_ms=now_ms)
+        case "remove":
+            endpoints.remove(tx, text_id, now_ms=now_ms)
+            return RedirectResponse(f"{visit.home}/webhooks", SEE_OTHER, HEADERS)
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    return RedirectResponse(f"{visit.home}/webhooks/{text_id}", SEE_OTHER, HEADERS)
+
+
+def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the secret of an endpoint; with the button for it, a new one is made first."""
+    visit.require_fresh(asking.now_ms)
+    endpoint = _of_account(tx, asking, visit)
+    keys = keys_in_use(tx, asking.service.secret_keys)
+    if asking.sent.form.get("do") == "rotate":
+        text_id = endpoints.text_id(endpoint.id)
+        endpoint, secret = endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
+    else:
+        secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
+    return _secret(asking, visit, endpoint, secret)
+
+
+def test(asking: PageRequest) -> Response:
+    """Sends a signed sample, in no transaction, and shows what was answered."""
+    with asking.db.write() as tx:
+        visit = visit_of(tx, asking)
+        visit.require(tx, Right.WEBHOOKS)
+        endpoint = _of_account(tx, asking, visit)
+        keys = keys_in_use(tx, asking.service.secret_keys)
+        secrets = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
+    outcome = asyncio.run(
+        send_sample(
+            endpoint,
+            accounts.text_id(visit.account),
+            secrets,
+            asking.service.webhook_networks,
+            asking.now_ms,
+        )
+    )
+    return page(
+        "webhook_tested.html",
+        asking,
+        visit=visit,
+        endpoint=_record(endpoint, visit),
+        outcome=outcome,
+    )
+
+
+def _secret(asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint, secret: str) -> Response:
+    return page(
+        "webhook_secret.html",
+        asking,
+        visit=visit,
+        endpoint=_record(endpoint, visit),
+        secret=secret,
+    )
+
+
+def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> WebhookEndpoint:
+    """Returns the endpoint that the path names. Raises NotFound for one of another account, too."""
+    endpoint = endpoints.endpoint_of(tx, asking.path["endpoint"])
+    if endpoint.account_id != visit.account.id:
+        raise NotFound(f"There is no webhook endpoint {shown(asking.path['endpoint'])}.")
+    return endpoint
+
+
+def _record(endpoint: WebhookEndpoint, visit: Visit) -> dict[str, Any]:
+    return endpoints.as_record(endpoint, accounts.text_id(visit.account))

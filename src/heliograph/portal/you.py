@@ -1,0 +1,63 @@
+"""A user's own page: the password, and where he or she is signed in."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import users
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.portal.cookies import set_cookie
+from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.sign_in_pages import BROWSER_KEPT_S
+from heliograph.portal.visit import Visit, visit_of
+
+PATH = "/portal/you"
+
+
+def shown(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows a form for a new password, and the user's sessions."""
+    return page(
+        "you.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        sessions=users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms),
+        has_password=users.stored_password(tx, visit.session.user.email) is not None,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def set_password(asking: PageRequest) -> Response:
+    """Stores a new password, and ends the user's other sessions. It takes a fresh sign-in."""
+    with asking.db.read() as tx:
+        visit = visit_of(tx, asking)
+        visit.require_fresh(asking.now_ms)
+    user = visit.session.user
+    try:
+        password = users.read_password(asking.sent.form.get("password", ""), user.email)
+    except InvalidRequest as refused:
+        with asking.db.read() as tx:
+            return shown(tx, asking, visit, refused.fields)
+    argon2 = users.hashed(password)  # in no transaction: it takes a while
+    with asking.db.write() as tx:
+        visit_of(tx, asking)
+        users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
+        users.end_others(tx, visit.session)
+        browser = users.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
+    response = RedirectResponse(PATH, SEE_OTHER, HEADERS)
+    set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
+    return response
+
+
+def end_session(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Ends one session of the user, or all but the one that asks."""
+    wanted = asking.sent.form.get("session", "")
+    if wanted == "others":
+        users.end_others(tx, visit.session)
+    else:
+        users.end_one(tx, visit.session.user.id, wanted)
+    return RedirectResponse(PATH, SEE_OTHER, HEADERS)

@@ -1,0 +1,101 @@
+"""A password is judged, hashed with argon2id (RFC 9106), and compared here."""
+
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.short_texts import refused
+from heliograph.users.tables import passwords, users
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+CHARACTERS_MIN: Final = 12
+CHARACTERS_MAX: Final = 128  # far more than any manager of passwords makes
+# what an attacker who knows the usual ways tries before this one; a common one takes fewer
+GUESSES_MIN: Final = 10**8
+_JUDGED_CHARACTERS: Final = 72  # the library judges no more, and none needs more to be strong
+
+
+class StoredPassword(NamedTuple):
+    """Holds the hash of a user's password, in the form of argon2. `user_id` is raw."""
+
+    user_id: str
+    argon2: str
+
+
+def read_password(text: str, email: str) -> str:
+    """Returns a new password in the form in which it is hashed.
+
+    Raises InvalidRequest for one that is too short or too long, or that is among the first
+    10^8 that somebody would try who knows the user's address (NIST SP 800-63B, 3.1.1.2).
+    """
+    password = _normalized(text)
+    if not CHARACTERS_MIN <= len(password) <= CHARACTERS_MAX:
+        raise refused(
+            "password",
+            f"must have {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, not {len(password)}",
+        )
+    from zxcvbn import zxcvbn  # it reads long lists, for 0.1 s
+
+    known = [email, *email.replace("@", ".").split("."), "heliograph"]
+    judged = zxcvbn(password[:_JUDGED_CHARACTERS], user_inputs=known)
+    if judged["guesses"] < GUESSES_MIN:
+        raise refused(
+            "password", "must be harder to guess: it is a common one, or made of common parts"
+        )
+    return password
+
+
+def hashed(password: str) -> str:
+    """Returns the hash of a password of `read_password`. It takes some 50 ms and 64 MiB."""
+    return _hasher().hash(password)
+
+
+def is_right(password: str, stored: StoredPassword | None) -> bool:
+    """Returns whether this is the password. If there is none, it takes as long to say so."""
+    from argon2.exceptions import Argon2Error, InvalidHashError
+
+    try:
+        _hasher().verify(_nobodys() if stored is None else stored.argon2, _normalized(password))
+    except (Argon2Error, InvalidHashError):
+        return False
+    return stored is not None
+
+
+def stored_password(tx: Connection, email: str) -> StoredPassword | None:
+    """Returns the password of the user with this email address, if there is one."""
+    row = tx.execute(
+        sa.select(passwords.c.user_id, passwords.c.argon2)
+        .join(users, users.c.id == passwords.c.user_id)
+        .where(users.c.email == email.strip().lower())
+    ).first()
+    return None if row is None else StoredPassword(*row)
+
+
+def store_password(tx: Connection, user_id: str, argon2: str, *, now_ms: int) -> None:
+    """Stores the hash of a user's new password, in place of the one before."""
+    values = {"argon2": argon2, "set_at_ms": now_ms}
+    of_user = passwords.c.user_id == user_id
+    if tx.execute(passwords.update().where(of_user).values(values)).rowcount == 0:
+        tx.execute(passwords.insert().values(values | {"user_id": user_id}))
+
+
+def _normalized(text: str) -> str:
+    """Returns a password as it is compared. Keyboards differ in how they write the same letter."""
+    return unicodedata.normalize("NFKC", text[: 4 * CHARACTERS_MAX])
+
+
+@cache
+def _hasher() -> "PasswordHasher":
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher().hash("the password of nobody")

@@ -1,0 +1,151 @@
+"""Guessing passwords is slowed down, and the user who is guessed at is not locked out.
+
+Tries are counted by the address that they come from and by the user whom they aim at. A browser
+that its user has signed in with before is known by a cookie: its tries count for itself alone. So
+whoever guesses stops other strangers, and not the user.
+"""
+
+import hashlib
+import ipaddress
+import secrets
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.clock import DAY_MS
+from heliograph.base.errors import RateLimited
+from heliograph.users.tables import known_browsers, password_tries, users
+
+WINDOW_MS: Final = 15 * 60_000
+# in a window
+TRIES_OF_USER_MAX: Final = 10
+TRIES_OF_BROWSER_MAX: Final = 10
+TRIES_OF_ADDRESS_MAX: Final = 50  # a whole office may come from one
+BROWSER_KNOWN_MS: Final = 180 * DAY_MS
+BROWSERS_MAX: Final = 20  # of a user; the one that was not used for longest goes first
+_SECRET_OCTETS: Final = 32
+_NETWORK_BITS: Final = 64  # of IPv6, what one customer of a network has
+
+# of a window that is over, nothing counts any more
+_COUNT: Final = sa.text(
+    """
+    INSERT INTO password_tries (sha256, tries, until_ms) VALUES (:sha256, 1, :ends_ms)
+    ON CONFLICT (sha256) DO UPDATE SET
+        tries = CASE WHEN password_tries.until_ms <= :now_ms THEN 1
+            ELSE password_tries.tries + 1 END,
+        until_ms = CASE WHEN password_tries.until_ms <= :now_ms THEN :ends_ms
+            ELSE password_tries.until_ms END
+    RETURNING tries, until_ms"""
+)
+
+
+class TooManyTries(RateLimited):
+    """There were too many wrong passwords. Wait, or come in by a link."""
+
+    reason = "too_many_tries"
+
+
+class Guesser(NamedTuple):
+    """Says who tries a password: whose it should be, from which address, and with which browser's
+    secret. An address and a secret may be unknown, and are empty then.
+    """
+
+    email: str
+    address: str
+    browser: str
+
+
+def count_try(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Counts a try before it is judged, so that tries at the same time count, too.
+
+    Raises TooManyTries.
+    """
+    for about, most in _counters(tx, guesser, now_ms):
+        tries, until_ms = _counted(tx, about, now_ms)
+        if tries > most:
+            raise TooManyTries(retry_after_s=-(-(until_ms - now_ms) // 1_000))
+
+
+def forget_tries(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Forgets the tries of who had the right password: wrong ones of the same window, too. Those
+    of the address stay, or somebody's own password would make room for guesses at others.
+    """
+    of_address = _about("address", _network(guesser.address))
+    counted = [about for about, _ in _counters(tx, guesser, now_ms) if about != of_address]
+    tx.execute(password_tries.delete().where(password_tries.c.sha256.in_(counted)))
+
+
+def know_browser(tx: Connection, user_id: str, secret: str, *, now_ms: int) -> str:
+    """Writes down that a user has signed in with the browser of this secret. Returns the secret,
+    or a new one where it was empty.
+    """
+    secret = secret or secrets.token_urlsafe(_SECRET_OCTETS)
+    columns = known_browsers.c
+    it = sa.and_(columns.sha256 == _about("browser", secret), columns.user_id == user_id)
+    values: dict[str, Any] = {"expires_at_ms": now_ms + BROWSER_KNOWN_MS}
+    if tx.execute(known_browsers.update().where(it).values(**values)).rowcount == 0:
+        _make_room(tx, user_id)
+        values |= {"sha256": _about("browser", secret), "user_id": user_id}
+        tx.execute(known_browsers.insert().values(**values))
+    return secret
+
+
+def _counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes, int]]:
+    """Returns by what a try is counted, and up to how often, in an order that is always the same,
+    so that two transactions never wait for each other.
+    """
+    columns, browser = known_browsers.c, _about("browser", guesser.browser)
+    is_known = (
+        guesser.browser
+        and tx.execute(
+            sa.select(columns.user_id)
+            .join(users, users.c.id == columns.user_id)
+            .where(
+                columns.sha256 == browser,
+                columns.expires_at_ms > now_ms,
+                users.c.email == guesser.email,
+            )
+        ).scalar()
+    )
+    if is_known:
+        return [(_about("browser", f"{guesser.browser} {guesser.email}"), TRIES_OF_BROWSER_MAX)]
+    return [
+        (_about("address", _network(guesser.address)), TRIES_OF_ADDRESS_MAX),
+        (_about("user", guesser.email), TRIES_OF_USER_MAX),
+    ]
+
+
+def _counted(tx: Connection, about: bytes, now_ms: int) -> tuple[int, int]:
+    """Counts a try, and returns how many there were in this window, and when it ends."""
+    given = {"sha256": about, "now_ms": now_ms, "ends_ms": now_ms + WINDOW_MS}
+    row = tx.execute(_COUNT, given).one()
+    return row.tries, row.until_ms
+
+
+def _make_room(tx: Connection, user_id: str) -> None:
+    columns = known_browsers.c
+    older = (
+        sa.select(columns.sha256)
+        .where(columns.user_id == user_id)
+        .order_by(columns.expires_at_ms.desc())
+        .offset(BROWSERS_MAX - 1)
+    )
+    surplus = [row.sha256 for row in tx.execute(older)]
+    tx.execute(
+        known_browsers.delete().where(columns.user_id == user_id, columns.sha256.in_(surplus))
+    )
+
+
+def _network(address: str) -> str:
+    """Returns what an address belongs to: itself, or for IPv6 the network of its customer."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    bits = _NETWORK_BITS if found.version == 6 else found.max_prefixlen
+    return str(ipaddress.ip_network((found, bits), strict=False))
+
+
+def _about(kind: str, value: str) -> bytes:
+    return hashlib.sha256(f"{kind} {value}".encode()).digest()

@@ -1,0 +1,262 @@
+"""Webhooks in the portal: endpoints, their secrets, a sample to a real receiver, and events that
+are delivered again.
+"""
+
+import html
+import re
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import Role
+from heliograph.users.sign_in import FRESH_MS
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.endpoints import WebhookEndpoint
+from heliograph.webhooks.tables import webhook_deliveries, webhook_queue
+from tests.support.api.service import Loop
+from tests.support.capability.webhooks import (
+    NOWHERE,
+    checked,
+    endpoint,
+    happened_to,
+    outcomes,
+    waiting,
+)
+from tests.support.factories import open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread, says
+
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+URL = "https://shop.example/hook"
+
+
+def those_of(db: Database, account_id: str) -> list[WebhookEndpoint]:
+    with db.read() as tx:
+        return endpoints.all_endpoints(tx, account_id, limit=10)
+
+
+def path_of(home: str, found: WebhookEndpoint) -> str:
+    return f"{home}/webhooks/{endpoints.text_id(found.id)}"
+
+
+def exhaust(db: Database) -> None:
+    """Nobody tries any more to deliver what waits."""
+    with db.write() as tx:
+        for row in tx.execute(sa.select(webhook_queue)).all():
+            tx.execute(
+                webhook_deliveries.insert().values(
+                    endpoint_id=row.endpoint_id,
+                    event_id=row.event_id,
+                    outcome="exhausted",
+                    tries=9,
+                    status=500,
+                    took_ms=12,
+                    answer="no",
+                    at_ms=clock.now_ms(),
+                )
+            )
+        tx.execute(webhook_queue.delete())
+
+
+async def happens(db: Database, account_id: str) -> None:
+    """Three events, and nothing is left open."""
+    await happened_to(db, account_id, 3, "<script>")
+    await db.close_hot()
+
+
+def test_an_endpoint_is_added_and_its_secret_shown(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/webhooks/new")
+    page = visitor.post(
+        f"{home}/webhooks/new",
+        {"url": f" {URL} ", "mode": "sandbox", "hears message.failed": "yes"},
+    )
+    [secret] = set(SECRET.findall(html.unescape(page.text)))
+    assert page.status_code == 200
+    [made] = those_of(db, amina)
+    assert (made.url, made.sandbox, made.kinds) == (URL, True, ("message.failed",))
+    assert not made.include_customers
+    listed = visitor.get(f"{home}/webhooks").text
+    assert f'href="{path_of(home, made)}">{URL}</a>' in listed
+    assert not SECRET.search(listed)
+    visitor.get(path_of(home, made))
+    assert secret in html.unescape(visitor.post(f"{path_of(home, made)}/secret").text)
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({}, "url"),
+        ({"url": "http://shop.example/hook", "hears message.sent": "yes"}, "url"),
+        ({"url": "https://10.0.0.1/hook", "hears message.sent": "yes"}, "url"),
+        ({"url": "https://<script>", "hears message.sent": "yes"}, "url"),
+        ({"url": URL}, "events"),
+        ({"url": URL, "hears everything": "yes"}, "events"),
+        ({"url": URL, "hears message.sent": "yes", "mode": "test"}, "mode"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_added_is_told_at_its_field_and_kept(
+    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+) -> None:
+    visitor.get(f"{home}/webhooks/new")
+    page = visitor.post(f"{home}/webhooks/new", fields)
+    assert page.status_code == 400
+    assert f'id="{at}-error"' in page.text
+    assert f'name="url" value="{html.escape(fields.get("url", ""))}"' in page.text
+    assert "<script>" not in page.text
+    assert those_of(db, amina) == []
+
+
+def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with receiver_in_a_thread(says(OK)) as receiver:
+        made, secret = endpoint(db, amina, receiver.url())
+        visitor.get(path_of(home, made))
+        page = visitor.post(f"{path_of(home, made)}/test")
+        assert checked(receiver, secret)["event"] == "message.delivered"
+    assert page.status_code == 200
+    assert ">delivered</span>" in page.text
+    assert "<code>ok</code>" in page.text
+
+
+def test_a_sample_that_nobody_takes_says_why(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    made, _ = endpoint(db, amina, NOWHERE)
+    visitor.get(path_of(home, made))
+    page = visitor.post(f"{path_of(home, made)}/test").text
+    assert ">failed</span>" in page
+    assert "no answer" in page
+
+
+def test_a_secret_is_replaced_and_the_former_one_ended(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    made, former = endpoint(db, amina)
+    path = path_of(home, made)
+    visitor.get(path)
+    page = html.unescape(visitor.post(f"{path}/secret", {"do": "rotate"}).text)
+    [secret] = set(SECRET.findall(page))
+    assert secret != former
+    assert those_of(db, amina)[0].former_until_ms is not None
+    again = visitor.post(f"{path}/secret", {"do": "rotate"})
+    assert again.status_code == 400
+    assert "is being rotated already" in again.text
+    assert visitor.post(path, {"do": "finish"}).status_code == 303
+    assert those_of(db, amina)[0].former_until_ms is None
+
+
+def test_an_endpoint_is_disabled_enabled_and_removed(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    made, _ = endpoint(db, amina)
+    path = path_of(home, made)
+    for do, is_disabled in (("disable", True), ("enable", False)):
+        visitor.get(path)
+        assert visitor.post(path, {"do": do}).headers["location"] == path
+        assert (those_of(db, amina)[0].disabled_at_ms is not None) == is_disabled
+    visitor.get(path)
+    assert visitor.post(path, {"do": "remove"}).headers["location"] == f"{home}/webhooks"
+    assert those_of(db, amina) == []
+    assert visitor.get(path).status_code == 404
+
+
+def test_events_are_shown_and_delivered_again(
+    visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+) -> None:
+    made, _ = endpoint(db, amina)
+    path = path_of(home, made)
+    assert "Nothing has happened yet" in visitor.get(path).text
+    run_loop(happens(db, amina))
+    assert visitor.get(path).text.count(">waiting</span>") == 3
+    assert "Everything was delivered" in visitor.get(f"{path}?show=failed").text
+    exhaust(db)
+    page = visitor.get(f"{path}?show=failed").text
+    assert page.count(">exhausted</span>") == 3
+    event = page.partition('name="event" value="')[2].partition('"')[0]
+    assert visitor.post(path, {"do": "replay", "event": event}).status_code == 303
+    assert (len(waiting(db)), len(outcomes(db))) == (1, 2)
+    visitor.get(path)
+    answer = visitor.post(path, {"do": "replay_since", "since": "an hour ago"})
+    assert answer.status_code == 303
+    assert (len(waiting(db)), len(outcomes(db))) == (3, 0)
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize("do", ["", "reveal", "<script>", "x" * 5_000])
+def test_what_is_no_button_does_nothing(
+    visitor: Visitor, db: Database, amina: str, home: str, do: str
+) -> None:
+    made, _ = endpoint(db, amina)
+    visitor.get(path_of(home, made))
+    refused = visitor.post(path_of(home, made), {"do": do})
+    assert refused.status_code == 400
+    assert "<script>" not in refused.text
+    assert those_of(db, amina) == [made]
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_only_who_works_with_webhooks_changes_one(
+    visitor: Visitor, db: Database, amina: str, role: Role
+) -> None:
+    made, _ = endpoint(db, amina)
+    visitor.sign_in(EMAIL, amina, role)
+    home = home_of(db, amina)
+    path, may = path_of(home, made), role in (Role.OWNER, Role.DEVELOPER)
+    assert ("Send a sample" in visitor.get(path).text) == may
+    assert ("Add an endpoint" in visitor.get(f"{home}/webhooks").text) == may
+    add = {"url": URL, "hears message.sent": "yes"}
+    for where, fields, done in (
+        (f"{home}/webhooks/new", add, 200),
+        (f"{path}/secret", {}, 200),
+        (f"{path}/secret", {"do": "rotate"}, 200),
+        (f"{path}/test", {}, 200),
+        (path, {"do": "disable"}, 303),
+    ):
+        assert visitor.post(where, fields).status_code == (done if may else 403)
+    assert len(those_of(db, amina)) == 1 + may
+    assert (those_of(db, amina)[0] != made) == may
+
+
+def test_secrets_take_a_fresh_sign_in_and_a_suspended_account_changes_nothing(
+    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    made, secret = endpoint(db, amina)
+    path = path_of(home, made)
+    visitor.get(path)
+    clock.move(FRESH_MS)
+    for where, fields in ((f"{path}/secret", {"do": "rotate"}), (f"{home}/webhooks/new", {})):
+        refused = visitor.post(where, fields)
+        assert refused.status_code == 403
+        assert "Confirm that it is you" in refused.text
+        assert secret not in html.unescape(refused.text)
+    clock.move(-FRESH_MS)
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    visitor.get(path)
+    for where in (path, f"{path}/secret", f"{path}/test"):
+        assert "suspended" in visitor.post(where, {"do": "disable"}).text
+    assert those_of(db, amina) == [made]
+
+
+def test_nobody_sees_or_changes_an_endpoint_of_another_account(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    theirs, secret = endpoint(db, chidi, "https://chidi.example/")
+    assert "chidi" not in visitor.get(f"{home}/webhooks").text
+    path = path_of(home, theirs)
+    assert visitor.get(path).status_code == 404
+    visitor.get(home)
+    for where in (path, f"{path}/secret", f"{path}/test"):
+        refused = visitor.post(where, {"do": "remove"})
+        assert refused.status_code == 404
+        assert secret not in html.unescape(refused.text)
+    assert those_of(db, chidi) == [theirs]

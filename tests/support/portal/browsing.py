@@ -1,0 +1,74 @@
+"""The portal in a real browser: who comes in, what is sent meanwhile, and pictures of pages, which
+go to build/portal/.
+"""
+
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.users import Role
+from tests.support import plain_http
+from tests.support.api.server import Server
+from tests.support.portal.visitor import EMAIL
+
+PICTURES = Path(__file__).parents[3] / "build" / "portal"
+HEIGHT = 900
+SHOWN_WITHIN_S = 30
+at_both_widths = pytest.mark.parametrize("width", [390, 1440])
+
+
+def link(server: Server) -> str:
+    """A link that signs in the owner of amina's account."""
+    db = server.cast.amina.db
+    with db.write() as tx:
+        user = users.add(tx, EMAIL, now_ms=clock.now_ms())
+        users.set_role(tx, user.id, server.cast.amina.account_id, Role.OWNER, now_ms=clock.now_ms())
+        return f"{server.url}/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
+
+
+def opened(browser: Browser, width: int) -> Page:
+    """A page in a window of its own, of somebody whom the browser does not know."""
+    return browser.new_context(viewport={"width": width, "height": HEIGHT}).new_page()
+
+
+def come_in(page: Page, server: Server) -> None:
+    """Signs in as the owner of amina's account, by keyboard alone."""
+    page.goto(link(server))
+    expect(page.get_by_role("button", name="Sign in")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{server.url}/portal")
+
+
+def picture(page: Page, name: str) -> None:
+    """Takes the page in both themes, and sees that it fits into the window."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    size = page.viewport_size
+    assert size is not None
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    for is_light in (True, False):
+        scheme = "light" if is_light else "dark"
+        page.emulate_media(color_scheme="light" if is_light else "dark")
+        red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
+        assert (int(red) > 127) == is_light
+        page.screenshot(path=PICTURES / f"{name}-{size['width']}-{scheme}.png", full_page=True)
+
+
+def send(server: Server, to: str, text: str) -> None:
+    """Sends a text in sandbox, by the API."""
+    plain_http.post(
+        f"{server.url}/api/v1/sms/send",
+        headers={"Authorization": f"Bearer {server.cast.amina.key(sandbox=True)}"},
+        json={"sender": "SANDBOX", "message": text, "to": to, "reference": "order 1"},
+    ).raise_for_status()
+
+
+def reload_until(page: Page, shown: Locator) -> None:
+    """Loads the page again until it shows this."""
+    until_s = time.monotonic() + SHOWN_WITHIN_S
+    while shown.count() == 0:
+        assert time.monotonic() < until_s, f"not within {SHOWN_WITHIN_S} s: {shown}"
+        page.reload()

@@ -138,3 +138,31 @@ def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
         page.get_by_role("button", name="Remove it for good").click()
         expect(page.get_by_role("row").filter(has_text=receiver.url())).to_have_count(0)
         page.context.close()
+
+
+@at_both_widths
+def test_a_text_is_counted_while_it_is_typed_and_sent(
+    browser: Browser, server: Server, width: int
+) -> None:
+    page = opened(browser, width)
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    come_in(page, server)
+    page.get_by_role("link", name="Send", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Mode").select_option("sandbox")
+    page.get_by_role("combobox", name="Sender").fill("SANDBOX")
+    page.get_by_label("To", exact=True).fill("233201234567")
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.type("Your table is ready. " * 4)
+    expect(page.get_by_text("1 segment", exact=True)).to_be_visible()
+    page.keyboard.type("See you at Kofi’s.")
+    expect(page.get_by_text("makes it UCS-2: 2 segments instead of 1.")).to_be_visible()
+    expect(page.get_by_text("2 credits for 1 recipient")).to_be_visible()
+    picture(page, "send")
+    page.get_by_role("button", name="Send", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What became of it")).to_be_visible()
+    expect(page.get_by_text("See you at Kofi’s.")).to_be_visible()
+    page.context.close()
+    assert wrong == []

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from heliograph.api.app import endpoints
+from heliograph.api.app import acceptor_for, endpoints
 from heliograph.api.openapi.document import OPERATIONS, Undescribed, describe
 from heliograph.api.openapi.reasons import REASONS
 from heliograph.base.settings import Settings
@@ -25,11 +25,11 @@ from tests.support.factories import SECRET_KEY
 from tests.support.sources import PACKAGE, sources
 
 NOWHERE = Database("sqlite:////nowhere/at/all.db")
+CACHE = ConfigCache(NOWHERE)
 ENDPOINTS = endpoints(
     NOWHERE,
-    ConfigCache(NOWHERE),
-    lambda carriers: None,
-    FairQueue(),
+    CACHE,
+    acceptor_for(NOWHERE, CACHE, lambda carriers: None, FairQueue()),
     Settings(Path(), NOWHERE.url, SECRET_KEY),
 )
 DOCUMENT = describe(ENDPOINTS)

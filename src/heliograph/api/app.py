@@ -61,9 +61,13 @@ class PagesBeside(Protocol):
     async def close(self) -> None: ...
 
 
+MakePages = Callable[[Acceptor], PagesBeside | None]
+
+
 class App:
     """Answers everything that one process serves over HTTP. Call `start` before the first request,
-    and `stop` after the last. `beside`: pages that are served at the same port, if any.
+    and `stop` after the last. `beside` makes the pages that are served at the same port, if any,
+    from what accepts their sends.
     """
 
     def __init__(
@@ -71,16 +75,17 @@ class App:
         settings: Settings,
         db: Database,
         on_queued: Callable[[set[int]], None],
-        beside: PagesBeside | None = None,
+        beside: MakePages = lambda _: None,
     ) -> None:
-        self._beside = beside
         numbering_plans.load()
         self._settings = settings
         self._db = db
         self.cache = ConfigCache(db)
         self.limiter = RedisLimiter(settings.redis_url) if settings.redis_url else MemoryLimiter()
         self.queue = FairQueue()
-        table = endpoints(db, self.cache, on_queued, self.queue, settings)
+        acceptor = acceptor_for(db, self.cache, on_queued, self.queue)
+        self._beside = beside(acceptor)
+        table = endpoints(db, self.cache, acceptor, settings)
         self.api = Api(table, self.cache, self.limiter, db.commits)
         self._writable = Writable(db)
         self.proxies = Proxies(settings.trusted_proxies)
@@ -197,17 +202,19 @@ def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
         return account_ends(tx)
 
 
+def acceptor_for(
+    db: Database, cache: ConfigCache, on_queued: Callable[[set[int]], None], queue: FairQueue
+) -> Acceptor:
+    """Returns what accepts all sends of this process."""
+    return Acceptor(db, cache, on_queued, queue, {"otp": OtpExtension()})
+
+
 def endpoints(
-    db: Database,
-    cache: ConfigCache,
-    on_queued: Callable[[set[int]], None],
-    queue: FairQueue,
-    settings: Settings,
+    db: Database, cache: ConfigCache, acceptor: Acceptor, settings: Settings
 ) -> list[Endpoint]:
     """Returns the one table of all endpoints: routing, guards, description and tests are made
     from it. Raises SettingError.
     """
-    acceptor = Acceptor(db, cache, on_queued, queue, {"otp": OtpExtension()})
     service_sender = _service_sender(settings)
     return [
         *wallet_endpoints(db),

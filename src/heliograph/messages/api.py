@@ -106,7 +106,7 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
                 call.idempotency_key,
                 sha256_of_body(call.body),
             )
-        outcome = await accept_or_tell(acceptor, db, call, request)
+        outcome = await accept_or_tell(acceptor, db, request, call.in_thread)
         if len(request.recipients) <= LARGE_SEND:
             return _answer(request, outcome)
         return await call.in_thread(lambda: _encoded(_answer(request, outcome)))

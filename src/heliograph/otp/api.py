@@ -97,7 +97,6 @@ def _sender(
         outcome = await accept_or_tell(
             acceptor,
             db,
-            call,
             _request(
                 call,
                 account_id,
@@ -107,6 +106,7 @@ def _sender(
                 sealer=sealer,
                 service_sender=service_sender,
             ),
+            call.in_thread,
         )
         body: dict[str, Any] = {"data": _record(outcome, request)}
         return Answer(

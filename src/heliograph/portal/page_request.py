@@ -1,20 +1,23 @@
 """What a page is asked: who asks, what a form says, and whether the form is one of ours."""
 
+import asyncio
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
 from starlette.types import Scope
 
-from heliograph.base.errors import Forbidden, InvalidRequest, PayloadTooLarge
+from heliograph.base.errors import Forbidden, InvalidRequest, PayloadTooLarge, Unavailable
 from heliograph.base.secrets import Keys
 from heliograph.base.settings import Settings
+from heliograph.base.short_texts import printable
 from heliograph.database.database import Database
+from heliograph.messages.accept import Acceptor
 from heliograph.webhooks.http.address_guard import CLOSED, AllowedNetworks
 
 FORM_OCTETS_MAX: Final = 64 * 1_024  # far more than any form of ours has
@@ -26,7 +29,10 @@ FORM_COOKIE: Final = "__Host-heliograph-form"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 HOME: Final = "/portal"
 PATH_MAX: Final = 2_000
+AWAITED_S: Final = 30
 _COOKIE_OCTETS: Final = 32
+
+T = TypeVar("T")
 
 
 class ForeignForm(Forbidden):
@@ -50,13 +56,14 @@ ClientOf = Callable[[Scope], object | None]
 
 
 class Service(NamedTuple):
-    """Holds what pages use of the service. `service_sender` is what one-time passwords come from,
-    which no account may register; `secret_keys` encrypt the secrets of webhooks, which may be sent
-    to `webhook_networks` beside the public internet.
+    """Holds what pages use of the service. `acceptor` accepts sends. `service_sender` is what
+    one-time passwords come from, which no account may register. `secret_keys` encrypt the secrets
+    of webhooks, which may be sent to `webhook_networks` beside the public internet.
     """
 
     db: Database
     secret_keys: Keys
+    acceptor: Acceptor
     service_sender: str = Settings.otp_sender
     webhook_networks: AllowedNetworks = CLOSED
     client_of: ClientOf = lambda _: None
@@ -68,7 +75,8 @@ class PageRequest(NamedTuple):
     `session` is the secret of the visitor's session, or empty. `form_secret` is what the tokens of
     this visitor's forms are made of. `page` is the path of the page that is asked for, or that a
     form was filled in at, with its query. `browser` is the secret of a browser that users have
-    signed in with, or empty. `address` is the client's, or empty if it is not known.
+    signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
+    server's event loop.
     """
 
     service: Service
@@ -81,10 +89,25 @@ class PageRequest(NamedTuple):
     browser: str
     address: str
     seen_by: str
+    loop: asyncio.AbstractEventLoop
 
     @property
     def db(self) -> Database:
         return self.service.db
+
+    def awaited(self, work: Coroutine[Any, Any, T]) -> T:
+        """Returns what `work` returns, which is done in the server's event loop. Pages are made in
+        threads. Raises Unavailable after a while.
+        """
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self.loop).result(AWAITED_S)
+        except TimeoutError as error:
+            raise Unavailable("This took too long. Look whether it was done.") from error
+
+    @staticmethod
+    def in_thread(work: Callable[[], T], /) -> Awaitable[T]:
+        """Runs blocking work for what is awaited in the server's event loop."""
+        return asyncio.to_thread(work)
 
     @property
     def form_token(self) -> str:
@@ -116,12 +139,7 @@ def new_form_secret() -> str:
 
 def read_query(request: Request) -> list[tuple[str, str]]:
     """Returns the parameters of a query. Raises InvalidRequest."""
-    try:
-        return parse_qsl(
-            request.url.query, keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX
-        )
-    except ValueError as error:
-        raise InvalidRequest("The query cannot be read.") from error
+    return _fields_of(request.url.query, "query")
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -135,13 +153,23 @@ async def read_form(request: Request) -> dict[str, str]:
         if len(body) > FORM_OCTETS_MAX:
             raise PayloadTooLarge(f"A form may have {FORM_OCTETS_MAX} octets.")
     try:
-        return dict(
-            parse_qsl(
-                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX
-            )
-        )
-    except ValueError as error:
+        return dict(_fields_of(body.decode(), "form"))
+    except UnicodeDecodeError as error:
         raise InvalidRequest("The form cannot be read.") from error
+
+
+def _fields_of(text: str, of: str) -> list[tuple[str, str]]:
+    """Returns the fields of a query or a form, none of which has NUL, which the API refuses, too.
+    Raises InvalidRequest.
+    """
+    try:
+        fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
+    except ValueError as error:
+        raise InvalidRequest(f"The {of} cannot be read.") from error
+    for name, value in fields:
+        if "\0" in name + value:
+            raise InvalidRequest(f"The field {printable(name)} has the character NUL (U+0000).")
+    return fields
 
 
 def require_ours(request: Request, asking: PageRequest) -> None:

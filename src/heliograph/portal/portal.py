@@ -1,5 +1,6 @@
 """Leads each path of the portal to its page."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -23,11 +24,13 @@ from heliograph.base.errors import (
 from heliograph.base.own_threads import OwnThreads
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
+from heliograph.messages.accept import Acceptor
 from heliograph.portal import (
     api_keys,
     messages,
     money,
     overview,
+    send,
     senders,
     sign_in_pages,
     webhooks,
@@ -77,6 +80,9 @@ class Portal:
                 Route("/portal/static/{name}", _static),
                 self._shows("/portal", to_members(overview.overview)),
                 self._shows(OF_ACCOUNT, to_members(overview.overview)),
+                self._shows(f"{OF_ACCOUNT}/send", to_members(send.form)),
+                self._does(f"{OF_ACCOUNT}/send", send.send),
+                self._does(f"{OF_ACCOUNT}/send/count", send.count),
                 self._shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
                 self._shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
                 self._shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
@@ -169,6 +175,7 @@ class Portal:
             page=page_of(request),
             browser=request.cookies.get(BROWSER_COOKIE, ""),
             address=str(self._service.client_of(request.scope) or ""),
+            loop=asyncio.get_running_loop(),
             seen_by=request.headers.get("user-agent", ""),
         )
 
@@ -218,7 +225,9 @@ def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
     return handle
 
 
-def portal_for(settings: Settings, db: Database, client_of: ClientOf) -> Portal | None:
+def portal_for(
+    settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
+) -> Portal | None:
     """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off).
     `client_of` finds the address of a request's client. Raises SettingError.
     """
@@ -228,6 +237,7 @@ def portal_for(settings: Settings, db: Database, client_of: ClientOf) -> Portal 
         Service(
             db,
             settings.secret_keys,
+            acceptor,
             service_sender=settings.otp_sender,
             webhook_networks=allowed_networks(settings),
             client_of=client_of,

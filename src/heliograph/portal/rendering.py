@@ -29,6 +29,7 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
 }
 SEE_OTHER: Final = 303
+MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 YEAR_S: Final = 31_536_000
 MINUTE_S: Final = 60
 HOUR_S: Final = 3_600
@@ -47,6 +48,7 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             now_ms=asking.now_ms,
             style=_address("portal.css"),
             script=_address("portal.js"),
+            icon=_address("icon.svg"),
             **values,
         )
     )
@@ -69,7 +71,7 @@ def static_files() -> dict[str, tuple[bytes, str]]:
         content = file.read_bytes()
         stem, _, ending = file.name.rpartition(".")
         name = f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
-        found[name] = content, {"css": "text/css", "js": "text/javascript"}[ending]
+        found[name] = content, MEDIA_TYPES[ending]
     return found
 
 

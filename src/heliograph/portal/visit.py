@@ -33,6 +33,10 @@ class Visit(NamedTuple):
         """Returns the mode that is shown when none is asked for."""
         return "sandbox" if self.account.sandbox else "live"
 
+    @property
+    def may_send(self) -> bool:
+        return self.may(Right.SEND)
+
     def may(self, right: Right) -> bool:
         return right in users.RIGHTS[self.role]
 

@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection
 
 import uvloop
@@ -121,7 +122,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             settings,
             db,
             _found_by_looking if teller is None else teller.tell,
-            portal_for(settings, db, Proxies(settings.trusted_proxies).client_of),
+            partial(portal_for, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
         holding = asyncio.create_task(counting.keep())

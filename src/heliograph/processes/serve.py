@@ -5,6 +5,7 @@ per database; commands may run beside it.
 import asyncio
 import socket
 from dataclasses import replace
+from functools import partial
 
 import uvloop
 
@@ -59,7 +60,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         settings,
         db,
         lambda carrier_ids: sending.wake(carrier_ids),
-        portal_for(settings, db, Proxies(settings.trusted_proxies).client_of),
+        partial(portal_for, settings, db, Proxies(settings.trusted_proxies).client_of),
     )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)

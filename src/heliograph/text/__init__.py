@@ -11,7 +11,7 @@ from heliograph.text.numbering_plans import (
 from heliograph.text.phone import SEPARATORS, Phone
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
-from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, gsm7_text, ucs2_text
+from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, beyond_gsm7, gsm7_text, ucs2_text
 from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
 
@@ -23,6 +23,7 @@ __all__ = [
     "SEPARATORS",
     "UCS_2",
     "Phone",
+    "beyond_gsm7",
     "calling_codes_as_digits",
     "count_segments",
     "country",

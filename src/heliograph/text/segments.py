@@ -75,6 +75,11 @@ def count(text: str) -> Segmented:
     return Segmented(UCS_2, len(_ends_in_units(ucs2_octets(text))))
 
 
+def beyond_gsm7(text: str) -> list[str]:
+    """Returns the characters that make a text UCS-2, each once, in the order in which they come."""
+    return [character for character in dict.fromkeys(text) if not _GSM.fullmatch(character)]
+
+
 def split(text: str, encoding: str) -> list[str]:
     """Returns the text of every segment, in order; joined they are the text. Each holds as much as
     it can, and no pair is divided.

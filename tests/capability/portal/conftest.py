@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from heliograph.api.app import acceptor_for
+from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
+from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
 from heliograph.webhooks.http.address_guard import AllowedNetworks
@@ -23,10 +26,23 @@ def run_loop() -> Iterator[Loop]:
 
 
 @pytest.fixture
-def portal(db: Database, run_loop: Loop) -> Iterator[Portal]:
-    portal = Portal(Service(db, SECRET_KEY, webhook_networks=AllowedNetworks(loopback=True)))
+def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
+    """What the portal remembers of the configuration."""
+    cache = ConfigCache(db)
+    run_loop(cache.refresh())
+    yield cache
+    run_loop(cache.close())
+
+
+@pytest.fixture
+def portal(db: Database, run_loop: Loop, cache: ConfigCache) -> Iterator[Portal]:
+    acceptor = acceptor_for(db, cache, lambda carrier_ids: None, FairQueue())
+    portal = Portal(
+        Service(db, SECRET_KEY, acceptor, webhook_networks=AllowedNetworks(loopback=True))
+    )
     yield portal
     run_loop(portal.close())
+    run_loop(db.close_hot())
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from heliograph.api.app import App, endpoints
+from heliograph.api.app import App, acceptor_for, endpoints
 from heliograph.api.openapi import BASE_PATH
 from heliograph.base import clock
 from heliograph.base.settings import Settings
@@ -150,12 +150,12 @@ class Service:
 def contract() -> Contract:
     """Of the endpoints that the application has; none of them is called through it."""
     nowhere = Database("sqlite:////nowhere/at/all.db")
+    cache = ConfigCache(nowhere)
     return Contract(
         endpoints(
             nowhere,
-            ConfigCache(nowhere),
-            lambda carriers: None,
-            FairQueue(),
+            cache,
+            acceptor_for(nowhere, cache, lambda carriers: None, FairQueue()),
             Settings(Path(), nowhere.url, SECRET_KEY),
         )
     )

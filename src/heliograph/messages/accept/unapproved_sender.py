@@ -12,7 +12,7 @@ from heliograph.messages.accept.acceptor import Acceptor
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.refusals import SenderNotApproved
 from heliograph.messages.accept.request import SendRequest
-from heliograph.requests import Call
+from heliograph.requests import InThread
 
 _STATUSES: Final = {
     "submitted": "was submitted and is not approved yet",
@@ -22,10 +22,10 @@ _STATUSES: Final = {
 
 
 async def accept_or_tell(
-    acceptor: Acceptor, db: Database, call: Call, request: SendRequest
+    acceptor: Acceptor, db: Database, request: SendRequest, in_thread: InThread
 ) -> SendResult:
     """Does what `Acceptor.accept` does, but the refusal of a sender says whether it was
-    submitted, and where to look. Raises Unavailable too.
+    submitted, and where to look, which `in_thread` finds out. Raises Unavailable too.
     """
     try:
         return await acceptor.accept(request)
@@ -35,7 +35,7 @@ async def accept_or_tell(
             with db.read() as tx:
                 return _told(tx, request)
 
-        raise await call.in_thread(told) from refusal
+        raise await in_thread(told) from refusal
 
 
 def _told(tx: Connection, request: SendRequest) -> SenderNotApproved:

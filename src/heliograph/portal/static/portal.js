@@ -14,3 +14,17 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
     setTimeout(() => { button.textContent = label; }, 2000);
   });
 }
+
+// Forms whose text is counted while it is typed. Without scripts a button counts.
+const COUNT_AFTER_MS = 250;
+for (const form of document.querySelectorAll("form[data-counts]")) {
+  let waiting;
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.dataset.counts, { method: "POST", body });
+      if (answer.ok) document.getElementById("count").innerHTML = await answer.text();
+    }, COUNT_AFTER_MS);
+  });
+}

@@ -1,0 +1,174 @@
+"""A form that sends a text, and counts its segments and its price while it is typed."""
+
+import hashlib
+import re
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import senders
+from heliograph.base import ids
+from heliograph.base.errors import ServiceError
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import MODES, Visit, visit_of
+from heliograph.text import UCS_2, beyond_gsm7, count_segments
+from heliograph.users import Right
+
+FIELDS: Final = ("mode", "sender", "recipients", "message", "reference")
+SANDBOX_SENDER: Final = "SANDBOX"
+PATH: Final = "POST /portal/send"  # of Idempotency-Keys: those of programs have other paths
+BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
+
+
+class Counted(NamedTuple):
+    """Says what a text takes, and what would have been enough without the characters that make it
+    UCS-2. `answer`: what sending it would be answered, if it can be sent as it is.
+    """
+
+    characters: int
+    encoding: str
+    segments: int
+    beyond: list[str]
+    segments_without: int
+    answer: dict[str, Any] | None
+
+
+def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the form to those who may send."""
+    visit.require(tx, Right.SEND)
+    return _shown(tx, asking, visit)
+
+
+def count(asking: PageRequest) -> Response:
+    """Returns the part of the page that counts, for what is typed so far."""
+    visit = _visit(asking)
+    return page("send_count.html", asking, visit=visit, counted=_counted(asking, visit))
+
+
+def send(asking: PageRequest) -> Response:
+    """Sends the text, and leads to what became of it. With the button that counts, it shows what
+    it takes and costs. What POST /sms/send would refuse is refused in the same words.
+    """
+    visit = _visit(asking)
+    try:
+        request = _request(asking, visit)
+        request.dry_run = asking.sent.form.get("do") != "send"
+        answer = _accepted(asking, request)
+    except ServiceError as error:
+        with asking.db.read() as tx:
+            return _shown(tx, asking, visit, error, _counted(asking, visit))
+    if request.dry_run:
+        with asking.db.read() as tx:
+            return _shown(tx, asking, visit, counted=_counted(asking, visit))
+    mode = "?mode=sandbox" if request.sandbox else "?mode=live"
+    found = answer["message_id"]
+    below = f"/{found}" if found else f"{mode}&send_id={answer['send_id']}"
+    return RedirectResponse(f"{visit.home}/messages{below}", SEE_OTHER, HEADERS)
+
+
+def _visit(asking: PageRequest) -> Visit:
+    with asking.db.read() as tx:
+        visit = visit_of(tx, asking)
+        visit.require(tx, Right.SEND)
+    return visit
+
+
+def _request(asking: PageRequest, visit: Visit) -> SendRequest:
+    """Returns what the form asks for, as the API reads it. Raises InvalidRequest."""
+    body: dict[str, Any] = body_of(asking)
+    mode = body.pop("mode", visit.mode)
+    if mode not in MODES or (visit.account.sandbox and mode != "sandbox"):
+        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
+    body = {name: body[name] for name in ("sender", "recipients", "reference") if name in body}
+    if "recipients" in body:
+        body["recipients"] = [
+            number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
+        ]
+    body["message"] = _typed_text(asking)
+    request = read_send(
+        body,
+        ids.new_number(asking.now_ms),
+        visit.account.id,
+        sandbox=mode == "sandbox",
+        home=visit.account.country_code,
+    )
+    if once := asking.sent.form.get("once"):
+        # the same form that is sent twice sends once
+        request.idempotency_key = hashlib.sha256(once.encode()).hexdigest()
+        request.body_sha256 = hashlib.sha256(msgspec.json.encode(body)).digest()
+        request.path = PATH
+    return request
+
+
+def _typed_text(asking: PageRequest) -> str:
+    """Returns the text as it was typed: forms carry each end of a line as two characters."""
+    return asking.sent.form.get("message", "").replace("\r\n", "\n")
+
+
+def _accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
+    """Returns `data` of the answer. Raises what POST /sms/send refuses."""
+    service = asking.service
+    sending = accept_or_tell(service.acceptor, service.db, request, asking.in_thread)
+    return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
+
+
+def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
+    """Returns what the text takes, and its price if all is there that a price needs."""
+    text = _typed_text(asking)
+    if not text:
+        return None
+    beyond = beyond_gsm7(text)
+    taken = count_segments(text)
+    without = count_segments("".join("x" if each in beyond else each for each in text))
+    answer = None
+    try:
+        request = _request(asking, visit)
+        request.dry_run = True
+        answer = _accepted(asking, request)
+    except ServiceError:
+        pass  # the button that sends says what is missing
+    return Counted(
+        len(text),
+        taken.encoding,
+        taken.segments,
+        beyond if taken.encoding == UCS_2 else [],
+        without.segments,
+        answer,
+    )
+
+
+def _shown(
+    tx: Connection,
+    asking: PageRequest,
+    visit: Visit,
+    error: ServiceError | None = None,
+    counted: Counted | None = None,
+) -> Response:
+    at_fields = error.fields if error is not None else []
+    errors = {each.field.partition("[")[0]: each.message for each in at_fields}
+    # what stands at no field of the form is told below it
+    is_elsewhere = error is not None and not (errors and set(errors) <= set(FIELDS))
+    account = visit.account
+    return page(
+        "send.html",
+        asking,
+        status=200 if error is None else error.status,
+        visit=visit,
+        modes=("sandbox",) if account.sandbox else MODES,
+        names=[
+            *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
+            SANDBOX_SENDER,
+        ],
+        once=ids.raw_of_number(ids.new_number(asking.now_ms)),
+        typed={"mode": "sandbox", **asking.sent.form},
+        errors=errors,
+        why=str(error) if is_elsewhere else "",
+        counted=counted,
+    )

@@ -1,0 +1,199 @@
+"""A text is sent from the portal, counted while it is typed, and refused in the API's words."""
+
+import html
+import re
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts, senders, wallet
+from heliograph.base import clock
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.messages.tables import messages
+from heliograph.users import Role
+from tests.support.api.service import Loop
+from tests.support.factories import open_account, open_route
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+TO = "233201234567"
+TYPED = {"mode": "sandbox", "sender": "SANDBOX", "recipients": TO, "message": "Hello"}
+CURLY = "It\u2019s here. " * 8  # 88 characters: one segment of GSM-7, two of UCS-2
+
+
+def sent(db: Database) -> list[int]:
+    """The recipients of all messages, in order."""
+    with db.read() as tx:
+        return list(tx.execute(sa.select(messages.c.recipient).order_by(messages.c.id)).scalars())
+
+
+def approve(db: Database, account_id: str, credits: int) -> None:
+    """The account may send as SHOP to anywhere, and has so many credits."""
+    open_route(db)
+    with db.write() as tx:
+        registered = senders.register(tx, account_id, "SHOP", sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, registered.id, now_ms=clock.now_ms())
+        if credits:
+            wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
+
+
+def send(visitor: Visitor, home: str, **fields: str) -> int:
+    visitor.get(f"{home}/send")
+    once = visitor.page.text.partition('name="once" value="')[2].partition('"')[0]
+    visitor.page = visitor.post(f"{home}/send", {**TYPED, "do": "send", "once": once, **fields})
+    return visitor.page.status_code
+
+
+def text_of(visitor: Visitor) -> str:
+    """What the page says, without markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", visitor.page.text)).split())
+
+
+def test_a_text_is_sent_and_its_page_shown(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert send(visitor, home, message="Line one\r\nline two") == 303
+    assert sent(db) == [int(TO)]
+    page = visitor.get(visitor.page.headers["location"])
+    assert page.status_code == 200
+    assert "Line one\nline two" in page.text
+
+
+def test_several_numbers_are_sent_at_once_however_they_are_written(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert (
+        send(visitor, home, recipients=" 0201234567, +233 20 123 4568;\r\n\r\n233201234569,") == 303
+    )
+    assert sent(db) == [233201234567, 233201234568, 233201234569]
+    assert "send_id=snd_" in visitor.page.headers["location"]
+    assert visitor.get(visitor.page.headers["location"]).text.count("<tr>") == 4
+
+
+def test_live_is_charged_once_also_if_the_form_comes_twice(
+    visitor: Visitor, run_loop: Loop, cache: ConfigCache, db: Database, amina: str, home: str
+) -> None:
+    approve(db, amina, 10)
+    run_loop(cache.refresh())
+    once = {"mode": "live", "sender": "SHOP", "once": "the same"}
+    assert send(visitor, home, **once) == 303
+    first = visitor.page.headers["location"]
+    assert send(visitor, home, **once) == 303
+    assert visitor.page.headers["location"] == first
+    assert sent(db) == [int(TO)]
+    assert credits_of(db, amina) == 9
+    assert send(visitor, home, **once, message="Another") == 409
+    assert "Idempotency-Key" in visitor.page.text
+
+
+def credits_of(db: Database, account_id: str) -> int:
+    with db.read() as tx:
+        return wallet.wallet_of(tx, account_id).sms_credits
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"message": ""}, "message"),
+        ({"message": "x" * 1_531}, "message"),
+        ({"recipients": ""}, "recipients"),
+        ({"sender": ""}, "sender"),
+        ({"mode": "test"}, "mode"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told_at_its_field_and_nothing_is_sent(
+    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+) -> None:
+    assert send(visitor, home, **fields) == 400
+    assert f'id="{at}-error"' in visitor.page.text
+    assert sent(db) == []
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "status", "told"),
+    [
+        ({"recipients": "nobody"}, 400, "None of the recipients can be sent to"),
+        ({"sender": "NOBODY"}, 400, "is not approved for this account"),
+        ({"recipients": "233201234004"}, 402, "credits"),
+        ({"sender": "<script>alert(1)</script>"}, 400, "is not approved for this account"),
+    ],
+    ids=str,
+)
+def test_what_the_api_refuses_is_refused_in_its_words_and_what_was_typed_stays(
+    visitor: Visitor,
+    db: Database,
+    amina: str,
+    home: str,
+    fields: dict[str, str],
+    status: int,
+    told: str,
+) -> None:
+    assert send(visitor, home, message="Kept <b>", **fields) == status
+    assert told in text_of(visitor)
+    assert "Kept &lt;b&gt;</textarea>" in visitor.page.text
+    assert "<script>" not in visitor.page.text
+    assert sent(db) == []
+
+
+def test_nul_is_refused_wherever_it_stands(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    for field in ("message", "sender", "recipients", "reference", "once"):
+        assert send(visitor, home, **{field: "a\0b"}) == 400
+        assert f"The field {field} " in text_of(visitor)
+    assert visitor.get(f"{home}/messages?recipient=a%00b").status_code == 400
+    assert sent(db) == []
+
+
+def test_too_few_credits_send_nothing(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    approve(db, amina, 0)
+    assert send(visitor, home, mode="live", sender="SHOP") == 402
+    assert sent(db) == []
+
+
+def test_a_text_is_counted_and_priced_before_it_is_sent(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert send(visitor, home, do="count", message=CURLY) == 200
+    assert "2 segments 88 characters, UCS-2 2 credits for 1 recipient" in text_of(visitor)
+    assert "\u2019 makes it UCS-2: 2 segments instead of 1." in text_of(visitor)
+    visitor.page = visitor.post(f"{home}/send/count", {"message": "Hello {"})
+    assert text_of(visitor) == "1 segment 7 characters, GSM-7"
+    assert "<html" not in visitor.page.text
+    visitor.get(f"{home}/send")
+    assert visitor.post(f"{home}/send/count", {"message": ""}).text.strip() == ""
+    assert sent(db) == []
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_only_who_may_send_sends(visitor: Visitor, db: Database, amina: str, role: Role) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    home, may = home_of(db, amina), role is not Role.VIEWER
+    assert (">Send</a>" in visitor.get(home).text) == may
+    assert visitor.get(f"{home}/send").status_code == (200 if may else 403)
+    visitor.get(home)
+    assert visitor.post(f"{home}/send", {**TYPED, "do": "send"}).status_code == (
+        303 if may else 403
+    )
+    visitor.get(home)
+    assert visitor.post(f"{home}/send/count", TYPED).status_code == (200 if may else 403)
+    assert len(sent(db)) == may
+
+
+def test_nothing_is_sent_for_a_suspended_account_or_one_of_others(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    theirs = home_of(db, open_account(db, "chidi"))
+    visitor.get(home)
+    assert visitor.post(f"{theirs}/send", {**TYPED, "do": "send"}).status_code == 404
+    assert visitor.post_as_it_is(f"{home}/send", data={**TYPED, "do": "send"}).status_code == 403
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    visitor.get(home)
+    assert visitor.post(f"{home}/send", {**TYPED, "do": "send"}).status_code == 403
+    assert sent(db) == []

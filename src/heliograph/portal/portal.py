@@ -130,6 +130,11 @@ class Portal:
     def is_mine(path: str) -> bool:
         return path in ROOTS or path.startswith("/portal/")
 
+    @property
+    def routes(self) -> list[Route]:
+        """Returns all routes, for the tests that are generated from them."""
+        return [route for route in self._app.routes if isinstance(route, Route)]
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 

@@ -1,0 +1,215 @@
+"""Every route of the portal, asked by everybody who has no business there. The cases are made from
+the routes, so a page that is added later is asked, too.
+"""
+
+from typing import Any, NamedTuple
+
+import pytest
+from starlette.routing import Route
+
+from heliograph import accounts, keys, users
+from heliograph.base import clock
+from heliograph.database.database import Database, metadata
+from heliograph.portal.portal import Portal
+from heliograph.users import Role
+from heliograph.webhooks import endpoints
+from tests.support.capability.webhooks import NOWHERE, endpoint
+from tests.support.factories import open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+# what a page writes down of whoever only looks, or tries
+OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
+# these say by themselves who asks, or are for everybody
+OPEN = {"/", "/portal/static/{name}", "/portal/sign-in", "/portal/sign-in/{link}"}
+OWN = {"/portal/sign-out", "/portal/you", "/portal/you/password", "/portal/you/sessions"}
+# what an account has, by the parameters of paths that name one of it
+BELOW = ("message", "key", "endpoint")
+SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "{{7*7}}",
+    "'\"><img src=x>",
+    "..",
+    "%2e%2e%2f",
+    "\u202egnp.exe",
+    "\u2066x\u2069",
+    "é" * 300,
+    "x" * 5_000,
+    "\0",
+    "a\r\nSet-Cookie: b=c",
+    "' OR 1=1 --",
+    "$(id)",
+    "acc_",
+    "0",
+    "-1",
+    "null",
+    "%00",
+    "\ud7ff",
+    "🙂",
+]
+
+
+class There(NamedTuple):
+    """What the account has: the parameters of paths that lead to it."""
+
+    account: str
+    message: str
+    key: str
+    endpoint: str
+
+
+@pytest.fixture
+def there(db: Database, amina: str) -> There:
+    with db.write() as tx:
+        made = keys.issue(
+            tx,
+            amina,
+            name="shop",
+            sandbox=False,
+            tier="standard",
+            permissions=["sms.send"],
+            now_ms=clock.now_ms(),
+        )
+        account = accounts.text_id(accounts.by_id(tx, amina))
+    listening, _ = endpoint(db, amina)
+    return There(
+        account,
+        "msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
+        keys.text_id(made.record),
+        endpoints.text_id(listening.id),
+    )
+
+
+def contents(db: Database) -> dict[str, list[Any]]:
+    """All rows of all tables, but of what visits leave behind."""
+    with db.read() as tx:
+        return {
+            table.name: sorted(map(str, tx.execute(table.select())))
+            for table in metadata.sorted_tables
+            if table.name not in OF_VISITS
+        }
+
+
+class Asked(NamedTuple):
+    """A page of the account, or a form of it."""
+
+    method: str
+    path: str
+
+
+def asked(portal: Portal, there: There, **other: str) -> list[Asked]:
+    return [asked_of(route, there, **other) for route in of_accounts(portal)]
+
+
+def asked_of(route: Route, there: There, **other: str) -> Asked:
+    path = route.path
+    for name, value in (there._asdict() | other).items():
+        path = path.replace(f"{{{name}}}", value)
+    assert "{" not in path, f"{route.path} has a parameter that this test does not know"
+    return Asked("GET" if "GET" in (route.methods or ()) else "POST", path)
+
+
+def of_accounts(portal: Portal) -> list[Route]:
+    return [route for route in portal.routes if "{account}" in route.path]
+
+
+def ask(visitor: Visitor, method: str, path: str, **more: Any) -> Any:
+    return visitor.get(path, **more) if method == "GET" else visitor.post(path, **more)
+
+
+def test_every_route_is_of_an_account_or_is_known_to_be_none(portal: Portal) -> None:
+    others = {route.path for route in portal.routes} - {route.path for route in of_accounts(portal)}
+    assert others == OPEN | OWN | {"/portal"}
+    assert len(of_accounts(portal)) > 10
+
+
+def test_who_is_signed_out_sees_and_does_nothing(
+    visitor: Visitor, portal: Portal, db: Database, there: There
+) -> None:
+    visitor.get("/portal")
+    token, before = visitor.token, contents(db)
+    for method, path in asked(portal, there):
+        page = (
+            visitor.get(path)
+            if method == "GET"
+            else visitor.post_as_it_is(path, data={"form_token": token})
+        )
+        assert page.status_code == 401, path
+        assert "amina" not in page.text
+    assert contents(db) == before
+
+
+def test_a_user_of_another_account_finds_none_of_it(
+    visitor: Visitor, portal: Portal, db: Database, there: There
+) -> None:
+    chidi = open_account(db, "chidi")
+    visitor.sign_in("kofi@example.com", chidi)
+    own = home_of(db, chidi)
+    before = contents(db)
+    mine = own.rpartition("/")[2]
+    # the pages of amina, and amina's things below the pages of chidi
+    for method, path in [*asked(portal, there), *asked(portal, there, account=mine)]:
+        visitor.get(own)
+        page = ask(visitor, method, path)
+        is_list_or_form = page.status_code in (200, 303, 400) and path.startswith(own)
+        assert is_list_or_form or page.status_code == 404, path
+        for secret in SECRETS:
+            assert secret not in page.text, path
+    assert contents(db) == before
+
+
+@pytest.mark.parametrize("who", ["viewer", "suspended", "former"])
+def test_who_may_only_look_changes_nothing(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There, who: str
+) -> None:
+    visitor.sign_in(EMAIL, amina, Role.VIEWER if who == "viewer" else Role.OWNER)
+    visitor.get(home_of(db, amina))
+    token = visitor.token
+    with db.write() as tx:
+        if who == "suspended":
+            accounts.suspend(tx, amina)
+        if who == "former":
+            users.remove_member(tx, users.find(tx, EMAIL).id, amina)
+    before = contents(db)
+    for method, path in asked(portal, there):
+        if method == "POST":
+            page = visitor.post_as_it_is(path, data={"form_token": token, "do": "send"})
+            assert page.status_code == (401 if who == "former" else 403), path
+    assert contents(db) == before
+
+
+def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    before = contents(db)
+    own = [("POST", path) for path in ("/portal/sign-in", *OWN) if path != "/portal/you"]
+    for method, path in [*asked(portal, there), *own]:
+        if method != "POST":
+            continue
+        visitor.get(home_of(db, amina))
+        assert visitor.post_as_it_is(path).status_code == 403, path
+        for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert visitor.post(path, headers=headers).status_code == 403, path
+    assert visitor.get(home_of(db, amina)).status_code == 200
+    assert contents(db) == before
+
+
+def test_hostile_names_in_paths_and_queries_find_nothing(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    for route in of_accounts(portal):
+        last = next((name for name in BELOW if f"{{{name}}}" in route.path), None)
+        for hostile in HOSTILE:
+            written = "".join(f"%{octet:02x}" for octet in hostile.encode())
+            if last is not None:
+                page = visitor.get(asked_of(route, there, **{last: written}).path)
+                assert page.status_code in (404, 405), (route.path, hostile)
+            elif "GET" in (route.methods or ()):
+                path = asked_of(route, there).path
+                page = visitor.get(f"{path}?{written}={written}&cursor={written}")
+                assert page.status_code in (200, 400), (route.path, hostile)
+            assert "<script>" not in page.text
+            assert "<img" not in page.text
+            assert "set-cookie: b=c" not in str(page.headers).lower()

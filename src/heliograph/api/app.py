@@ -56,6 +56,10 @@ class PagesBeside(Protocol):
         """Returns whether a path belongs to these pages."""
         ...
 
+    async def start(self) -> None:
+        """Begins what goes on beside the pages."""
+        ...
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
 
     async def close(self) -> None: ...
@@ -115,6 +119,8 @@ class App:
             asyncio.create_task(self._keep_usage()),
             asyncio.create_task(watch_loop_delay()),
         ]
+        if self._beside is not None:
+            await self._beside.start()
 
     async def stop(self) -> None:
         await cancelling.end(*self._tasks)

@@ -18,6 +18,8 @@ from heliograph.base.addresses import WEB_ORIGINS, ListenAddress, listen_address
 from heliograph.base.data_dir import CONFIG_FILE, Making
 from heliograph.base.database_url import FORM, WrongUrl
 from heliograph.base.database_url import parse as parse_database_url
+from heliograph.base.mail_url import FORM as MAIL_FORM
+from heliograph.base.mail_url import parse as parse_mail_url
 from heliograph.base.secrets import Keys, SecretKeys
 from heliograph.base.setting_error import SettingError as SettingError
 
@@ -56,6 +58,9 @@ class Settings:
     # is in use
     secret_key_old: str | None = None
     portal: bool = True  # whether the developer portal is served
+    # base/mail_url.py says what it may be; None: no mail is sent, and no page offers any
+    smtp_url: str | None = None
+    mail_from: str | None = None  # None: heliograph@ and the host of base_url
 
     @property
     def secret_keys(self) -> Keys:
@@ -339,6 +344,22 @@ def _days(name: str, least: int, most: int) -> Callable[[Any], int | None]:
     return check
 
 
+def _smtp_url(value: Any) -> str:
+    try:
+        parse_mail_url(str(value))
+    except ValueError as error:
+        # without what may be a password
+        found = repr(str(value).rpartition("@")[2])
+        raise SettingError("HELIOGRAPH_SMTP_URL", found, MAIL_FORM) from error
+    return str(value)
+
+
+def _mail_from(value: Any) -> str:
+    if re.fullmatch(r"[^@\s<>]{1,64}@[^@\s<>]{1,190}", str(value)) is None:
+        raise SettingError("HELIOGRAPH_MAIL_FROM", repr(value), "an email address")
+    return str(value)
+
+
 _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "redis_url": _redis_url,
     "synchronous_commit": _one_of("synchronous_commit", SYNCHRONOUS_COMMITS),
@@ -357,4 +378,6 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "erase_after_days": _days("erase_after_days", *ERASE_DAYS),
     "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
     "portal": _on_or_off("portal"),
+    "smtp_url": _smtp_url,
+    "mail_from": _mail_from,
 }

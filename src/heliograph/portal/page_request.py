@@ -67,6 +67,7 @@ class Service(NamedTuple):
     service_sender: str = Settings.otp_sender
     webhook_networks: AllowedNetworks = CLOSED
     client_of: ClientOf = lambda _: None
+    sends_mail: bool = False
 
 
 class PageRequest(NamedTuple):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from sqlalchemy.engine import Connection
 from starlette.applications import Starlette
@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from heliograph import users
-from heliograph.base import clock
+from heliograph.base import cancelling, clock
 from heliograph.base.errors import (
     FieldError,
     InvalidRequest,
@@ -22,11 +22,13 @@ from heliograph.base.errors import (
     ServiceError,
 )
 from heliograph.base.own_threads import OwnThreads
+from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import (
     api_keys,
+    members,
     messages,
     money,
     overview,
@@ -37,6 +39,7 @@ from heliograph.portal import (
     you,
 )
 from heliograph.portal.cookies import set_cookie
+from heliograph.portal.mailer import Mailer, mailer_for
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
     FORM_COOKIE,
@@ -59,6 +62,7 @@ from heliograph.webhooks.http.address_guard import allowed_networks
 
 # Pages wait for each other, and not the API for pages: they have connections of the database, too.
 PAGES_AT_ONCE: Final = 4
+MAIL_EVERY_S: Final = 1.0
 ROOTS: Final = ("/", "/portal")
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
@@ -71,8 +75,10 @@ FormPage = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Resp
 class Portal:
     """The pages, as an ASGI application. `is_mine` says which paths are its own."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, mailer: Mailer | None = None) -> None:
+        self._service = service._replace(sends_mail=mailer is not None)
+        self._mailer = mailer
+        self._mailing: asyncio.Task[NoReturn] | None = None
         self._threads = OwnThreads("portal", PAGES_AT_ONCE)
         self._app = Starlette(
             routes=[
@@ -114,11 +120,19 @@ class Portal:
                     by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
                 ),
                 self._does(f"{ENDPOINT}/test", webhooks.test),
+                self._shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
+                self._does(
+                    f"{OF_ACCOUNT}/members",
+                    by_members(Right.MEMBERS, members.change, members.listed),
+                ),
                 self._shows(you.PATH, to_members(you.shown)),
                 self._does(f"{you.PATH}/password", you.set_password),
                 self._does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
                 self._shows("/portal/sign-in", sign_in_pages.ask_password),
                 self._does("/portal/sign-in", sign_in_pages.with_password),
+                self._does("/portal/sign-in/mail", sign_in_pages.mail_link),
+                self._shows("/portal/invitation/{link}", sign_in_pages.invited),
+                self._does("/portal/invitation/{link}", sign_in_pages.accept_invitation),
                 self._shows("/portal/sign-in/{link}", sign_in_pages.ask),
                 self._does("/portal/sign-in/{link}", sign_in_pages.sign_in),
                 self._does("/portal/sign-out", sign_in_pages.sign_out),
@@ -138,7 +152,16 @@ class Portal:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
+    async def start(self) -> None:
+        """Begins to send mail, if any is sent."""
+        if self._mailer is not None:
+            self._mailing = asyncio.create_task(
+                repeat(self._mailer.once, wait=MAIL_EVERY_S, fault="mails_not_looked_for")
+            )
+
     async def close(self) -> None:
+        if self._mailing is not None:
+            await cancelling.end(self._mailing)
         await self._threads.close()
 
     def _shows(self, path: str, handler: Handler) -> Route:
@@ -246,7 +269,8 @@ def portal_for(
             service_sender=settings.otp_sender,
             webhook_networks=allowed_networks(settings),
             client_of=client_of,
-        )
+        ),
+        mailer_for(settings, db),
     )
 
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import users
-from heliograph.base.errors import Unauthorized
+from heliograph import accounts, users
+from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
@@ -21,6 +21,7 @@ from heliograph.portal.page_request import (
     path_of_page,
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import home_of
 from heliograph.users import Guesser, NotSignedIn, TooManyTries
 
 BROWSER_KEPT_S: Final = 180 * 86_400
@@ -66,6 +67,45 @@ def with_password(asking: PageRequest) -> Response:
     response = _welcome(session, back)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response
+
+
+def mail_link(asking: PageRequest) -> Response:
+    """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell."""
+    email = asking.sent.form.get("email", "").strip().lower()
+    guesser = Guesser(email, asking.address, asking.browser)
+    if not asking.service.sends_mail:
+        raise NotFound("This service sends no mail.")
+    with asking.db.write() as tx:
+        users.count_mail(tx, guesser, now_ms=asking.now_ms)
+        users.mail_link(tx, email, now_ms=asking.now_ms)
+    return page("link_mailed.html", asking)
+
+
+def invited(asking: PageRequest) -> Response:
+    """Shows who invites, and a button that accepts."""
+    try:
+        with asking.db.read() as tx:
+            invitation = users.invitation_with(tx, asking.path["link"], now_ms=asking.now_ms)
+            account = accounts.by_id(tx, invitation.account_id)
+    except NotSignedIn as refused:
+        return page("link_used.html", asking, status=refused.status)
+    return page(
+        "invited.html", asking, link=asking.path["link"], account=account, invitation=invitation
+    )
+
+
+def accept_invitation(asking: PageRequest) -> Response:
+    """Makes who has the link a member, signs in, and leads to the account."""
+    try:
+        with asking.db.write() as tx:
+            invitation, secret = users.accept(
+                tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
+            )
+            users.end(tx, asking.session)
+            home = home_of(accounts.by_id(tx, invitation.account_id))
+    except NotSignedIn as refused:
+        return page("link_used.html", asking, status=refused.status)
+    return _welcome(secret, home)
 
 
 def ask(asking: PageRequest) -> Response:
@@ -133,6 +173,7 @@ def _form(
         why=why,
         email=email,
         is_known=is_known,
+        sends_mail=asking.service.sends_mail,
     )
 
 

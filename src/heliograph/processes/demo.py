@@ -7,6 +7,7 @@ import json
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from heliograph import (
@@ -23,6 +24,7 @@ from heliograph import (
 from heliograph.api import listening
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
+from heliograph.base.mail_url import TERMINAL
 from heliograph.base.settings import Settings
 from heliograph.carriers import all_routes, set_route
 from heliograph.database.database import Database
@@ -103,7 +105,8 @@ def run(
         say(_farewell(base_url, ready, once))
         return not once
 
-    serve.run(settings, host, port, first_text)
+    shown = replace(settings, smtp_url=settings.smtp_url or TERMINAL)
+    serve.run(shown, host, port, first_text)
 
 
 def prepare(db: Database, now_ms: int) -> Ready:

@@ -2,6 +2,17 @@
 links and sessions.
 """
 
+from heliograph.users.mails import DueMail, any_mail_due, mail_link, sent, take_due
+from heliograph.users.members import (
+    accept,
+    change_role,
+    invitation_with,
+    invitations_of,
+    invite,
+    members_of,
+    remove,
+    withdraw,
+)
 from heliograph.users.password import (
     hashed,
     is_right,
@@ -12,6 +23,7 @@ from heliograph.users.password import (
 from heliograph.users.password_tries import (
     Guesser,
     TooManyTries,
+    count_mail,
     count_try,
     forget_tries,
     know_browser,
@@ -45,6 +57,7 @@ from heliograph.users.user import (
 __all__ = [
     "KEPT",
     "RIGHTS",
+    "DueMail",
     "Guesser",
     "NotSignedIn",
     "Right",
@@ -52,9 +65,13 @@ __all__ = [
     "Session",
     "TooManyTries",
     "User",
+    "accept",
     "add",
+    "any_mail_due",
     "begin",
     "begin_with_password",
+    "change_role",
+    "count_mail",
     "count_try",
     "end",
     "end_one",
@@ -62,18 +79,27 @@ __all__ = [
     "find",
     "forget_tries",
     "hashed",
+    "invitation_with",
+    "invitations_of",
+    "invite",
     "is_right",
     "know_browser",
+    "mail_link",
     "make_link",
+    "members_of",
     "memberships",
     "page",
     "read_password",
+    "remove",
     "remove_member",
     "see",
+    "sent",
     "session_of",
     "sessions_of",
     "set_role",
     "store_password",
     "stored_password",
+    "take_due",
     "text_id",
+    "withdraw",
 ]

@@ -22,6 +22,8 @@ WINDOW_MS: Final = 15 * 60_000
 TRIES_OF_USER_MAX: Final = 10
 TRIES_OF_BROWSER_MAX: Final = 10
 TRIES_OF_ADDRESS_MAX: Final = 50  # a whole office may come from one
+MAILS_OF_USER_MAX: Final = 5
+MAILS_OF_ADDRESS_MAX: Final = 50
 BROWSER_KNOWN_MS: Final = 180 * DAY_MS
 BROWSERS_MAX: Final = 20  # of a user; the one that was not used for longest goes first
 _SECRET_OCTETS: Final = 32
@@ -41,7 +43,7 @@ _COUNT: Final = sa.text(
 
 
 class TooManyTries(RateLimited):
-    """There were too many wrong passwords. Wait, or come in by a link."""
+    """There were too many tries. Wait a few minutes, or come in by a link."""
 
     reason = "too_many_tries"
 
@@ -62,9 +64,20 @@ def count_try(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
     Raises TooManyTries.
     """
     for about, most in _counters(tx, guesser, now_ms):
-        tries, until_ms = _counted(tx, about, now_ms)
-        if tries > most:
-            raise TooManyTries(retry_after_s=-(-(until_ms - now_ms) // 1_000))
+        _require_fewer(tx, about, most, now_ms)
+
+
+def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Counts that a link is asked for, by the address that it comes from and the user whom it is
+    for, whether there is one or not.
+
+    Raises TooManyTries.
+    """
+    for about, most in (
+        (_about("mails from", _network(guesser.address)), MAILS_OF_ADDRESS_MAX),
+        (_about("mails to", guesser.email), MAILS_OF_USER_MAX),
+    ):
+        _require_fewer(tx, about, most, now_ms)
 
 
 def forget_tries(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
@@ -114,6 +127,12 @@ def _counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes
         (_about("address", _network(guesser.address)), TRIES_OF_ADDRESS_MAX),
         (_about("user", guesser.email), TRIES_OF_USER_MAX),
     ]
+
+
+def _require_fewer(tx: Connection, about: bytes, most: int, now_ms: int) -> None:
+    tries, until_ms = _counted(tx, about, now_ms)
+    if tries > most:
+        raise TooManyTries(retry_after_s=-(-(until_ms - now_ms) // 1_000))
 
 
 def _counted(tx: Connection, about: bytes, now_ms: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
 FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, its user may do what matters most
 SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
-_TOKEN_OCTETS: Final = 32
+LINK_OCTETS: Final = 32
 _TOKEN_LENGTH: Final = 43  # in base64url
 
 
@@ -59,10 +59,10 @@ class Session(NamedTuple):
 def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
     """Returns the secret of a new sign-in link, which is valid once, for a day."""
     _make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
-    secret = secrets.token_urlsafe(_TOKEN_OCTETS)
+    secret = secrets.token_urlsafe(LINK_OCTETS)
     tx.execute(
         sign_in_links.insert().values(
-            sha256=_digest(secret), user_id=user_id, expires_at_ms=now_ms + LINK_MS
+            sha256=digest(secret), user_id=user_id, expires_at_ms=now_ms + LINK_MS
         )
     )
     return secret
@@ -77,12 +77,12 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
     links = sign_in_links.c
     used = tx.execute(
         sign_in_links.delete()
-        .where(links.sha256 == _digest(link), links.expires_at_ms > now_ms)
+        .where(links.sha256 == digest(link), links.expires_at_ms > now_ms)
         .returning(links.user_id)
     ).scalar()
     if used is None:
         raise NotSignedIn()
-    return _begin(tx, used, seen_by, now_ms)
+    return begin_session(tx, used, seen_by=seen_by, now_ms=now_ms)
 
 
 def begin_with_password(
@@ -96,16 +96,17 @@ def begin_with_password(
     still = sa.select(passwords.c.argon2).where(passwords.c.user_id == stored.user_id)
     if tx.execute(still).scalar() != stored.argon2:
         raise NotSignedIn()
-    return _begin(tx, stored.user_id, seen_by, now_ms)
+    return begin_session(tx, stored.user_id, seen_by=seen_by, now_ms=now_ms)
 
 
-def _begin(tx: Connection, user_id: str, seen_by: str, now_ms: int) -> str:
+def begin_session(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> str:
+    """Returns the secret of a new session of a user (raw id) who has proven who he or she is."""
     tx.execute(users.update().where(users.c.id == user_id).values(signed_in_at_ms=now_ms))
     _make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)
-    secret = secrets.token_urlsafe(_TOKEN_OCTETS)
+    secret = secrets.token_urlsafe(LINK_OCTETS)
     tx.execute(
         user_sessions.insert().values(
-            sha256=_digest(secret),
+            sha256=digest(secret),
             user_id=user_id,
             began_at_ms=now_ms,
             seen_at_ms=now_ms,
@@ -122,9 +123,7 @@ def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
         raise NotSignedIn()
     columns = user_sessions.c
     row = tx.execute(
-        sa.select(*_COLUMNS).where(
-            columns.sha256 == _digest(secret), columns.expires_at_ms > now_ms
-        )
+        sa.select(*_COLUMNS).where(columns.sha256 == digest(secret), columns.expires_at_ms > now_ms)
     ).first()
     if row is None:
         raise NotSignedIn()
@@ -164,7 +163,7 @@ def see(tx: Connection, secret: str, *, now_ms: int) -> None:
     tx.execute(
         user_sessions.update()
         .where(
-            columns.sha256 == _digest(secret),
+            columns.sha256 == digest(secret),
             columns.expires_at_ms > now_ms,
             columns.seen_at_ms <= now_ms - SEEN_EVERY_MS,
         )
@@ -177,7 +176,7 @@ def see(tx: Connection, secret: str, *, now_ms: int) -> None:
 
 def end(tx: Connection, secret: str) -> None:
     """Ends a session. It does nothing if there is none."""
-    tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == _digest(secret)))
+    tx.execute(user_sessions.delete().where(user_sessions.c.sha256 == digest(secret)))
 
 
 def end_one(tx: Connection, user_id: str, session_id: str) -> None:
@@ -213,5 +212,6 @@ def _make_room(
     tx.execute(table.delete().where(table.c.sha256.in_(surplus)))
 
 
-def _digest(secret: str) -> bytes:
+def digest(secret: str) -> bytes:
+    """Returns what is stored of a secret of a link or a session."""
     return hashlib.sha256(secret.encode()).digest()

@@ -5,6 +5,7 @@ Neither a password, a sign-in link, a session nor a browser's secret is stored: 
 
 import sqlalchemy as sa
 
+from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
 
@@ -82,7 +83,42 @@ password_tries = sa.Table(
     sa.Index("password_tries_by_age", "until_ms"),
 )
 
+invitations = sa.Table(
+    "invitations",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("sha256", sa.LargeBinary(32), nullable=True, comment="of its link, once mailed"),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("account_id", "email", name="invitations_once"),
+    sa.Index("invitations_by_link", "sha256"),
+    sa.Index("invitations_by_age", "expires_at_ms"),
+)
+
+# what is to be mailed: a sign-in link to a user, or an invitation. The link is made when it is
+# mailed, so no row holds one.
+mails = sa.Table(
+    "mails",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=True),
+    sa.Column("invitation_id", RawId, sa.ForeignKey("invitations.id"), nullable=True),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("due_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("(user_id IS NULL) <> (invitation_id IS NULL)", name="mails_kind"),
+    sa.Index("mails_by_due", "due_at_ms"),
+    sa.Index("mails_by_age", "expires_at_ms"),
+    sa.Index("mails_by_user", "user_id"),
+    sa.Index("mails_by_invitation", "invitation_id"),
+)
+
 KEPT = (
+    # first: mails tell of invitations
+    PruningRule(mails.name, "expires_at_ms", 0),
+    PruningRule(invitations.name, "expires_at_ms", DAY_MS),
     PruningRule(sign_in_links.name, "expires_at_ms", 0),
     PruningRule(user_sessions.name, "expires_at_ms", 0),
     PruningRule(known_browsers.name, "expires_at_ms", 0),

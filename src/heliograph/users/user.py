@@ -16,8 +16,10 @@ from heliograph.users.roles import Role
 from heliograph.users.tables import EMAIL_MAX, members, sign_in_links, user_sessions, users
 
 PREFIX: Final = "usr"
-# one @, something before it, and a name with a dot behind it: what it leads to shows by mail alone
-_EMAIL: Final = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+# One @, something before it, and a name with a dot behind it: what it leads to shows by mail alone.
+# Signs that stand between addresses, or around them, are in none.
+_LETTER: Final = r"[^@\s.,;:<>()\[\]\\\"]"
+_EMAIL: Final = re.compile(rf"(?:{_LETTER}|\.){{1,64}}@{_LETTER}+(?:\.{_LETTER}+)+")
 
 
 class User(NamedTuple):

@@ -10,6 +10,7 @@ from heliograph.api.app import acceptor_for
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
+from heliograph.portal.mailer import Mailer
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
 from heliograph.webhooks.http.address_guard import AllowedNetworks
@@ -35,10 +36,18 @@ def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
 
 
 @pytest.fixture
-def portal(db: Database, run_loop: Loop, cache: ConfigCache) -> Iterator[Portal]:
+def mailer() -> Mailer | None:
+    """What sends mail: nobody, but in the tests of it."""
+    return None
+
+
+@pytest.fixture
+def portal(
+    db: Database, run_loop: Loop, cache: ConfigCache, mailer: Mailer | None
+) -> Iterator[Portal]:
     acceptor = acceptor_for(db, cache, lambda carrier_ids: None, FairQueue())
     portal = Portal(
-        Service(db, SECRET_KEY, acceptor, webhook_networks=AllowedNetworks(loopback=True))
+        Service(db, SECRET_KEY, acceptor, webhook_networks=AllowedNetworks(loopback=True)), mailer
     )
     yield portal
     run_loop(portal.close())

@@ -20,7 +20,14 @@ from tests.support.portal.visitor import EMAIL, Visitor, home_of
 # what a page writes down of whoever only looks, or tries
 OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 # these say by themselves who asks, or are for everybody
-OPEN = {"/", "/portal/static/{name}", "/portal/sign-in", "/portal/sign-in/{link}"}
+OPEN = {
+    "/",
+    "/portal/static/{name}",
+    "/portal/sign-in",
+    "/portal/sign-in/mail",
+    "/portal/sign-in/{link}",
+    "/portal/invitation/{link}",
+}
 OWN = {"/portal/sign-out", "/portal/you", "/portal/you/password", "/portal/you/sessions"}
 # what an account has, by the parameters of paths that name one of it
 BELOW = ("message", "key", "endpoint")
@@ -183,7 +190,11 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
 ) -> None:
     visitor.sign_in(EMAIL, amina)
     before = contents(db)
-    own = [("POST", path) for path in ("/portal/sign-in", *OWN) if path != "/portal/you"]
+    own = [
+        ("POST", path)
+        for path in ("/portal/sign-in", "/portal/sign-in/mail", *OWN)
+        if path != "/portal/you"
+    ]
     for method, path in [*asked(portal, there), *own]:
         if method != "POST":
             continue

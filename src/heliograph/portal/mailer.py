@@ -1,0 +1,144 @@
+"""Sends the mail that pages have asked for: links that sign in, and invitations.
+
+A link is made in the transaction that takes a mail out, and the mail is sent after it. What could
+not be sent comes again, with another link.
+"""
+
+import asyncio
+import smtplib
+import ssl
+import sys
+from collections.abc import Awaitable, Callable
+from email.message import EmailMessage
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts, users
+from heliograph.base import clock
+from heliograph.base.log import Log
+from heliograph.base.mail_url import MailServer
+from heliograph.base.mail_url import parse as parse_mail_url
+from heliograph.base.settings import Settings
+from heliograph.database.database import Database
+from heliograph.users import DueMail
+
+log = Log(__name__)
+
+TIMEOUT_S: Final = 20.0
+DEVELOPMENT_URL: Final = "http://127.0.0.1:8080"
+SIGN_IN: Final = "/portal/sign-in/"
+INVITATION: Final = "/portal/invitation/"
+LINK_TEXT: Final = """\
+This link signs you in to Heliograph, once, within a day:
+
+{link}
+
+If you did not ask for it, do nothing.
+"""
+INVITATION_TEXT: Final = """\
+You are invited to the account {name} on Heliograph. This link makes you a member, within a week:
+
+{link}
+
+If you do not know why, do nothing.
+"""
+Deliver: TypeAlias = Callable[[EmailMessage], Awaitable[None]]
+
+
+class MailNotSent(Exception):
+    """The mail server cannot be reached, or did not take the mail."""
+
+
+class Mailer:
+    """Sends what waits in the database. Several processes may do so beside each other."""
+
+    def __init__(self, db: Database, base_url: str, sender: str, deliver: Deliver) -> None:
+        self._db = db
+        self._base_url = base_url
+        self._sender = sender
+        self._deliver = deliver
+
+    async def once(self) -> int:
+        """Sends what is due now, and returns how much of it was sent."""
+        due = await asyncio.to_thread(self._taken)
+        done = 0
+        for mail, message in due:
+            try:
+                await self._deliver(message)
+            except MailNotSent as error:
+                # the address is not told: a log is read by others
+                log.warning("mail_not_sent", mail=mail.id, why=str(error))
+                continue
+            await asyncio.to_thread(self._sent, mail)
+            done += 1
+        return done
+
+    def _taken(self) -> list[tuple[DueMail, EmailMessage]]:
+        now_ms = clock.now_ms()
+        with self._db.read() as tx:
+            if not users.any_mail_due(tx, now_ms=now_ms):
+                return []
+        with self._db.write() as tx:
+            due = users.take_due(tx, now_ms=now_ms)
+            return [(mail, self._message(tx, mail)) for mail in due]
+
+    def _sent(self, mail: DueMail) -> None:
+        with self._db.write() as tx:
+            users.sent(tx, mail)
+
+    def _message(self, tx: Connection, mail: DueMail) -> EmailMessage:
+        message = EmailMessage()
+        message["From"] = f"Heliograph <{self._sender}>"
+        message["To"] = mail.email
+        if mail.account_id is None:
+            message["Subject"] = "Your link to Heliograph"
+            message.set_content(LINK_TEXT.format(link=self._base_url + SIGN_IN + mail.link))
+        else:
+            name = accounts.by_id(tx, mail.account_id).name
+            message["Subject"] = f"You are invited to {name}"
+            link = self._base_url + INVITATION + mail.link
+            message.set_content(INVITATION_TEXT.format(name=name, link=link))
+        return message
+
+
+def mailer_for(settings: Settings, db: Database) -> Mailer | None:
+    """Returns what sends mail, or None where the settings name no mail server."""
+    if settings.smtp_url is None:
+        return None
+    base_url = settings.base_url or DEVELOPMENT_URL
+    sender = settings.mail_from or f"heliograph@{urlsplit(base_url).hostname}"
+    server = parse_mail_url(settings.smtp_url)
+    deliver = show_on_terminal if server is None else to_server(server)
+    return Mailer(db, base_url, sender, deliver)
+
+
+async def show_on_terminal(message: EmailMessage) -> None:
+    """Writes a mail to the standard output, for development."""
+    sys.stdout.write(
+        f"\nMail to {message['To']}: {message['Subject']}\n\n{message.get_content()}\n"
+    )
+    sys.stdout.flush()
+
+
+def to_server(server: MailServer) -> Deliver:
+    """Returns what hands a mail to a server. It raises MailNotSent."""
+
+    async def deliver(message: EmailMessage) -> None:
+        import aiosmtplib  # it is not needed where no mail is sent
+
+        try:
+            await aiosmtplib.send(
+                message,
+                hostname=server.host,
+                port=server.port,
+                username=server.user,
+                password=server.password,
+                use_tls=server.is_tls_first,
+                timeout=TIMEOUT_S,
+            )
+        except (aiosmtplib.SMTPException, smtplib.SMTPException, OSError, ssl.SSLError) as error:
+            raise MailNotSent(type(error).__name__) from error
+
+    return deliver

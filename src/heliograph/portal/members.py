@@ -1,0 +1,80 @@
+"""The members of an account, and invitations. Changes are the owners', with a fresh sign-in."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import users
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import Visit
+from heliograph.users import Right, Role
+
+ROLES: Final = tuple(role.value for role in Role)
+
+
+def listed(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the members to all of them, and forms to owners."""
+    return page(
+        "members.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        members=[
+            (users.text_id(member.user), member)
+            for member in users.members_of(tx, visit.account.id)
+        ],
+        invitations=users.invitations_of(tx, visit.account.id, now_ms=asking.now_ms),
+        may_change=visit.may(Right.MEMBERS),
+        sends_mail=asking.service.sends_mail,
+        roles=ROLES,
+        typed={"role": Role.VIEWER.value, **asking.sent.form},
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Does what a button of the list asks for: invite, withdraw an invitation, change a role, or
+    remove a member.
+    """
+    visit.require_fresh(asking.now_ms)
+    form, account_id, now_ms = asking.sent.form, visit.account.id, asking.now_ms
+    match form.get("do"):
+        case "invite":
+            if not asking.service.sends_mail:
+                raise NotFound("This service sends no mail. Its operator can add members.")
+            users.invite(tx, account_id, form.get("email", ""), _role(form), now_ms=now_ms)
+        case "withdraw":
+            users.withdraw(tx, account_id, form.get("email", ""))
+        case "role":
+            user_id = _member(tx, visit, form)
+            users.change_role(tx, account_id, user_id, _role(form), now_ms=now_ms)
+        case "remove":
+            users.remove(tx, account_id, _member(tx, visit, form))
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    return RedirectResponse(f"{visit.home}/members", SEE_OTHER, HEADERS)
+
+
+def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> str:
+    """Returns the raw id of the member whom a form names. Raises NotFound, also for a user of
+    other accounts, in the same words.
+    """
+    for member in users.members_of(tx, visit.account.id):
+        if users.text_id(member.user) == form.get("user"):
+            return member.user.id
+    raise NotFound("This user is no member of the account.")
+
+
+def _role(form: Mapping[str, str]) -> Role:
+    given = form.get("role", "")
+    if given not in ROLES:
+        raise refused("role", f"must be one of {', '.join(ROLES)}, not {shown(given)}")
+    return Role(given)

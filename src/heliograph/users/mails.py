@@ -1,0 +1,115 @@
+"""Mail that is to be sent. A row says to whom and what for; the link in it is made when it is sent,
+so that none is stored.
+"""
+
+import secrets
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS
+from heliograph.users.sign_in import LINK_OCTETS, digest, make_link
+from heliograph.users.tables import invitations, mails, users
+
+MAIL_MS: Final = 3_600_000  # what could not be sent in this time is not sent any more
+INVITATION_MS: Final = 7 * DAY_MS
+AGAIN_MS: Final = 30_000  # after the first failure; twice as long after each further one
+TRIES_MAX: Final = 6
+AT_ONCE_MAX: Final = 20
+WAITING_MAX: Final = 3  # mails of a user that wait; one more changes nothing
+
+
+class DueMail(NamedTuple):
+    """Says what is to be mailed to whom. `link` is the secret of the link in it. `account_id` is
+    raw, of the account that invites; None: it is a link that signs in.
+    """
+
+    id: str
+    email: str
+    link: str
+    account_id: str | None
+
+
+def mail_link(tx: Connection, email: str, *, now_ms: int) -> None:
+    """Has a sign-in link mailed to the user with this email address. It does nothing if there is
+    none, or if some are on their way already.
+    """
+    user_id = tx.execute(sa.select(users.c.id).where(users.c.email == email)).scalar()
+    if user_id is None:
+        return
+    waiting = sa.select(sa.func.count()).where(mails.c.user_id == user_id)
+    if tx.execute(waiting).scalar_one() < WAITING_MAX:
+        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
+
+
+def mail_invitation(tx: Connection, invitation_id: str, *, now_ms: int) -> None:
+    """Has the link of an invitation mailed, anew if it was before."""
+    tx.execute(mails.delete().where(mails.c.invitation_id == invitation_id))
+    _queue(tx, now_ms, now_ms + MAIL_MS, invitation_id=invitation_id)
+
+
+def any_mail_due(tx: Connection, *, now_ms: int) -> bool:
+    """Returns whether any mail is to be sent now. It is asked every second, by index."""
+    due = sa.select(mails.c.id).where(mails.c.due_at_ms <= now_ms, mails.c.expires_at_ms > now_ms)
+    return tx.execute(due.limit(1)).first() is not None
+
+
+def take_due(tx: Connection, *, now_ms: int) -> list[DueMail]:
+    """Returns mail that is to be sent now, with new links. Nobody else gets it for a while, and it
+    comes again unless `sent` says that it was.
+    """
+    columns = mails.c
+    due = (
+        sa.select(columns.id, columns.user_id, columns.invitation_id, columns.tries)
+        .where(columns.due_at_ms <= now_ms, columns.expires_at_ms > now_ms)
+        .order_by(columns.due_at_ms)
+        .limit(AT_ONCE_MAX)
+        .with_for_update(skip_locked=True)
+    )
+    taken = []
+    for row in tx.execute(due).all():
+        if row.tries >= TRIES_MAX:
+            tx.execute(mails.delete().where(columns.id == row.id))
+            continue
+        tx.execute(
+            mails.update()
+            .where(columns.id == row.id)
+            .values(tries=row.tries + 1, due_at_ms=now_ms + (AGAIN_MS << row.tries))
+        )
+        taken.append(_to_user(tx, row, now_ms) if row.user_id is not None else _to_invited(tx, row))
+    return taken
+
+
+def sent(tx: Connection, mail: DueMail) -> None:
+    """Says that a mail was sent."""
+    tx.execute(mails.delete().where(mails.c.id == mail.id))
+
+
+def _queue(tx: Connection, now_ms: int, expires_at_ms: int, **of: Any) -> None:
+    tx.execute(
+        mails.insert().values(
+            id=ids.raw_of_number(ids.new_number(now_ms)),
+            tries=0,
+            due_at_ms=now_ms,
+            expires_at_ms=expires_at_ms,
+            **of,
+        )
+    )
+
+
+def _to_user(tx: Connection, row: Any, now_ms: int) -> DueMail:
+    email = tx.execute(sa.select(users.c.email).where(users.c.id == row.user_id)).scalar_one()
+    return DueMail(row.id, email, make_link(tx, row.user_id, now_ms=now_ms), None)
+
+
+def _to_invited(tx: Connection, row: Any) -> DueMail:
+    secret = secrets.token_urlsafe(LINK_OCTETS)
+    invited = tx.execute(
+        invitations.update()
+        .where(invitations.c.id == row.invitation_id)
+        .values(sha256=digest(secret))
+        .returning(invitations.c.email, invitations.c.account_id)
+    ).one()
+    return DueMail(row.id, invited.email, secret, invited.account_id)

@@ -1,0 +1,180 @@
+"""The members of an account, as its owners see and change them. Somebody new is invited by mail,
+which proves the address: an owner never gets a link that signs in as somebody else.
+"""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.short_texts import refused
+from heliograph.users.mails import INVITATION_MS, mail_invitation
+from heliograph.users.roles import Role
+from heliograph.users.sign_in import NotSignedIn, begin_session, digest
+from heliograph.users.tables import invitations, mails, members, users
+from heliograph.users.user import User, add, read_email, remove_member, set_role
+
+INVITATIONS_MAX: Final = 50  # of an account that nobody has accepted
+MEMBERS_MAX: Final = 500  # of an account
+
+
+class AccountMember(NamedTuple):
+    """Holds a user and his or her role in the account."""
+
+    user: User
+    role: Role
+
+
+class Invitation(NamedTuple):
+    """Holds an invitation that nobody has accepted yet. Ids are raw."""
+
+    id: str
+    account_id: str
+    email: str
+    role: Role
+    expires_at_ms: int
+
+
+def members_of(tx: Connection, account_id: str) -> list[AccountMember]:
+    """Returns the members of an account, by address."""
+    query = (
+        sa.select(users, members.c.role)
+        .join(members, members.c.user_id == users.c.id)
+        .where(members.c.account_id == account_id)
+        .order_by(users.c.email)
+        .limit(MEMBERS_MAX)
+    )
+    return [
+        AccountMember(
+            User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms), Role(row.role)
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def invitations_of(tx: Connection, account_id: str, *, now_ms: int) -> list[Invitation]:
+    """Returns the invitations to an account that are still open, by address."""
+    columns = invitations.c
+    query = (
+        sa.select(
+            columns.id, columns.account_id, columns.email, columns.role, columns.expires_at_ms
+        )
+        .where(columns.account_id == account_id, columns.expires_at_ms > now_ms)
+        .order_by(columns.email)
+    )
+    return [Invitation(*row)._replace(role=Role(row.role)) for row in tx.execute(query)]
+
+
+def invite(tx: Connection, account_id: str, email: str, role: Role, *, now_ms: int) -> None:
+    """Invites somebody to an account, by mail. Who was invited before gets a new mail.
+
+    Raises InvalidRequest for what is no address, for a member, and for too many.
+    """
+    accounts.require_open(accounts.locked(tx, account_id))
+    address = read_email(email)
+    there = members_of(tx, account_id)
+    if address in (member.user.email for member in there):
+        raise refused("email", "must not be a member's already: change the role in the list")
+    open_ones = invitations_of(tx, account_id, now_ms=now_ms)
+    before = next((each for each in open_ones if each.email == address), None)
+    if before is None and len(open_ones) >= INVITATIONS_MAX:
+        raise refused("email", f"would be one too many: {INVITATIONS_MAX} invitations are open")
+    if before is None and len(there) >= MEMBERS_MAX:
+        raise refused("email", f"would be one too many: an account has {MEMBERS_MAX} members")
+    _withdraw(tx, account_id, invitations.c.email == address)
+    invitation_id = ids.raw_of_number(ids.new_number(now_ms))
+    tx.execute(
+        invitations.insert().values(
+            id=invitation_id,
+            account_id=account_id,
+            email=address,
+            role=role.value,
+            expires_at_ms=now_ms + INVITATION_MS,
+        )
+    )
+    mail_invitation(tx, invitation_id, now_ms=now_ms)
+
+
+def withdraw(tx: Connection, account_id: str, email: str) -> None:
+    """Takes an invitation back: its link leads nowhere. It does nothing if there is none."""
+    _withdraw(tx, account_id, invitations.c.email == email.strip().lower())
+
+
+def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:
+    """Returns the invitation whose link this is. Raises NotSignedIn for one that is not valid."""
+    columns = invitations.c
+    row = tx.execute(
+        sa.select(
+            columns.id, columns.account_id, columns.email, columns.role, columns.expires_at_ms
+        ).where(columns.sha256 == digest(link), columns.expires_at_ms > now_ms)
+    ).first()
+    if row is None:
+        raise NotSignedIn()
+    return Invitation(*row)._replace(role=Role(row.role))
+
+
+def accept(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> tuple[Invitation, str]:
+    """Makes who has the link a member, and signs him or her in. Returns the invitation and the
+    secret of the session. `seen_by`: the browser's User-Agent.
+
+    Raises NotSignedIn for a link that is not valid, and AccountClosed.
+    """
+    invitation = invitation_with(tx, link, now_ms=now_ms)
+    accounts.require_open(accounts.locked(tx, invitation.account_id))
+    invitation = invitation_with(tx, link, now_ms=now_ms)  # nobody else has used it meanwhile
+    user = add(tx, invitation.email, now_ms=now_ms)
+    set_role(tx, user.id, invitation.account_id, invitation.role, now_ms=now_ms)
+    _withdraw(tx, invitation.account_id, invitations.c.id == invitation.id)
+    return invitation, begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)
+
+
+def change_role(tx: Connection, account_id: str, user_id: str, role: Role, *, now_ms: int) -> None:
+    """Gives a member another role. Raises NotFound for who is none, and InvalidRequest for the
+    last owner.
+    """
+    had = _locked_role(tx, account_id, user_id)
+    if had is Role.OWNER and role is not Role.OWNER:
+        _require_another_owner(tx, account_id, user_id)
+    set_role(tx, user_id, account_id, role, now_ms=now_ms)
+
+
+def remove(tx: Connection, account_id: str, user_id: str) -> None:
+    """Takes a member out of the account. Raises NotFound for who is none, and InvalidRequest for
+    the last owner.
+    """
+    if _locked_role(tx, account_id, user_id) is Role.OWNER:
+        _require_another_owner(tx, account_id, user_id)
+    remove_member(tx, user_id, account_id)
+
+
+def _locked_role(tx: Connection, account_id: str, user_id: str) -> Role:
+    """Returns a member's role; two changes at once wait for each other. Raises NotFound."""
+    accounts.locked(tx, account_id)
+    role = tx.execute(
+        sa.select(members.c.role).where(
+            members.c.account_id == account_id, members.c.user_id == user_id
+        )
+    ).scalar()
+    if role is None:
+        raise NotFound("This user is no member of the account.")
+    return Role(role)
+
+
+def _require_another_owner(tx: Connection, account_id: str, user_id: str) -> None:
+    others = sa.select(members.c.user_id).where(
+        members.c.account_id == account_id,
+        members.c.role == Role.OWNER.value,
+        members.c.user_id != user_id,
+    )
+    if tx.execute(others.limit(1)).first() is None:
+        raise refused("role", "must stay owner: an account has one owner at least")
+
+
+def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:
+    of_account = sa.and_(invitations.c.account_id == account_id, which)
+    found = tx.execute(sa.select(invitations.c.id).where(of_account)).scalars().all()
+    tx.execute(mails.delete().where(mails.c.invitation_id.in_(found)))
+    tx.execute(invitations.delete().where(invitations.c.id.in_(found)))

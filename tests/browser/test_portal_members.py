@@ -1,0 +1,72 @@
+"""An invitation in a real browser: an owner invites, and somebody who was not there comes in."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.api.server import Server, serving
+from tests.support.portal.browsing import at_both_widths, come_in, opened, picture
+from tests.support.portal.mailbox import Mailbox, taking_mail
+from tests.support.wire.documented_receiver import until
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[Mailbox]:
+    with taking_mail() as box:
+        yield box
+
+
+@pytest.fixture(scope="module")
+def server(
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+    mailbox: Mailbox,
+) -> Iterator[Server]:
+    with serving(
+        new_database("postgresql"),
+        tmp_path_factory.mktemp("serve"),
+        HELIOGRAPH_SMTP_URL=f"smtp://127.0.0.1:{mailbox.port}",
+    ) as server:
+        yield server
+
+
+@at_both_widths
+def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
+    browser: Browser, server: Server, mailbox: Mailbox, width: int
+) -> None:
+    invited = f"kofi{width}@example.com"
+    page = opened(browser, width)
+    come_in(page, server)
+    page.get_by_role("link", name="Members").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Email address").focus()
+    page.keyboard.type("nobody")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("must be an email address")).to_be_visible()
+    picture(page, "members-wrong")
+    page.get_by_label("Email address").fill(invited)
+    page.locator("form.filters select[name=role]").select_option("marketer")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("row").filter(has_text=invited)).to_contain_text("invited")
+    picture(page, "members")
+    until(lambda: mailbox.got and mailbox.got[-1]["To"] == invited, "no invitation was mailed")
+    theirs = opened(browser, width)
+    theirs.goto(server.url + mailbox.link())
+    picture(theirs, "invited")
+    expect(theirs.get_by_role("button", name="Accept")).to_be_focused()
+    theirs.keyboard.press("Enter")
+    expect(theirs.get_by_text(invited)).to_be_visible()
+    expect(theirs.get_by_text("marketer", exact=True)).to_be_visible()
+    theirs.get_by_role("button", name="Sign out").click()
+    before = len(mailbox.got)
+    theirs.get_by_label("Email address, for a link").fill(invited)
+    picture(theirs, "sign-in-mail")
+    theirs.keyboard.press("Enter")
+    expect(theirs.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    until(lambda: len(mailbox.got) > before, "no link was mailed")
+    theirs.goto(server.url + mailbox.link())
+    theirs.keyboard.press("Enter")
+    expect(theirs.get_by_text(invited)).to_be_visible()
+    for each in (page, theirs):
+        each.context.close()

@@ -1,0 +1,273 @@
+"""Members and invitations. Mail goes to a real mail server, which others wrote."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from heliograph import accounts, users
+from heliograph.base import clock
+from heliograph.base.mail_url import MailServer
+from heliograph.database.database import Database
+from heliograph.portal.mailer import Mailer, to_server
+from heliograph.users import Role
+from heliograph.users.mails import INVITATION_MS, TRIES_MAX
+from heliograph.users.members import INVITATIONS_MAX
+from heliograph.users.password_tries import MAILS_OF_USER_MAX
+from heliograph.users.sign_in import FRESH_MS
+from tests.support.api.service import Loop
+from tests.support.factories import open_account
+from tests.support.portal.mailbox import Mailbox, taking_mail
+from tests.support.portal.visitor import EMAIL, SITE, Visitor
+
+KOFI = "kofi@example.com"
+
+
+@pytest.fixture
+def mailbox() -> Iterator[Mailbox]:
+    with taking_mail() as box:
+        yield box
+
+
+@pytest.fixture
+def mailer(db: Database, mailbox: Mailbox) -> Mailer:
+    server = MailServer("127.0.0.1", mailbox.port, None, None, is_tls_first=False)
+    return Mailer(db, SITE, "heliograph@heliograph.test", to_server(server))
+
+
+class Post(NamedTuple):
+    """The mail of the portal, and where it arrives."""
+
+    box: Mailbox
+    mailer: Mailer
+    run: Loop
+
+    def goes_out(self) -> int:
+        """Sends what is due; how much of it arrived."""
+        return self.run(self.mailer.once())
+
+
+@pytest.fixture
+def post(mailbox: Mailbox, mailer: Mailer, run_loop: Loop) -> Post:
+    return Post(mailbox, mailer, run_loop)
+
+
+def roles(db: Database, account_id: str) -> dict[str, str]:
+    with db.read() as tx:
+        return {member.user.email: member.role.value for member in users.members_of(tx, account_id)}
+
+
+def do(visitor: Visitor, home: str, what: str, **fields: str) -> int:
+    visitor.get(f"{home}/members")
+    visitor.page = visitor.post(f"{home}/members", {"do": what, **fields})
+    return visitor.page.status_code
+
+
+def user_id(db: Database, address: str) -> str:
+    with db.read() as tx:
+        return users.text_id(users.find(tx, address))
+
+
+def test_who_is_invited_gets_a_mail_and_comes_in_as_a_member(
+    visitor: Visitor,
+    stranger: Visitor,
+    post: Post,
+    db: Database,
+    amina: str,
+    home: str,
+) -> None:
+    assert do(visitor, home, "invite", email=" Kofi@Example.com ", role="developer") == 303
+    assert post.goes_out() == 1
+    assert post.goes_out() == 0
+    [mail] = post.box.got
+    assert (mail["To"], mail["Subject"]) == (KOFI, "You are invited to amina")
+    assert KOFI in visitor.get(f"{home}/members").text
+    assert roles(db, amina) == {EMAIL: "owner"}
+    for _program_that_looks_at_mail in range(2):
+        assert "amina" in stranger.get(post.box.link()).text
+    answer = stranger.post(post.box.link())
+    assert (answer.status_code, answer.headers["location"]) == (303, home)
+    assert roles(db, amina) == {EMAIL: "owner", KOFI: "developer"}
+    assert stranger.get(home).status_code == 200
+    assert stranger.post(post.box.link()).status_code == 401, "it is used up"
+    assert "invited" not in visitor.get(f"{home}/members").text
+
+
+def test_an_invitation_that_is_withdrawn_or_old_or_replaced_leads_nowhere(
+    at_noon: None,
+    visitor: Visitor,
+    stranger: Visitor,
+    post: Post,
+    db: Database,
+    amina: str,
+    home: str,
+) -> None:
+    def invited(role: str = "viewer") -> str:
+        assert do(visitor, home, "invite", email=KOFI, role=role) == 303
+        post.goes_out()
+        return post.box.link()
+
+    replaced, withdrawn = invited(), invited()
+    assert do(visitor, home, "withdraw", email=KOFI) == 303
+    old = invited()
+    clock.move(INVITATION_MS)
+    for link in (replaced, withdrawn, old, "/portal/invitation/nothing"):
+        assert stranger.get(link).status_code == 401
+        stranger.get("/portal/sign-in")
+        assert stranger.post(link).status_code == 401
+    assert roles(db, amina) == {EMAIL: "owner"}
+
+
+def test_an_invitation_gives_nobody_else_a_way_in(
+    visitor: Visitor,
+    stranger: Visitor,
+    post: Post,
+    db: Database,
+    amina: str,
+    home: str,
+) -> None:
+    """An owner invites a user of another account: no page shows a link, and the mail alone does."""
+    chidi = open_account(db, "chidi")
+    stranger.sign_in(KOFI, chidi)
+    do(visitor, home, "invite", email=KOFI, role="viewer")
+    post.goes_out()
+    secret = post.box.link().rpartition("/")[2]
+    for path in ("", "/members"):
+        assert secret not in visitor.get(home + path).text
+    assert stranger.get(home).status_code == 404
+    stranger.get(post.box.link())
+    stranger.post(post.box.link())
+    assert stranger.get(home).status_code == 200
+    assert roles(db, chidi) == {KOFI: "owner"}
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"email": "no address"}, "email"),
+        ({"email": "a@b.c,d@e.f"}, "email"),
+        ({"email": "a,b@example.com"}, "email"),
+        ({"email": "<script>@example.com"}, "email"),
+        ({"email": EMAIL}, "email"),
+        ({"role": "admin"}, "role"),
+    ],
+    ids=str,
+)
+def test_who_cannot_be_invited_is_told_and_nothing_is_mailed(
+    visitor: Visitor, post: Post, home: str, fields: dict[str, str], at: str
+) -> None:
+    assert do(visitor, home, "invite", **{"email": KOFI, "role": "viewer", **fields}) == 400
+    assert f"{at} must" in visitor.page.text or f'id="{at}-error"' in visitor.page.text
+    assert "<script>" not in visitor.page.text
+    assert post.goes_out() == 0
+
+
+def test_so_many_invitations_are_open_and_no_more(visitor: Visitor, home: str) -> None:
+    for number in range(INVITATIONS_MAX):
+        assert do(visitor, home, "invite", email=f"u{number}@example.com", role="viewer") == 303
+    assert do(visitor, home, "invite", email=KOFI, role="viewer") == 400
+    assert do(visitor, home, "invite", email="u0@example.com", role="owner") == 303
+
+
+def test_a_role_is_changed_and_ends_what_the_member_has_open(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    stranger.sign_in(KOFI, amina, Role.DEVELOPER)
+    kofi = user_id(db, KOFI)
+    assert do(visitor, home, "role", user=kofi, role="viewer") == 303
+    assert roles(db, amina)[KOFI] == "viewer"
+    assert stranger.get(home).status_code == 401
+    assert do(visitor, home, "remove", user=kofi) == 303
+    assert roles(db, amina) == {EMAIL: "owner"}
+    assert do(visitor, home, "remove", user=kofi) == 404
+
+
+def test_the_last_owner_stays(visitor: Visitor, db: Database, amina: str, home: str) -> None:
+    ama = user_id(db, EMAIL)
+    for what in ({"do": "role", "role": "viewer"}, {"do": "remove"}):
+        assert do(visitor, home, what["do"], **{**what, "user": ama}) == 400
+        assert "one owner at least" in visitor.page.text
+    assert roles(db, amina) == {EMAIL: "owner"}
+
+
+def test_members_of_another_account_are_nobody_here(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    stranger.sign_in(KOFI, chidi)
+    assert KOFI not in visitor.get(f"{home}/members").text
+    for what in ({"do": "role", "role": "viewer"}, {"do": "remove"}):
+        assert do(visitor, home, what["do"], **{**what, "user": user_id(db, KOFI)}) == 404
+    assert roles(db, chidi) == {KOFI: "owner"}
+
+
+@pytest.mark.parametrize("role", [Role.DEVELOPER, Role.MARKETER, Role.VIEWER])
+def test_only_owners_change_members_and_with_a_fresh_sign_in(
+    at_noon: None, visitor: Visitor, db: Database, amina: str, home: str, role: Role
+) -> None:
+    visitor.sign_in(KOFI, amina, role)
+    assert "Invite somebody" not in visitor.get(f"{home}/members").text
+    ama = user_id(db, EMAIL)
+    assert do(visitor, home, "role", user=ama, role="viewer") == 403
+    visitor.sign_in(EMAIL, amina)
+    clock.move(FRESH_MS)
+    assert do(visitor, home, "role", user=user_id(db, KOFI), role="owner") == 403
+    assert "Confirm that it is you" in visitor.page.text
+    assert roles(db, amina) == {EMAIL: "owner", KOFI: role.value}
+
+
+def test_a_link_is_mailed_to_users_and_nobody_learns_who_is_one(
+    stranger: Visitor, post: Post, home: str
+) -> None:
+    told = set()
+    for address in (f" {EMAIL.upper()} ", "nobody@example.com", "no address", ""):
+        stranger.get("/portal/sign-in")
+        answer = stranger.post("/portal/sign-in/mail", {"email": address})
+        assert answer.status_code == 200
+        told.add(answer.text)
+    assert len(told) == 1
+    assert post.goes_out() == 1
+    assert [mail["To"] for mail in post.box.got] == [EMAIL]
+    stranger.get(post.box.link())
+    assert stranger.post(post.box.link()).status_code == 303
+    assert stranger.get(home).status_code == 200
+
+
+def test_nobody_is_mailed_without_end(stranger: Visitor, post: Post, home: str) -> None:
+    for address in (EMAIL, "nobody@example.com"):
+        for number in range(MAILS_OF_USER_MAX + 1):
+            stranger.get("/portal/sign-in")
+            answer = stranger.post("/portal/sign-in/mail", {"email": address})
+            assert answer.status_code == (200 if number < MAILS_OF_USER_MAX else 429)
+    post.goes_out()
+    assert 0 < len(post.box.got) <= MAILS_OF_USER_MAX
+
+
+def test_a_mail_that_could_not_be_sent_comes_later_with_another_link(
+    at_noon: None, visitor: Visitor, post: Post, home: str
+) -> None:
+    do(visitor, home, "invite", email=KOFI, role="viewer")
+    post.box.is_out = True
+    assert post.goes_out() == 0
+    post.box.is_out = False
+    assert post.goes_out() == 0, "not at once"
+    clock.move(60_000)
+    assert post.goes_out() == 1
+    do(visitor, home, "invite", email="u@example.com", role="viewer")
+    post.box.is_out = True
+    for _ in range(TRIES_MAX + 1):
+        post.goes_out()
+        clock.move(3_000_000 // TRIES_MAX)
+    post.box.is_out = False
+    clock.move(3_600_000)
+    assert post.goes_out() == 0, "it is given up"
+
+
+def test_without_a_mail_server_the_pages_say_who_adds_members(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert "Invite</button>" in visitor.get(f"{home}/members").text
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    assert do(visitor, home, "invite", email=KOFI, role="viewer") == 403

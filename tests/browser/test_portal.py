@@ -98,6 +98,27 @@ def test_a_sender_is_registered_by_keyboard_alone(
     page.context.close()
 
 
+@at_both_widths
+def test_a_handset_shows_a_text_as_soon_as_it_arrives(
+    browser: Browser, server: Server, width: int
+) -> None:
+    phone = f"23320123{width:04}"
+    send(server, phone, "Your parcel is at the gate.")
+    page = opened(browser, width)
+    come_in(page, server)
+    page.get_by_role("link", name="Handsets").click()
+    expect(page.get_by_role("link").filter(has_text=phone)).to_contain_text("Your parcel")
+    picture(page, "handsets")
+    page.get_by_role("link").filter(has_text=phone).click()
+    expect(page.get_by_text("Your parcel is at the gate.")).to_be_visible()
+    send(server, phone, "Show this text to the guard.")
+    expect(page.get_by_text("Show this text to the guard.")).to_be_visible()
+    picture(page, "handset")
+    page.get_by_role("link", name="Send a text").click()
+    expect(page.get_by_label("To", exact=True)).to_have_value(phone)
+    page.context.close()
+
+
 def test_pages_work_without_a_script(browser: Browser, server: Server) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -1,5 +1,6 @@
 """Sends and verifies one-time passwords, and protects them from guessing and from pumping."""
 
+from heliograph.otp.code import SANDBOX_CODE
 from heliograph.otp.erase import ERASED_AFTER_MS, SEALED, Eraser
 from heliograph.otp.issue import OtpExtension
 from heliograph.otp.range_guard import (
@@ -18,6 +19,7 @@ __all__ = [
     "ERASED_AFTER_MS",
     "KEPT",
     "RANGE_DIGITS",
+    "SANDBOX_CODE",
     "SEALED",
     "SENDS_MAX",
     "Blocked",

@@ -28,6 +28,7 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import (
     api_keys,
+    handsets,
     members,
     messages,
     money,
@@ -91,6 +92,10 @@ class Portal:
                 self._does(f"{OF_ACCOUNT}/send/count", send.count),
                 self._shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
                 self._shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
+                self._shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
+                self._shows(f"{OF_ACCOUNT}/handsets/list", to_members(handsets.listed)),
+                self._shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
+                self._shows(f"{OF_ACCOUNT}/handsets/{{phone}}/texts", to_members(handsets.texts)),
                 self._shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
                 self._does(
                     f"{OF_ACCOUNT}/senders",

@@ -41,7 +41,7 @@ class Counted(NamedTuple):
 
 
 def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Shows the form to those who may send."""
+    """Shows the form to those who may send. What the query has is filled in."""
     visit.require(tx, Right.SEND)
     return _shown(tx, asking, visit)
 
@@ -167,7 +167,7 @@ def _shown(
             SANDBOX_SENDER,
         ],
         once=ids.raw_of_number(ids.new_number(asking.now_ms)),
-        typed={"mode": "sandbox", **asking.sent.form},
+        typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=str(error) if is_elsewhere else "",
         counted=counted,

@@ -63,6 +63,7 @@ class There(NamedTuple):
     message: str
     key: str
     endpoint: str
+    phone: str = "233201234567"
 
 
 @pytest.fixture

@@ -28,3 +28,17 @@ for (const form of document.querySelectorAll("form[data-counts]")) {
     }, COUNT_AFTER_MS);
   });
 }
+
+// Parts of a page that change by themselves. Without scripts the page is loaded again.
+const LIVE_EVERY_MS = 2000;
+for (const part of document.querySelectorAll("[data-live]")) {
+  setInterval(async () => {
+    if (document.hidden) return;
+    const answer = await fetch(part.dataset.live);
+    if (!answer.ok) return;
+    const text = await answer.text();
+    if (part.textContent !== new DOMParser().parseFromString(text, "text/html").body.textContent) {
+      part.innerHTML = text;
+    }
+  }, LIVE_EVERY_MS);
+}

@@ -1,0 +1,74 @@
+"""Handsets show what arrived in sandbox, one-time codes included, and nothing of live."""
+
+import html
+
+import pytest
+
+from heliograph.database.database import Database
+from heliograph.users import Role
+from tests.support.factories import open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+HOSTILE = "<script>alert(1)</script> {{ 7 * 7 }} \u202egnp.exe"
+ONE, OTHER = "233201234567", "233207654321"
+
+
+def send(visitor: Visitor, home: str, to: str, text: str) -> None:
+    visitor.get(f"{home}/send")
+    fields = {"mode": "sandbox", "sender": "SANDBOX", "recipients": to, "message": text}
+    assert visitor.post(f"{home}/send", {**fields, "do": "send"}).status_code == 303
+
+
+def test_a_phone_shows_its_texts_and_the_list_the_newest_of_each(
+    visitor: Visitor, home: str
+) -> None:
+    assert "No text was sent in sandbox yet" in visitor.get(f"{home}/handsets").text
+    for to, text in ((ONE, "first"), (OTHER, "second"), (ONE, HOSTILE)):
+        send(visitor, home, to, text)
+    for path in ("", "/list"):
+        listed = visitor.get(f"{home}/handsets{path}").text
+        assert listed.index(ONE) < listed.index(OTHER)
+        assert html.escape(HOSTILE, quote=False) in listed
+        assert "first" not in listed
+        assert "2 texts" in listed
+    for path in ("", "/texts"):
+        texts = visitor.get(f"{home}/handsets/{ONE}{path}").text
+        assert texts.index("first") < texts.index(html.escape(HOSTILE, quote=False))
+        assert "second" not in texts
+        assert "<script>" not in texts
+    assert ("<html" in visitor.get(f"{home}/handsets/{ONE}/texts").text) is False
+
+
+def test_a_phone_that_heard_nothing_is_empty_and_what_is_no_number_is_none(
+    visitor: Visitor, home: str
+) -> None:
+    assert "Nothing has arrived here yet" in visitor.get(f"{home}/handsets/{ONE}").text
+    for wrong in ("nobody", "1", "9" * 40, "%00"):
+        assert visitor.get(f"{home}/handsets/{wrong}").status_code == 404
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_every_member_looks_and_only_who_may_send_is_offered_to(
+    visitor: Visitor, db: Database, amina: str, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    home = home_of(db, amina)
+    for path in ("/handsets", f"/handsets/{ONE}"):
+        page = visitor.get(home + path)
+        assert (page.status_code, "Send a text" in page.text) == (200, role is not Role.VIEWER)
+
+
+def test_a_link_fills_the_form_that_sends(visitor: Visitor, home: str) -> None:
+    page = visitor.get(f"{home}/send?mode=sandbox&sender=SANDBOX&recipients={ONE}&message=%3Cb%3E")
+    assert f'name="recipients" value="{ONE}"' in page.text
+    assert "&lt;b&gt;</textarea>" in page.text
+
+
+def test_the_phones_of_another_account_show_nothing(
+    visitor: Visitor, stranger: Visitor, db: Database, home: str
+) -> None:
+    send(visitor, home, ONE, "for amina")
+    chidi = open_account(db, "chidi")
+    stranger.sign_in("kofi@example.com", chidi)
+    for path in ("/handsets", f"/handsets/{ONE}"):
+        assert "for amina" not in stranger.get(home_of(db, chidi) + path).text

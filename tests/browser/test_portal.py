@@ -106,7 +106,7 @@ def test_a_handset_shows_a_text_as_soon_as_it_arrives(
     send(server, phone, "Your parcel is at the gate.")
     page = opened(browser, width)
     come_in(page, server)
-    page.get_by_role("link", name="Handsets").click()
+    page.get_by_role("navigation").get_by_role("link", name="Handsets").click()
     expect(page.get_by_role("link").filter(has_text=phone)).to_contain_text("Your parcel")
     picture(page, "handsets")
     page.get_by_role("link").filter(has_text=phone).click()

@@ -18,7 +18,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 @pytest.fixture(scope="module")
-def server(
+def mailing_server(
     new_database: Callable[[str], str],
     tmp_path_factory: pytest.TempPathFactory,
     mailbox: Mailbox,
@@ -33,8 +33,9 @@ def server(
 
 @at_both_widths
 def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
-    browser: Browser, server: Server, mailbox: Mailbox, width: int
+    browser: Browser, mailing_server: Server, mailbox: Mailbox, width: int
 ) -> None:
+    server = mailing_server
     invited = f"kofi{width}@example.com"
     page = opened(browser, width)
     come_in(page, server)

@@ -1,10 +1,11 @@
 """Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`,
-`localhost:9100`; origins of web pages; and whose a client's address is.
+`localhost:9100`; origins of web pages; mail servers; and whose a client's address is.
 """
 
 import ipaddress
 import re
 from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 PORT_MAX: Final = 65_535
 NETWORK_OCTETS: Final = 8  # a /64: whoever has one IPv6 address mostly has all of its network
@@ -14,6 +15,9 @@ WEB_ORIGINS: Final = (
     "origins as browsers send them, such as https://app.example.org or http://localhost:5173 (http"
     " or https, a host in lower case, a port unless it is the usual one; no path, no *)"
 )
+MAIL_SERVERS: Final = "smtp://[USER:PASSWORD@]HOST[:PORT], smtps://…, or terminal:"
+TERMINAL: Final = "terminal:"  # for development: mail is shown on the terminal
+_MAIL_PORTS: Final = {"smtp": 587, "smtps": 465}  # RFC 6409, RFC 8314
 _LABEL: Final = "[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
 _ORIGIN: Final = re.compile(
     rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?", re.ASCII
@@ -62,3 +66,34 @@ def network_of(host: str) -> str:
     if address.version == 4:
         return host
     return str(address.ipv4_mapped or address.packed[:NETWORK_OCTETS].hex())
+
+
+class MailServer(NamedTuple):
+    """Says which server takes mail. Over `smtp`, TLS begins if the server offers it (RFC 3207).
+    Over `smtps` it comes first.
+    """
+
+    host: str
+    port: int
+    user: str | None
+    password: str | None
+    is_tls_first: bool
+
+
+def mail_server(url: str) -> MailServer | None:
+    """Returns the server; None: mail is shown on the terminal. Raises ValueError."""
+    if url == TERMINAL:
+        return None
+    parts = urlsplit(url)
+    port = parts.port  # raises ValueError for what is none
+    if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path not in ("", "/"):
+        raise ValueError("no URL of a mail server")
+    if parts.query or parts.fragment or (parts.username and not parts.password):
+        raise ValueError("no URL of a mail server")
+    return MailServer(
+        parts.hostname,
+        port or _MAIL_PORTS[parts.scheme],
+        unquote(parts.username) if parts.username else None,
+        unquote(parts.password) if parts.password else None,
+        is_tls_first=parts.scheme == "smtps",
+    )

@@ -14,12 +14,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from heliograph.base import data_dir as data_dirs
-from heliograph.base.addresses import WEB_ORIGINS, ListenAddress, listen_address, web_origin
+from heliograph.base.addresses import (
+    MAIL_SERVERS,
+    WEB_ORIGINS,
+    ListenAddress,
+    listen_address,
+    mail_server,
+    web_origin,
+)
 from heliograph.base.data_dir import CONFIG_FILE, Making
 from heliograph.base.database_url import FORM, WrongUrl
 from heliograph.base.database_url import parse as parse_database_url
-from heliograph.base.mail_url import FORM as MAIL_FORM
-from heliograph.base.mail_url import parse as parse_mail_url
 from heliograph.base.secrets import Keys, SecretKeys
 from heliograph.base.setting_error import SettingError as SettingError
 
@@ -58,7 +63,7 @@ class Settings:
     # is in use
     secret_key_old: str | None = None
     portal: bool = True  # whether the developer portal is served
-    # base/mail_url.py says what it may be; None: no mail is sent, and no page offers any
+    # base/addresses.py says what it may be; None: no mail is sent, and no page offers any
     smtp_url: str | None = None
     mail_from: str | None = None  # None: heliograph@ and the host of base_url
 
@@ -346,11 +351,11 @@ def _days(name: str, least: int, most: int) -> Callable[[Any], int | None]:
 
 def _smtp_url(value: Any) -> str:
     try:
-        parse_mail_url(str(value))
+        mail_server(str(value))
     except ValueError as error:
         # without what may be a password
         found = repr(str(value).rpartition("@")[2])
-        raise SettingError("HELIOGRAPH_SMTP_URL", found, MAIL_FORM) from error
+        raise SettingError("HELIOGRAPH_SMTP_URL", found, MAIL_SERVERS) from error
     return str(value)
 
 

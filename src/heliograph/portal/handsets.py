@@ -23,7 +23,7 @@ NEWEST_MAX: Final = 200  # texts that the list of handsets is made from
 TEXTS_MAX: Final = 50  # on the page of one handset
 
 
-class Handset(NamedTuple):
+class SandboxPhone(NamedTuple):
     """Holds a phone, its newest text, and how many of the newest texts went to it."""
 
     phone: str
@@ -55,7 +55,7 @@ def texts(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _handsets(tx: Connection, visit: Visit) -> list[Handset]:
+def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:
     found = read.report(
         tx, visit.account.id, PageWanted(NEWEST_MAX, None), read.Filters(), sandbox=True
     )
@@ -63,7 +63,7 @@ def _handsets(tx: Connection, visit: Visit) -> list[Handset]:
     for message in _as_a_phone_shows(found.messages):
         if message["recipient"] is not None:  # it is null once it is erased
             by_phone.setdefault(message["recipient"], []).append(message)
-    return [Handset(phone, texts[0], len(texts)) for phone, texts in by_phone.items()]
+    return [SandboxPhone(phone, texts[0], len(texts)) for phone, texts in by_phone.items()]
 
 
 def _texts(tx: Connection, visit: Visit, phone: str) -> list[dict[str, Any]]:

@@ -17,9 +17,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
 from heliograph.base import clock
+from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.log import Log
-from heliograph.base.mail_url import MailServer
-from heliograph.base.mail_url import parse as parse_mail_url
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.users import DueMail
@@ -109,7 +108,7 @@ def mailer_for(settings: Settings, db: Database) -> Mailer | None:
         return None
     base_url = settings.base_url or DEVELOPMENT_URL
     sender = settings.mail_from or f"heliograph@{urlsplit(base_url).hostname}"
-    server = parse_mail_url(settings.smtp_url)
+    server = mail_server(settings.smtp_url)
     deliver = show_on_terminal if server is None else to_server(server)
     return Mailer(db, base_url, sender, deliver)
 

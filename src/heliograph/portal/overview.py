@@ -5,10 +5,10 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import keys, senders, wallet
-from heliograph.accounts import Account
+from heliograph import keys, senders, users, wallet
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
+from heliograph.portal import you
 from heliograph.portal.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -19,10 +19,11 @@ LAST_MESSAGES = 8
 
 
 class FirstStep(NamedTuple):
-    """A first step, and whether it is done."""
+    """A first step, the page where it is taken, and whether it is done."""
 
     text: str
     how: str
+    page: str
     is_done: bool
 
 
@@ -41,27 +42,50 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         money=wallet.to_text(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
         others=[(other.name, home_of(other)) for other in visit.others],
-        steps=_steps(tx, account, bool(found.messages)),
+        steps=_steps(tx, visit, bool(found.messages)),
     )
 
 
-def _steps(tx: Connection, account: Account, has_sent: bool) -> list[FirstStep]:
-    """Returns what an account does first, in order."""
+def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
+    """Returns what an account, and whoever looks at it, does first, in order."""
+    account_id, home = visit.account.id, visit.home
     return [
+        FirstStep(
+            "Set a password",
+            "You need no link any more.",
+            you.PATH,
+            users.stored_password(tx, visit.session.user.email) is not None,
+        ),
+        FirstStep(
+            "Send a text in sandbox",
+            "It costs nothing, and a handset shows it.",
+            f"{home}/send",
+            has_sent or _has_sent(tx, account_id, sandbox=True),
+        ),
         FirstStep(
             "Have a sender ID approved",
             "It is the name that your texts come from.",
-            bool(senders.usable(tx, account.id, sandbox=False)),
+            f"{home}/senders",
+            bool(senders.usable(tx, account_id, sandbox=False)),
         ),
         FirstStep(
             "Make an API key",
             "A program of yours sends with it.",
-            bool(keys.page(tx, limit=1, account_id=account.id)),
+            f"{home}/keys",
+            bool(keys.page(tx, limit=1, account_id=account_id)),
         ),
-        FirstStep("Send a first text", "It shows up below within a second.", has_sent),
+        FirstStep(
+            "Send a live text", "It shows up below within a second.", f"{home}/send", has_sent
+        ),
         FirstStep(
             "Receive a webhook",
             "It tells your program what became of each text.",
-            bool(endpoints.all_endpoints(tx, account.id, limit=1)),
+            f"{home}/webhooks",
+            bool(endpoints.all_endpoints(tx, account_id, limit=1)),
         ),
     ]
+
+
+def _has_sent(tx: Connection, account_id: str, *, sandbox: bool) -> bool:
+    found = read.report(tx, account_id, PageWanted(1, None), read.Filters(), sandbox=sandbox)
+    return bool(found.messages)

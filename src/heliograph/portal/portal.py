@@ -1,10 +1,8 @@
 """Leads each path of the portal to its page."""
 
 import asyncio
-from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
-from sqlalchemy.engine import Connection
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,11 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from heliograph import users
 from heliograph.base import cancelling, clock
 from heliograph.base.errors import (
-    FieldError,
-    InvalidRequest,
     MethodNotAllowed,
     NotFound,
     ServiceError,
@@ -27,19 +22,10 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import (
-    api_keys,
-    handsets,
-    members,
-    messages,
-    money,
-    overview,
-    send,
-    senders,
     sign_in_pages,
-    webhooks,
-    you,
 )
 from heliograph.portal.cookies import set_cookie
+from heliograph.portal.handlers import Handler
 from heliograph.portal.mailer import Mailer, mailer_for
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
@@ -56,21 +42,16 @@ from heliograph.portal.page_request import (
     read_query,
     require_ours,
 )
+from heliograph.portal.pages import PAGES, PageRoute
 from heliograph.portal.rendering import HEADERS, page, static_file
-from heliograph.portal.visit import NotFresh, Visit, visit_of
-from heliograph.users import NotSignedIn, Right
+from heliograph.portal.visit import NotFresh
+from heliograph.users import NotSignedIn
 from heliograph.webhooks.http.address_guard import allowed_networks
 
 # Pages wait for each other, and not the API for pages: they have connections of the database, too.
 PAGES_AT_ONCE: Final = 4
 MAIL_EVERY_S: Final = 1.0
 ROOTS: Final = ("/", "/portal")
-OF_ACCOUNT: Final = "/portal/accounts/{account}"
-ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
-Handler = Callable[[PageRequest], Response]
-MembersPage = Callable[[Connection, PageRequest, Visit], Response]
-# shows a page again whose form was refused
-FormPage = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Response]
 
 
 class Portal:
@@ -85,65 +66,14 @@ class Portal:
             routes=[
                 Route("/", _home),
                 Route("/portal/static/{name}", _static),
-                self._shows("/portal", to_members(overview.overview)),
-                self._shows(OF_ACCOUNT, to_members(overview.overview)),
-                self._shows(f"{OF_ACCOUNT}/send", to_members(send.form)),
-                self._does(f"{OF_ACCOUNT}/send", send.send),
-                self._does(f"{OF_ACCOUNT}/send/count", send.count),
-                self._shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
-                self._shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
-                self._shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
-                self._shows(f"{OF_ACCOUNT}/handsets/list", to_members(handsets.listed)),
-                self._shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
-                self._shows(f"{OF_ACCOUNT}/handsets/{{phone}}/texts", to_members(handsets.texts)),
-                self._shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
-                self._does(
-                    f"{OF_ACCOUNT}/senders",
-                    by_members(Right.SENDERS, senders.register, senders.listed),
-                ),
-                self._shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
-                self._shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
-                self._shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),
-                self._does(
-                    f"{OF_ACCOUNT}/keys/new", by_members(Right.KEYS, api_keys.make, api_keys.new)
-                ),
-                self._shows(f"{OF_ACCOUNT}/keys/{{key}}/revoke", to_members(api_keys.ask_revoke)),
-                self._does(
-                    f"{OF_ACCOUNT}/keys/{{key}}/revoke",
-                    by_members(Right.KEYS, api_keys.revoke, api_keys.new),
-                ),
-                self._shows(f"{OF_ACCOUNT}/webhooks", to_members(webhooks.listed)),
-                self._shows(f"{OF_ACCOUNT}/webhooks/new", to_members(webhooks.new)),
-                self._does(
-                    f"{OF_ACCOUNT}/webhooks/new",
-                    by_members(Right.WEBHOOKS, webhooks.add, webhooks.new),
-                ),
-                self._shows(ENDPOINT, to_members(webhooks.one)),
-                self._does(ENDPOINT, by_members(Right.WEBHOOKS, webhooks.change, webhooks.one)),
-                self._does(
-                    f"{ENDPOINT}/secret",
-                    by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
-                ),
-                self._does(f"{ENDPOINT}/test", webhooks.test),
-                self._shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
-                self._does(
-                    f"{OF_ACCOUNT}/members",
-                    by_members(Right.MEMBERS, members.change, members.listed),
-                ),
-                self._shows(you.PATH, to_members(you.shown)),
-                self._does(f"{you.PATH}/password", you.set_password),
-                self._does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
-                self._shows("/portal/sign-in", sign_in_pages.ask_password),
-                self._does("/portal/sign-in", sign_in_pages.with_password),
-                self._does("/portal/sign-in/mail", sign_in_pages.mail_link),
-                self._shows("/portal/invitation/{link}", sign_in_pages.invited),
-                self._does("/portal/invitation/{link}", sign_in_pages.accept_invitation),
-                self._shows("/portal/sign-in/{link}", sign_in_pages.ask),
-                self._does("/portal/sign-in/{link}", sign_in_pages.sign_in),
-                self._does("/portal/sign-out", sign_in_pages.sign_out),
+                *(self._route(each) for each in PAGES),
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
+
+    def _route(self, page: PageRoute) -> Route:
+        make = self._does if page.is_form else self._shows
+        return make(page.path, page.handle)
 
     @staticmethod
     def is_mine(path: str) -> bool:
@@ -219,43 +149,6 @@ class Portal:
         response = await self._answer(request, _refusing(refused), NOTHING_SENT)
         response.headers.update(error.headers or {})  # Allow, with 405
         return response
-
-
-def to_members(show: MembersPage) -> Handler:
-    """Returns a handler that shows a page to whoever is signed in and a member of the account.
-    What it shows is of one moment. That the session is in use is written down when it is time.
-    """
-
-    def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
-            visit = visit_of(tx, asking)
-            response = show(tx, asking, visit)
-        if visit.session.is_to_be_seen(asking.now_ms):
-            with asking.db.write() as tx:
-                users.see(tx, asking.session, now_ms=asking.now_ms)
-        return response
-
-    return handle
-
-
-def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
-    """Returns a handler for a form of members who have this right; None: of all of them. It does
-    all in one transaction.
-    If the form is refused, nothing is done, and the page is shown again with what is wrong.
-    """
-
-    def handle(asking: PageRequest) -> Response:
-        try:
-            with asking.db.write() as tx:
-                visit = visit_of(tx, asking)
-                if right is not None:
-                    visit.require(tx, right)
-                return do(tx, asking, visit)
-        except InvalidRequest as refused:
-            with asking.db.read() as tx:
-                return show(tx, asking, visit_of(tx, asking), refused.fields)
-
-    return handle
 
 
 def portal_for(

@@ -23,8 +23,8 @@ from heliograph import (
 )
 from heliograph.api import listening
 from heliograph.base import clock
+from heliograph.base.addresses import TERMINAL
 from heliograph.base.errors import InsufficientCredits
-from heliograph.base.mail_url import TERMINAL
 from heliograph.base.settings import Settings
 from heliograph.carriers import all_routes, set_route
 from heliograph.database.database import Database

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from heliograph.api.app import acceptor_for
+from heliograph.base.addresses import MailServer
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
-from heliograph.portal.mailer import Mailer
+from heliograph.portal.mailer import Mailer, to_server
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY
-from tests.support.portal.visitor import EMAIL, Visitor, home_of
+from tests.support.portal.mailbox import Mailbox, taking_mail
+from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 
 
 @pytest.fixture
@@ -36,9 +38,19 @@ def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
 
 
 @pytest.fixture
-def mailer() -> Mailer | None:
-    """What sends mail: nobody, but in the tests of it."""
-    return None
+def mailbox() -> Iterator[Mailbox]:
+    """A mail server. With it, the portal of the test sends mail."""
+    with taking_mail() as box:
+        yield box
+
+
+@pytest.fixture
+def mailer(request: pytest.FixtureRequest, db: Database) -> Mailer | None:
+    if "mailbox" not in request.fixturenames:
+        return None
+    box: Mailbox = request.getfixturevalue("mailbox")
+    server = MailServer("127.0.0.1", box.port, None, None, is_tls_first=False)
+    return Mailer(db, SITE, "heliograph@heliograph.test", to_server(server))
 
 
 @pytest.fixture

@@ -1,15 +1,13 @@
 """Members and invitations. Mail goes to a real mail server, which others wrote."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
 from heliograph import accounts, users
 from heliograph.base import clock
-from heliograph.base.mail_url import MailServer
 from heliograph.database.database import Database
-from heliograph.portal.mailer import Mailer, to_server
+from heliograph.portal.mailer import Mailer
 from heliograph.users import Role
 from heliograph.users.mails import INVITATION_MS, TRIES_MAX
 from heliograph.users.members import INVITATIONS_MAX
@@ -17,22 +15,10 @@ from heliograph.users.password_tries import MAILS_OF_USER_MAX
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.api.service import Loop
 from tests.support.factories import open_account
-from tests.support.portal.mailbox import Mailbox, taking_mail
-from tests.support.portal.visitor import EMAIL, SITE, Visitor
+from tests.support.portal.mailbox import Mailbox
+from tests.support.portal.visitor import EMAIL, Visitor
 
 KOFI = "kofi@example.com"
-
-
-@pytest.fixture
-def mailbox() -> Iterator[Mailbox]:
-    with taking_mail() as box:
-        yield box
-
-
-@pytest.fixture
-def mailer(db: Database, mailbox: Mailbox) -> Mailer:
-    server = MailServer("127.0.0.1", mailbox.port, None, None, is_tls_first=False)
-    return Mailer(db, SITE, "heliograph@heliograph.test", to_server(server))
 
 
 class Post(NamedTuple):
@@ -48,7 +34,8 @@ class Post(NamedTuple):
 
 
 @pytest.fixture
-def post(mailbox: Mailbox, mailer: Mailer, run_loop: Loop) -> Post:
+def post(mailbox: Mailbox, mailer: Mailer | None, run_loop: Loop) -> Post:
+    assert mailer is not None
     return Post(mailbox, mailer, run_loop)
 
 
@@ -163,7 +150,9 @@ def test_who_cannot_be_invited_is_told_and_nothing_is_mailed(
     assert post.goes_out() == 0
 
 
-def test_so_many_invitations_are_open_and_no_more(visitor: Visitor, home: str) -> None:
+def test_so_many_invitations_are_open_and_no_more(
+    visitor: Visitor, mailbox: Mailbox, home: str
+) -> None:
     for number in range(INVITATIONS_MAX):
         assert do(visitor, home, "invite", email=f"u{number}@example.com", role="viewer") == 303
     assert do(visitor, home, "invite", email=KOFI, role="viewer") == 400
@@ -265,9 +254,20 @@ def test_a_mail_that_could_not_be_sent_comes_later_with_another_link(
 
 
 def test_without_a_mail_server_the_pages_say_who_adds_members(
-    visitor: Visitor, db: Database, amina: str, home: str
+    visitor: Visitor, stranger: Visitor, home: str
 ) -> None:
-    assert "Invite</button>" in visitor.get(f"{home}/members").text
+    page = visitor.get(f"{home}/members").text
+    assert "This service sends no mail." in page
+    assert "heliograph user add" in page
+    assert do(visitor, home, "invite", email=KOFI, role="viewer") == 404
+    assert "Mail me a link" not in stranger.get("/portal/sign-in").text
+    assert stranger.post("/portal/sign-in/mail", {"email": EMAIL}).status_code == 404
+
+
+def test_a_suspended_account_invites_nobody(
+    visitor: Visitor, post: Post, db: Database, amina: str, home: str
+) -> None:
     with db.write() as tx:
         accounts.suspend(tx, amina)
     assert do(visitor, home, "invite", email=KOFI, role="viewer") == 403
+    assert post.goes_out() == 0

@@ -72,7 +72,7 @@ def test_too_many_wrong_ones_are_slowed_and_its_user_is_not(
         assert sign_in(stranger, "wrong") == 401
     assert sign_in(stranger, GOOD) == 429
     assert int(stranger.page.headers["retry-after"]) > 0
-    assert "too many wrong passwords" in stranger.page.text
+    assert "too many tries" in stranger.page.text
     assert sign_in(visitor, GOOD) == 303, "the browser in which it was set is known"
 
 

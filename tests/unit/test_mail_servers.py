@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.base.mail_url import MailServer, parse
+from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.setting_error import SettingError
 from heliograph.base.settings import load
 
@@ -25,7 +25,7 @@ from heliograph.base.settings import load
     ],
 )
 def test_a_url_says_which_server_takes_mail(url: str, server: MailServer | None) -> None:
-    assert parse(url) == server
+    assert mail_server(url) == server
 
 
 @pytest.mark.parametrize(

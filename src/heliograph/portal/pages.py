@@ -1,0 +1,96 @@
+"""Lists every page of the portal, and every form."""
+
+from typing import Final, NamedTuple
+
+from heliograph.portal import (
+    api_keys,
+    handsets,
+    members,
+    messages,
+    money,
+    overview,
+    send,
+    senders,
+    sign_in_pages,
+    webhooks,
+    you,
+)
+from heliograph.portal.handlers import Handler, by_members, to_members
+from heliograph.users import Right
+
+OF_ACCOUNT: Final = "/portal/accounts/{account}"
+ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
+
+
+class PageRoute(NamedTuple):
+    """Says what answers a path: GET, or POST if it is a form."""
+
+    path: str
+    handle: Handler
+    is_form: bool
+
+
+def _shows(path: str, handle: Handler) -> PageRoute:
+    return PageRoute(path, handle, is_form=False)
+
+
+def _does(path: str, handle: Handler) -> PageRoute:
+    return PageRoute(path, handle, is_form=True)
+
+
+PAGES: Final = (
+    _shows("/portal", to_members(overview.overview)),
+    _shows(OF_ACCOUNT, to_members(overview.overview)),
+    _shows(f"{OF_ACCOUNT}/send", to_members(send.form)),
+    _does(f"{OF_ACCOUNT}/send", send.send),
+    _does(f"{OF_ACCOUNT}/send/count", send.count),
+    _shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
+    _shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
+    _shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
+    _shows(f"{OF_ACCOUNT}/handsets/list", to_members(handsets.listed)),
+    _shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
+    _shows(f"{OF_ACCOUNT}/handsets/{{phone}}/texts", to_members(handsets.texts)),
+    _shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
+    _does(
+        f"{OF_ACCOUNT}/senders",
+        by_members(Right.SENDERS, senders.register, senders.listed),
+    ),
+    _shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
+    _shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
+    _shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),
+    _does(f"{OF_ACCOUNT}/keys/new", by_members(Right.KEYS, api_keys.make, api_keys.new)),
+    _shows(f"{OF_ACCOUNT}/keys/{{key}}/revoke", to_members(api_keys.ask_revoke)),
+    _does(
+        f"{OF_ACCOUNT}/keys/{{key}}/revoke",
+        by_members(Right.KEYS, api_keys.revoke, api_keys.new),
+    ),
+    _shows(f"{OF_ACCOUNT}/webhooks", to_members(webhooks.listed)),
+    _shows(f"{OF_ACCOUNT}/webhooks/new", to_members(webhooks.new)),
+    _does(
+        f"{OF_ACCOUNT}/webhooks/new",
+        by_members(Right.WEBHOOKS, webhooks.add, webhooks.new),
+    ),
+    _shows(ENDPOINT, to_members(webhooks.one)),
+    _does(ENDPOINT, by_members(Right.WEBHOOKS, webhooks.change, webhooks.one)),
+    _does(
+        f"{ENDPOINT}/secret",
+        by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
+    ),
+    _does(f"{ENDPOINT}/test", webhooks.test),
+    _shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
+    _does(
+        f"{OF_ACCOUNT}/members",
+        by_members(Right.MEMBERS, members.change, members.listed),
+    ),
+    _shows(you.PATH, to_members(you.shown)),
+    _does(f"{you.PATH}/password", you.set_password),
+    _does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
+    _shows("/portal/sign-in", sign_in_pages.ask_password),
+    _does("/portal/sign-in", sign_in_pages.with_password),
+    _does("/portal/sign-in/mail", sign_in_pages.mail_link),
+    _shows("/portal/invitation/{link}", sign_in_pages.invited),
+    _does("/portal/invitation/{link}", sign_in_pages.accept_invitation),
+    _shows("/portal/sign-in/{link}", sign_in_pages.ask),
+    _does("/portal/sign-in/{link}", sign_in_pages.sign_in),
+    _does("/portal/sign-out", sign_in_pages.sign_out),
+)

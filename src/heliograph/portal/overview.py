@@ -13,9 +13,14 @@ from heliograph.portal.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit, home_of
+from heliograph.wallet import Wallet
+from heliograph.wallet.alarm import is_below
 from heliograph.webhooks import endpoints
+from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
+from heliograph.webhooks.states import FAILING, GONE
 
 LAST_MESSAGES = 8
+NOTICES_MAX = 5
 
 
 class FirstStep(NamedTuple):
@@ -25,6 +30,13 @@ class FirstStep(NamedTuple):
     how: str
     page: str
     is_done: bool
+
+
+class Notice(NamedTuple):
+    """Says what is wrong, and the page where it is mended."""
+
+    text: str
+    page: str
 
 
 def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -42,8 +54,41 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         money=wallet.to_text(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
         others=[(other.name, home_of(other)) for other in visit.others],
+        notices=_notices(tx, visit, held),
         steps=_steps(tx, visit, bool(found.messages)),
     )
+
+
+def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Notice]:
+    """Returns what somebody should look at, the most urgent first."""
+    found = _low(tx, visit, held)
+    for endpoint in endpoints.all_endpoints(
+        tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX
+    ):
+        page_of_it = f"{visit.home}/webhooks/{endpoints.text_id(endpoint.id)}"
+        if endpoint.disabled_reason in (FAILING, GONE):
+            found.append(Notice(f"The webhook endpoint {endpoint.url} was disabled.", page_of_it))
+        elif endpoint.failing_since_ms is not None:
+            found.append(
+                Notice(f"The webhook endpoint {endpoint.url} does not answer.", page_of_it)
+            )
+    return found[:NOTICES_MAX]
+
+
+def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Notice]:
+    """Returns which figures of the wallet are below their thresholds. A wallet that never held
+    anything is not low, but new.
+    """
+    if not wallet.history(tx, visit.account.id, PageWanted(1, None)):
+        return []
+    found, money_page = list[Notice](), f"{visit.home}/money"
+    if is_below(held.sms_credits, held.low_balance_credits):
+        text = f"There are fewer than {held.low_balance_credits} SMS credits left."
+        found.append(Notice(text, money_page))
+    if is_below(held.balance_minor, held.low_balance_amount_minor):
+        least = wallet.to_text(held.low_balance_amount_minor or 0, held.currency)
+        found.append(Notice(f"There is less than {least} left.", money_page))
+    return found
 
 
 def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:

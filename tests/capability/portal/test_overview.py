@@ -1,0 +1,76 @@
+"""The overview says what is wrong, and what to do first."""
+
+import re
+
+import sqlalchemy as sa
+
+from heliograph import wallet
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.tables import webhook_endpoints
+from tests.support.capability.webhooks import endpoint
+from tests.support.factories import open_account
+from tests.support.portal.visitor import Visitor
+
+ALL_STEPS = 6
+
+
+def done(visitor: Visitor, home: str) -> int:
+    """How many first steps are ticked off."""
+    return len(re.findall(r'<li class="done">', visitor.get(home).text))
+
+
+def test_nothing_is_said_where_nothing_is_wrong(visitor: Visitor, home: str) -> None:
+    assert "What needs attention" not in visitor.get(home).text
+
+
+def test_few_credits_and_little_money_are_told(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        wallet.set_low_balance(tx, amina, wallet.Thresholds(100, 5_000))
+        wallet.grant(tx, amina, 99, "a few", now_ms=clock.now_ms())
+    page = visitor.get(home).text
+    assert "There are fewer than 100 SMS credits left." in page
+    assert "There is less than" in page
+    with db.write() as tx:
+        wallet.grant(tx, amina, 1, "more", now_ms=clock.now_ms())
+    assert "SMS credits left" not in visitor.get(home).text
+
+
+def test_endpoints_that_fail_are_told_and_lead_to_their_page(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    failing, _ = endpoint(db, amina, "https://failing.example/?a=1&b=2")
+    gone, _ = endpoint(db, amina, "https://gone.example/")
+    endpoint(db, open_account(db, "chidi"), "https://chidi.example/")
+    columns = webhook_endpoints.c
+    with db.write() as tx:
+        tx.execute(webhook_endpoints.update().values(failing_since_ms=clock.now_ms()))
+        tx.execute(
+            sa.update(webhook_endpoints)
+            .where(columns.id == gone.id)
+            .values(disabled_at_ms=clock.now_ms(), disabled_reason="gone")
+        )
+    page = visitor.get(home).text
+    assert "https://failing.example/?a=1&amp;b=2 does not answer." in page
+    assert "https://gone.example/ was disabled." in page
+    assert f'href="{home}/webhooks/{endpoints.text_id(failing.id)}"' in page
+    assert "chidi" not in page
+
+
+def test_first_steps_are_ticked_off_as_they_are_taken(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    before = done(visitor, home)
+    assert before < ALL_STEPS
+    visitor.get(f"{home}/send")
+    text = {"mode": "sandbox", "sender": "SANDBOX", "recipients": "233201234567", "message": "Hi"}
+    visitor.post(f"{home}/send", {**text, "do": "send"})
+    assert done(visitor, home) == before + 1
+    visitor.get("/portal/you")
+    visitor.post("/portal/you/password", {"password": "purple kettle 41 sings"})
+    assert done(visitor, home) == before + 2
+    endpoint(db, amina)
+    assert done(visitor, home) == before + 3

@@ -51,6 +51,8 @@ def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
                     visit.require(tx, right)
                 return do(tx, asking, visit)
         except InvalidRequest as refused:
+            if not refused.fields:
+                raise  # it stands at no field, so a page of its own says it
             with asking.db.read() as tx:
                 return show(tx, asking, visit_of(tx, asking), refused.fields)
 

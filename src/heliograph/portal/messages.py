@@ -1,6 +1,6 @@
 """The messages of an account: a list with filters, and one message with its timeline."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from sqlalchemy.engine import Connection
@@ -10,11 +10,14 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.messages import read, report_filters
+from heliograph.messages.doubt import trace
+from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.portal.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import MODES, Visit
+from heliograph.text import split_segments
 
 # The parameters that the list knows, with the words that a person reads.
 LABELS: Final = {
@@ -72,14 +75,33 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows one message of either mode, what became of it, and what to do if it failed."""
     message = _message(tx, visit.account.id, asking.path["message"])
+    record = read.as_record(message)
     return page(
         "message.html",
         asking,
         visit=visit,
-        message=read.as_record(message),
+        message=record,
+        segments=_segments(tx, record),
         timeline=read.timeline(message),
         advice=ADVICE.get(message.error_code or ""),
     )
+
+
+class ShownSegment(NamedTuple):
+    """Holds a segment of a message and the part of the text that it carries; None: it is not
+    shown.
+    """
+
+    segment: Segment
+    text: str | None
+
+
+def _segments(tx: Connection, record: dict[str, Any]) -> list[ShownSegment]:
+    """Returns the segments of a message, in order, with what the carrier said of each."""
+    found = segments(tx, trace.one(tx, record["id"]))
+    text = record["message"]
+    parts = [None] * len(found) if text is None else split_segments(text, record["encoding"])
+    return [ShownSegment(segment, part) for segment, part in zip(found, parts, strict=True)]
 
 
 def _sought(text: str, mode: str) -> str | None:

@@ -155,6 +155,36 @@ def test_a_message_that_failed_says_what_to_do(
     assert ADVICE["undeliverable"] in shown(visitor)
 
 
+def test_each_segment_has_its_part_of_the_text_and_the_carriers_words(
+    visitor: Visitor, house: House, sent: Send, root: str, run_loop: Loop
+) -> None:
+    message = sent(PHONE, "a" * 153 + "b" * 30)
+    assert segments_on(visitor, f"{root}/messages/{message}") == [
+        ["1 of 2", "queued", "–", "–", "a" * 153],
+        ["2 of 2", "queued", "–", "–", "b" * 30],
+    ]
+    link = house.turn()
+    run_loop(link.turn.once())
+    refs = [ref for submission in list(link.open.values()) for ref in link.answer(submission)]
+    link.receive(refs[0], PHONE, ReceiptState.DELIVRD)
+    link.receive(refs[1], PHONE, ReceiptState.UNDELIV)
+    run_loop(link.turn.once())
+    first, second = segments_on(visitor, f"{root}/messages/{message}")
+    assert (first[1:3], second[1:3]) == (["delivered", "DELIVRD"], ["accepted", "UNDELIV"])
+
+
+def segments_on(visitor: Visitor, path: str) -> list[list[str]]:
+    """The cells of the table of segments, row by row."""
+    table = visitor.get(path).text.partition('aria-label="Segments"')[2].partition("</table>")[0]
+    return [
+        [
+            re.sub(r"<[^>]+>", "", cell).strip()
+            for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)
+        ]
+        for row in table.split("<tr>")[2:]
+    ]
+
+
 def test_every_way_to_fail_has_its_advice() -> None:
     assert ADVICE.keys() == set(ERROR_CODES)
 

@@ -2,7 +2,7 @@
 
 from heliograph.campaigns.audience_lock import take_from_the_dead
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, page, text_id
-from heliograph.campaigns.draft import create, read_campaign_request
+from heliograph.campaigns.draft import create, read_campaign_request, senders_for
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import Listed, create_listed
 from heliograph.campaigns.lifecycle import (
@@ -14,9 +14,10 @@ from heliograph.campaigns.lifecycle import (
     resume,
     schedule,
     start_due,
+    start_soon,
 )
 from heliograph.campaigns.numbers_file import Numbers
-from heliograph.campaigns.preview import Unfilled, sample, unfilled
+from heliograph.campaigns.preview import Unfilled, sample, samples, unfilled, unfilled_of
 from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.restored import Stopped, stop_all
@@ -47,11 +48,15 @@ __all__ = [
     "read_start_time",
     "resume",
     "sample",
+    "samples",
     "schedule",
+    "senders_for",
     "start_due",
+    "start_soon",
     "states",
     "stop_all",
     "take_from_the_dead",
     "text_id",
     "unfilled",
+    "unfilled_of",
 ]

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import ids
-from heliograph.base.errors import InvalidRequest
+from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Form, keeping, shown
 from heliograph.base.short_texts import one_line
 from heliograph.campaigns import states
@@ -16,7 +16,12 @@ from heliograph.campaigns.campaign import Audience, Campaign, by_id
 from heliograph.campaigns.tables import NAME_MAX, campaigns
 from heliograph.campaigns.template import Template, read_template
 from heliograph.contacts.fields import read_tags
-from heliograph.messages.accept import VALIDITY_DEFAULT_S, VALIDITY_S, approved_sender
+from heliograph.messages.accept import (
+    SANDBOX_SENDER,
+    VALIDITY_DEFAULT_S,
+    VALIDITY_S,
+    approved_sender,
+)
 from heliograph.messages.groups import open_group
 from heliograph.senders import approved_senders
 
@@ -89,9 +94,16 @@ def create(
     account = accounts.by_id(tx, account_id)
     if account.sandbox and not sandbox:
         raise InvalidRequest(
-            "This customer is in sandbox only: its campaigns are too.", reason="invalid_field"
+            "This customer is in sandbox only: its campaigns are too.",
+            fields=[FieldError("mode", "must be sandbox, as this customer is in sandbox only")],
         )
-    require_sender(tx, account_id, request.sender, sandbox=sandbox)
+    wrong = _wrong_sender(tx, account_id, request.sender, sandbox=sandbox)
+    if wrong is not None:
+        raise InvalidRequest(
+            f"sender {wrong}.",
+            reason=states.SENDER_NOT_APPROVED,
+            fields=[FieldError("sender", wrong)],
+        )
     campaign_id = ids.raw_of_number(ids.new_number(now_ms))
     group_id = open_group(tx, account_id, campaign_id, sandbox=sandbox)
     tx.execute(
@@ -121,14 +133,24 @@ def create(
 
 def require_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool) -> None:
     """Raises InvalidRequest (`sender_not_approved`)."""
+    wrong = _wrong_sender(tx, account_id, sender, sandbox=sandbox)
+    if wrong is not None:
+        raise InvalidRequest(f"sender {wrong}.", reason=states.SENDER_NOT_APPROVED)
+
+
+def senders_for(tx: Connection, account_id: str, *, sandbox: bool) -> list[str]:
+    """Returns the senders that a campaign of this account and mode may come from."""
     approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
-    if approved_sender(sender, approved, sandbox=sandbox) is None:
-        usable = ", ".join(sorted(approved.values())) or "none"
-        raise InvalidRequest(
-            f"sender must be one that is approved for this account and mode ({usable}), not"
-            f" {shown(sender)}.",
-            reason=states.SENDER_NOT_APPROVED,
-        )
+    return sorted({*approved.values(), *([SANDBOX_SENDER] if sandbox else [])})
+
+
+def _wrong_sender(tx: Connection, account_id: str, sender: str, *, sandbox: bool) -> str | None:
+    """Returns what is wrong with a sender, if anything is."""
+    approved = approved_senders(tx, [account_id]).get((account_id, sandbox), {})
+    if approved_sender(sender, approved, sandbox=sandbox) is not None:
+        return None
+    usable = ", ".join(sorted(approved.values())) or "none"
+    return f"must be one that is approved for this account and mode ({usable}), not {shown(sender)}"
 
 
 def encoded(audience: Audience) -> str:

@@ -28,14 +28,19 @@ class Filling:
     def recipients(self, people: Iterable[AudienceMember]) -> list[CampaignRecipient]:
         """Returns, of those who are reached, the ones for whom there is a text, with it."""
         found = []
-        for phone, reach, country_code, name, custom in people:
-            if reach == REACHED:
-                values = _custom.decode(custom) if self._has_own and custom else {}
-                values[NAME], values[PHONE] = name or "", str(phone)
-                recipient = self.recipient(phone, country_code, values)
+        for person in people:
+            if person.reach == REACHED:
+                values = self.values_of(person)
+                recipient = self.recipient(person.phone, person.country_code, values)
                 if recipient is not None:
                     found.append(recipient)
         return found
+
+    def values_of(self, person: AudienceMember) -> dict[str, str]:
+        """Returns what the placeholders can become for a person who is reached."""
+        values = _custom.decode(person.custom) if self._has_own and person.custom else {}
+        values[NAME], values[PHONE] = person.name or "", str(person.phone)
+        return values
 
     def recipient(
         self, phone: int, country_code: str | None, values: dict[str, str]

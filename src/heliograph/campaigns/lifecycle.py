@@ -184,7 +184,7 @@ def _start(
         is_closed = is_suspended(tx, campaign.account_id)  # since it was looked at
         quote = pricing.quote(wallet_of(tx, campaign.account_id).sms_credits)
         reaches = found.as_far_as_credits_reach if as_far is None else as_far
-        refusal = AccountSuspended() if is_closed else _refusal(found, quote, as_far=reaches)
+        refusal = AccountSuspended() if is_closed else _refusal(quote, as_far=reaches)
         if refusal is not None:
             if refused is not None:
                 refused(tx, found, refusal, quote.opted_out)
@@ -227,7 +227,7 @@ def _give_up(
     )
 
 
-def _refusal(campaign: Campaign, quote: Quote, *, as_far: bool) -> ServiceError | None:
+def _refusal(quote: Quote, *, as_far: bool) -> ServiceError | None:
     if quote.recipients == 0:
         whom = ", ".join(
             [
@@ -291,6 +291,27 @@ def schedule(
         as_far_as_credits_reach=as_far,
         freezing=None,
     )
+
+
+def start_soon(
+    tx: Connection,
+    campaign_id: str,
+    quote: Quote,
+    *,
+    as_far_as_credits_reach: bool | None = None,
+    now_ms: int,
+) -> Campaign:
+    """Lets the running service launch a campaign within seconds, for a caller who cannot wait until
+    the audience is frozen: it is scheduled for now. `quote` is an estimate of just now; what a
+    launch with these figures would refuse, this refuses.
+
+    Raises WrongState, AccountSuspended, InvalidRequest, NoRecipients and InsufficientCredits.
+    """
+    campaign = schedule(tx, campaign_id, now_ms, as_far_as_credits_reach=as_far_as_credits_reach)
+    refusal = _refusal(quote, as_far=campaign.as_far_as_credits_reach)
+    if refusal is not None:
+        raise refusal
+    return campaign
 
 
 def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:

@@ -1,6 +1,6 @@
 """The text of a campaign as one recipient would get it; and what in it nobody would."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -8,9 +8,24 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns.campaign import Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.lifecycle import NoRecipients
+from heliograph.campaigns.price import Quote
 from heliograph.campaigns.recipients import Contacts, WrittenRecipients
-from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS
+from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS, FilledText, counted
 from heliograph.text import SEGMENTS_MAX
+
+SAMPLES: Final = 3
+
+
+class SampleText(NamedTuple):
+    """Shows what one recipient would get. `refusal` says why it cannot be sent (`empty_text` or
+    `too_many_segments`). Then `text` is empty and `segments` is 0.
+    """
+
+    phone: int
+    name: str | None
+    text: str
+    segments: int
+    refusal: str | None = None
 
 
 class Unfilled(NamedTuple):
@@ -33,6 +48,38 @@ def unfilled(tx: Connection, campaign: Campaign) -> Unfilled:
         name for name in campaign.template.names if name != PHONE and audience.nobody_has(tx, name)
     )
     return Unfilled(names, audience.reached(tx) if names else 0)
+
+
+def unfilled_of(quote: Quote) -> Unfilled:
+    """Returns the placeholders that nobody of a quote's people has a value for."""
+    return Unfilled(
+        tuple(name for name, people in quote.lacking.items() if people == quote.people),
+        quote.people,
+    )
+
+
+def samples(tx: Connection, campaign: Campaign) -> list[SampleText]:
+    """Returns what the first recipients of the audience would get, as it is now. Of contacts, only
+    the first thousands are looked at.
+    """
+    if campaign.audience.kind == "numbers":
+        plain = campaign.template.plain
+        return [
+            _sample(phone, None, text if plain is None else plain)
+            for phone, text in WrittenRecipients(campaign).first(tx, SAMPLES).items()
+        ]
+    filling = Filling(campaign.template)
+    return [
+        _sample(person.phone, person.name, campaign.template.fill(filling.values_of(person)))
+        for person in Contacts(campaign).first_reached(tx, SAMPLES)
+    ]
+
+
+def _sample(phone: int, name: str | None, text: str | None) -> SampleText:
+    found = counted(text or "")
+    if isinstance(found, FilledText):
+        return SampleText(phone, name, found.text, found.segments)
+    return SampleText(phone, name, "", 0, found)
 
 
 def sample(tx: Connection, campaign: Campaign, phone: int) -> str:

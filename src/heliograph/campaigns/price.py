@@ -35,6 +35,11 @@ class Quote(NamedTuple):
         """Returns whose texts were looked at: all of the audience but those who opted out."""
         return self.recipients + sum(self.refused.values())
 
+    @property
+    def credits_left(self) -> int:
+        """Returns what the wallet would hold afterwards. It is negative if it holds too little."""
+        return self.credits_available - self.credits
+
 
 class Pricing:
     """Adds up groups of recipients, by routes and rates as they were when it was made."""

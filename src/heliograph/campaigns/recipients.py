@@ -6,6 +6,7 @@ large the audience is.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -145,10 +146,12 @@ class Contacts:
         row = tx.execute(its).one_or_none()
         if row is not None:
             return AudienceMember(*row)
-        return next(
-            (person for person in self.people(tx, 0, SAMPLED_MAX) if person.reach == REACHED),
-            None,
-        )
+        return next(iter(self.first_reached(tx, 1)), None)
+
+    def first_reached(self, tx: Connection, most: int) -> list[AudienceMember]:
+        """Returns at most so many who are reached among the first thousands of contacts."""
+        reached = (one for one in self.people(tx, 0, SAMPLED_MAX) if one.reach == REACHED)
+        return list(islice(reached, most))
 
     def nobody_has(self, tx: Connection, name: str) -> bool:
         """Returns whether none of the audience has a value for this placeholder. The first who
@@ -256,13 +259,18 @@ class WrittenRecipients:
         ).scalar_one_or_none()
         if its is not None:
             return its
-        first = (
-            sa.select(text)
+        return next(iter(self.first(tx, 1).values()), None)
+
+    def first(self, tx: Connection, most: int) -> dict[int, str | None]:
+        """Returns the first numbers that get a text, with it; None where all get the same."""
+        recipient, text = campaign_recipients.c.recipient, campaign_recipients.c.text
+        found = (
+            sa.select(recipient, text)
             .where(self._group, sa.not_(campaign_recipients.c.opted_out))
             .order_by(recipient)
-            .limit(1)
+            .limit(most)
         )
-        return tx.execute(first).scalar_one_or_none()
+        return {row.recipient: row.text for row in tx.execute(found)}
 
     def size(self, tx: Connection) -> int:
         return int(

@@ -16,6 +16,8 @@ from heliograph.users import Right
 
 Handler: TypeAlias = Callable[[PageRequest], Response]
 MembersPage: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
+# opens transactions of its own
+LongPage: TypeAlias = Callable[[PageRequest, Visit], Response]
 # shows a page again whose form was refused
 FormPage: TypeAlias = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Response]
 
@@ -29,9 +31,22 @@ def to_members(show: MembersPage) -> Handler:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
             response = show(tx, asking, visit)
-        if visit.session.is_to_be_seen(asking.now_ms):
-            with asking.db.write() as tx:
-                users.see(tx, asking.session, now_ms=asking.now_ms)
+        _see(asking, visit)
+        return response
+
+    return handle
+
+
+def to_members_in_steps(show: LongPage) -> Handler:
+    """Returns a handler like that of `to_members`, for a page that is made in several transactions,
+    because one of them would last too long.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        with asking.db.read() as tx:
+            visit = visit_of(tx, asking)
+        response = show(asking, visit)
+        _see(asking, visit)
         return response
 
     return handle
@@ -57,3 +72,9 @@ def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
                 return show(tx, asking, visit_of(tx, asking), refused.fields)
 
     return handle
+
+
+def _see(asking: PageRequest, visit: Visit) -> None:
+    if visit.session.is_to_be_seen(asking.now_ms):
+        with asking.db.write() as tx:
+            users.see(tx, asking.session, now_ms=asking.now_ms)

@@ -36,23 +36,10 @@ def handsets(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return page("handsets.html", asking, visit=visit, handsets=_handsets(tx, visit))
 
 
-def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Returns the part of that page that changes."""
-    return page("handset_list.html", asking, visit=visit, handsets=_handsets(tx, visit))
-
-
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the texts to one phone, the newest last. Raises NotFound for what is no number."""
     phone = _phone(asking)
     return page("handset.html", asking, visit=visit, phone=phone, texts=_texts(tx, visit, phone))
-
-
-def texts(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Returns the part of that page that changes."""
-    phone = _phone(asking)
-    return page(
-        "handset_texts.html", asking, visit=visit, phone=phone, texts=_texts(tx, visit, phone)
-    )
 
 
 def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:

@@ -14,7 +14,6 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit, home_of
 from heliograph.wallet import Wallet
-from heliograph.wallet.alarm import is_below
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.states import FAILING, GONE
@@ -32,7 +31,7 @@ class FirstStep(NamedTuple):
     is_done: bool
 
 
-class Notice(NamedTuple):
+class Attention(NamedTuple):
     """Says what is wrong, and the page where it is mended."""
 
     text: str
@@ -59,35 +58,35 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Notice]:
+def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     """Returns what somebody should look at, the most urgent first."""
     found = _low(tx, visit, held)
     for endpoint in endpoints.all_endpoints(
         tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX
     ):
         page_of_it = f"{visit.home}/webhooks/{endpoints.text_id(endpoint.id)}"
+        what = f"The webhook endpoint {endpoint.url}"
         if endpoint.disabled_reason in (FAILING, GONE):
-            found.append(Notice(f"The webhook endpoint {endpoint.url} was disabled.", page_of_it))
+            found.append(Attention(f"{what} was disabled.", page_of_it))
         elif endpoint.failing_since_ms is not None:
-            found.append(
-                Notice(f"The webhook endpoint {endpoint.url} does not answer.", page_of_it)
-            )
+            found.append(Attention(f"{what} does not answer.", page_of_it))
     return found[:NOTICES_MAX]
 
 
-def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Notice]:
+def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
     """Returns which figures of the wallet are below their thresholds. A wallet that never held
     anything is not low, but new.
     """
     if not wallet.history(tx, visit.account.id, PageWanted(1, None)):
         return []
-    found, money_page = list[Notice](), f"{visit.home}/money"
-    if is_below(held.sms_credits, held.low_balance_credits):
+    found, money_page = list[Attention](), f"{visit.home}/money"
+    if held.has_few_credits:
         text = f"There are fewer than {held.low_balance_credits} SMS credits left."
-        found.append(Notice(text, money_page))
-    if is_below(held.balance_minor, held.low_balance_amount_minor):
-        least = wallet.to_text(held.low_balance_amount_minor or 0, held.currency)
-        found.append(Notice(f"There is less than {least} left.", money_page))
+        found.append(Attention(text, money_page))
+    least_minor = held.low_balance_amount_minor
+    if held.has_little_money and least_minor is not None:
+        least = wallet.to_text(least_minor, held.currency)
+        found.append(Attention(f"There is less than {least} left.", money_page))
     return found
 
 

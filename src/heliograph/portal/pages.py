@@ -4,6 +4,8 @@ from typing import Final, NamedTuple
 
 from heliograph.portal import (
     api_keys,
+    campaign_new,
+    campaigns,
     handsets,
     members,
     messages,
@@ -15,10 +17,11 @@ from heliograph.portal import (
     webhooks,
     you,
 )
-from heliograph.portal.handlers import Handler, by_members, to_members
+from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
+CAMPAIGN: Final = f"{OF_ACCOUNT}/campaigns/{{campaign}}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
 
@@ -47,14 +50,22 @@ PAGES: Final = (
     _shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
     _shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
     _shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
-    _shows(f"{OF_ACCOUNT}/handsets/list", to_members(handsets.listed)),
     _shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
-    _shows(f"{OF_ACCOUNT}/handsets/{{phone}}/texts", to_members(handsets.texts)),
     _shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
     _does(
         f"{OF_ACCOUNT}/senders",
         by_members(Right.SENDERS, senders.register, senders.listed),
     ),
+    _shows(f"{OF_ACCOUNT}/campaigns", to_members(campaigns.listed)),
+    _shows(f"{OF_ACCOUNT}/campaigns/new", to_members(campaign_new.new)),
+    _does(
+        f"{OF_ACCOUNT}/campaigns/new",
+        by_members(Right.CAMPAIGNS, campaign_new.write_down, campaign_new.new),
+    ),
+    _shows(CAMPAIGN, to_members_in_steps(campaigns.one)),
+    _does(CAMPAIGN, campaigns.change),
+    _shows(f"{CAMPAIGN}/launch", to_members_in_steps(campaigns.ask_launch)),
+    _does(f"{CAMPAIGN}/launch", campaigns.launch),
     _shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
     _shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
     _shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),

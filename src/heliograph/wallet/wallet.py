@@ -59,6 +59,16 @@ class Wallet(NamedTuple):
     closed: bool
 
     @property
+    def has_few_credits(self) -> bool:
+        """Returns whether the credits are below their threshold."""
+        return is_below(self.sms_credits, self.low_balance_credits)
+
+    @property
+    def has_little_money(self) -> bool:
+        """Returns whether the money is below its threshold."""
+        return is_below(self.balance_minor, self.low_balance_amount_minor)
+
+    @property
     def shown(self) -> Figures:
         """Returns what is shown of the wallet to whoever asks."""
         if self.sandbox_balance_minor is None or self.sandbox_credits is None:

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import pytest
 from starlette.routing import Route
 
-from heliograph import accounts, keys, users
+from heliograph import accounts, campaigns, keys, users
 from heliograph.base import clock
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
 from heliograph.webhooks import endpoints
+from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import NOWHERE, endpoint
 from tests.support.factories import open_account
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
@@ -30,7 +31,7 @@ OPEN = {
 }
 OWN = {"/portal/sign-out", "/portal/you", "/portal/you/password", "/portal/you/sessions"}
 # what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint")
+BELOW = ("message", "key", "endpoint", "campaign")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -63,6 +64,7 @@ class There(NamedTuple):
     message: str
     key: str
     endpoint: str
+    campaign: str
     phone: str = "233201234567"
 
 
@@ -80,11 +82,13 @@ def there(db: Database, amina: str) -> There:
         )
         account = accounts.text_id(accounts.by_id(tx, amina))
     listening, _ = endpoint(db, amina)
+    drafted = write_down(db, amina, message="amina's")
     return There(
         account,
-        "msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
-        keys.text_id(made.record),
-        endpoints.text_id(listening.id),
+        message="msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
+        key=keys.text_id(made.record),
+        endpoint=endpoints.text_id(listening.id),
+        campaign=campaigns.text_id(drafted),
     )
 
 

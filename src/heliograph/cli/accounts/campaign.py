@@ -11,7 +11,6 @@ from heliograph.cli.accounts.campaign_output import (
     quoted,
     show_campaign,
     tell_unfilled,
-    unfilled_of,
 )
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
@@ -102,7 +101,7 @@ def estimate(session: CommandRun, campaign_id: str) -> None:
         campaign = campaigns.find(tx, campaign_id)
     with progress("Looking at the audience", lambda: _size(session, campaign)) as tell:
         quote = campaigns.estimate(session.database, campaign, tell)
-    tell_unfilled(unfilled_of(quote))
+    tell_unfilled(campaigns.unfilled_of(quote))
     show(session, {"id": campaign_id, **quoted(quote)})
 
 
@@ -247,7 +246,7 @@ def launch(session: CommandRun, campaign_id: str, as_far: bool | None) -> None:
         launched = campaigns.launch(
             session.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
         )
-    tell_unfilled(unfilled_of(launched.quote))
+    tell_unfilled(campaigns.unfilled_of(launched.quote))
     show_campaign(session, launched.campaign, quote=quoted(launched.quote))
 
 

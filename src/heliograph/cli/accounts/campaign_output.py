@@ -77,16 +77,6 @@ def tell_bad_rows(listed: "Listed") -> None:
         )
 
 
-def unfilled_of(quote: "Quote") -> "Unfilled":
-    """Placeholders that nobody of a quote's people has a value for."""
-    from heliograph.campaigns import Unfilled
-
-    return Unfilled(
-        tuple(name for name, people in quote.lacking.items() if people == quote.people),
-        quote.people,
-    )
-
-
 def tell_unfilled(unfilled: "Unfilled") -> None:
     """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():

@@ -13,7 +13,7 @@ from heliograph.messages.accept.chunk import (
     ChunkRecipient,
     ChunkRequest,
 )
-from heliograph.messages.accept.judge import AccountFacts, approved_sender
+from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.request import (
     RECIPIENTS_PER_SEND_MAX,
@@ -36,6 +36,7 @@ __all__ = [
     "RECIPIENTS_PER_SEND_MAX",
     "REFERENCE_MAX",
     "REJECTED_REPORTED_MAX",
+    "SANDBOX_SENDER",
     "SENDER_NOT_APPROVED",
     "TEXT_CHARACTERS_MAX",
     "VALIDITY_DEFAULT_S",

@@ -29,16 +29,22 @@ for (const form of document.querySelectorAll("form[data-counts]")) {
   });
 }
 
-// Parts of a page that change by themselves. Without scripts the page is loaded again.
-const LIVE_EVERY_MS = 2000;
-for (const part of document.querySelectorAll("[data-live]")) {
-  setInterval(async () => {
-    if (document.hidden) return;
-    const answer = await fetch(part.dataset.live);
-    if (!answer.ok) return;
-    const text = await answer.text();
-    if (part.textContent !== new DOMParser().parseFromString(text, "text/html").body.textContent) {
-      part.innerHTML = text;
+// What is marked as live is fetched anew every three seconds, for a quarter of an hour at most: a
+// session that nobody uses shall end. When what it says it is has changed, the page is loaded anew.
+const LOOK_MS = 3000;
+async function look(looksLeft) {
+  const live = document.querySelector("[data-live]");
+  if (live === null || looksLeft === 0) return;
+  try {
+    const answer = document.hidden ? null : await fetch(location.href);
+    if (answer !== null && answer.ok) {
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live]");
+      if (found === null || found.dataset.live !== live.dataset.live) return location.replace(location.href);
+      live.replaceWith(found);
     }
-  }, LIVE_EVERY_MS);
+  } catch {
+    // the service is away for a moment
+  }
+  setTimeout(look, LOOK_MS, looksLeft - 1);
 }
+setTimeout(look, LOOK_MS, 300);

@@ -1,0 +1,25 @@
+"""What a person can do about a campaign that has stopped, in plain words, by its `status_reason`
+(docs/campaigns.md, "When credits run short").
+"""
+
+from typing import Final
+
+REASONS: Final = {
+    "insufficient_credits": (
+        "The wallet holds too few credits. A paused campaign goes on by itself after a top-up."
+    ),
+    "daily_cap_reached": (
+        "The account has reached its daily cap. The campaign goes on by itself tomorrow."
+    ),
+    "sender_not_approved": (
+        "Its sender is not approved any more. Ask the operator of this service about it."
+    ),
+    "account_suspended": ("The account was suspended. Ask the operator of this service about it."),
+    "no_recipients": "When its time came, there was nobody to send it to.",
+    "storage_quota_reached": (
+        "The account has stored as much as it may. Ask the operator of this service for more."
+    ),
+    "recipients_erased": (
+        "Nobody launched or resumed it for so long that its recipients' numbers were erased."
+    ),
+}

@@ -1,0 +1,269 @@
+"""The campaigns of an account: a list, and one campaign with what it is, what it would cost, and
+what became of it. Its buttons launch, schedule, pause, resume and cancel it.
+"""
+
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import campaigns
+from heliograph.base.errors import (
+    Conflict,
+    InsufficientCredits,
+    InvalidRequest,
+    NotFound,
+    ServiceError,
+)
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
+from heliograph.campaigns import Campaign, Quote, states
+from heliograph.messages.groups import GroupTally, tallies_of, tally_of
+from heliograph.portal.campaign_reasons import REASONS
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.visit import Visit, visit_of
+from heliograph.users import Right
+
+# Contacts of the account: so many take a page's thread 0.7 s if each text is filled in.
+PRICED_MAX: Final = 50_000
+TOO_LARGE: Final = (
+    "The account has more than {most} contacts, too many to price on a page. The operator does it"
+    " with the command heliograph campaign estimate, and launches with heliograph campaign launch."
+)
+OVER: Final = (states.COMPLETED, states.CANCELED, states.FAILED)
+AS_FAR_FIELD: Final = "as_far_as_credits_reach"
+
+
+class TooLarge(Conflict):
+    """The audience of this campaign is too large to be priced on a page."""
+
+    reason = "audience_too_large"
+
+
+class Progress(NamedTuple):
+    """Says how many messages have left the queue, of how many."""
+
+    left: int
+    of: int
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the campaigns of both modes, newest first."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query)
+    query.finish()
+    found = campaigns.page(
+        tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
+    )
+    shown_ones = found[: wanted.limit]
+    tallies = tallies_of(tx, [campaign.group_id for campaign in shown_ones])
+    return page(
+        "campaigns.html",
+        asking,
+        visit=visit,
+        campaigns=[
+            (campaigns.text_id(campaign), campaign, tallies.get(campaign.group_id, GroupTally()))
+            for campaign in shown_ones
+        ],
+        older=next_page(asking.sent.query, shown_ones[-1].id)
+        if len(found) > wanted.limit
+        else None,
+        may_change=visit.may(Right.CAMPAIGNS),
+    )
+
+
+def one(asking: PageRequest, visit: Visit) -> Response:
+    """Shows one campaign. What it would cost is found out in transactions of its own."""
+    return _shown(asking, visit)
+
+
+def ask_launch(asking: PageRequest, visit: Visit) -> Response:
+    """Shows what a launch would send and take, and the button for it."""
+    return _shown_launch(asking, visit)
+
+
+def launch(asking: PageRequest) -> Response:
+    """Prices a campaign and lets the running service launch it."""
+    with asking.db.read() as tx:
+        visit = visit_of(tx, asking)
+        visit.require(tx, Right.CAMPAIGNS)
+        campaign = of_account(tx, asking.path["campaign"], visit)
+    try:
+        quote = _quoted(asking, campaign)
+        with asking.db.write() as tx:
+            _require(tx, asking)
+            campaigns.start_soon(
+                tx,
+                campaign.id,
+                quote,
+                as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form or None,
+                now_ms=asking.now_ms,
+            )
+    except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
+        return _shown_launch(asking, visit, refusal)
+    return _to(visit, campaign)
+
+
+def change(asking: PageRequest) -> Response:
+    """Does what a button of the campaign's page asks for. What is refused stands on that page."""
+    try:
+        with asking.db.write() as tx:
+            visit = _require(tx, asking)
+            campaign = of_account(tx, asking.path["campaign"], visit)
+            _change(tx, asking, visit, campaign)
+    except (Conflict, InvalidRequest) as refusal:
+        return _shown(asking, visit, refusal)
+    return _to(visit, campaign)
+
+
+def _change(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign) -> None:
+    """Raises Conflict and InvalidRequest."""
+    match asking.sent.form.get("do"):
+        case "pause":
+            campaigns.pause(tx, campaign.id)
+        case "resume":
+            campaigns.resume(tx, campaign.id)
+        case "cancel":
+            campaigns.cancel(tx, campaign.id, now_ms=asking.now_ms)
+        case "schedule":
+            at = asking.sent.form.get("at", "").strip()
+            when = campaigns.read_start_time(at, visit.account.time_zone, asking.now_ms)
+            campaigns.schedule(
+                tx,
+                campaign.id,
+                when.at_ms,
+                as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form,
+            )
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+
+
+def _require(tx: Connection, asking: PageRequest) -> Visit:
+    """Returns the visit of somebody who may change campaigns. Raises Forbidden."""
+    visit = visit_of(tx, asking)
+    visit.require(tx, Right.CAMPAIGNS)
+    return visit
+
+
+def _shown(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None) -> Response:
+    with asking.db.read() as tx:
+        campaign = of_account(tx, asking.path["campaign"], visit)
+        is_starting = _is_starting(campaign, asking.now_ms)
+        is_open = campaign.status in states.STARTABLE and not is_starting
+        tally = tally_of(tx, campaign.group_id)
+        values: dict[str, Any] = {
+            "record": campaigns.as_record(campaign, tally),
+            "samples": campaigns.samples(tx, campaign) if is_open else [],
+        }
+    quote, unpriced = None, None
+    if is_open:
+        try:
+            quote = _quoted(asking, campaign)
+        except Conflict as error:
+            unpriced = str(error)
+    errors = {error.field: error.message for error in refusal.fields} if refusal else {}
+    form = asking.sent.form
+    return page(
+        "campaign.html",
+        asking,
+        status=refusal.status if refusal else 200,
+        visit=visit,
+        campaign=campaign,
+        tally=tally,
+        progress=_progress(campaign, tally),
+        quote=quote,
+        unfilled=campaigns.unfilled_of(quote) if quote else campaigns.Unfilled((), 0),
+        unpriced=unpriced,
+        is_open=is_open,
+        is_starting=is_starting,
+        is_over=campaign.status in OVER,
+        scheduled=_local(campaign, visit, "%Y-%m-%d %H:%M %Z"),
+        why=REASONS.get(campaign.status_reason or ""),
+        refusal=refusal if "at" not in errors or not is_open else None,
+        at=form.get("at") or _local(campaign, visit, "%Y-%m-%dT%H:%M"),
+        as_far_field=AS_FAR_FIELD,
+        as_far=AS_FAR_FIELD in form if errors else campaign.as_far_as_credits_reach,
+        errors=errors,
+        may_change=visit.may(Right.CAMPAIGNS),
+        **values,
+    )
+
+
+def _shown_launch(
+    asking: PageRequest, visit: Visit, refusal: ServiceError | None = None
+) -> Response:
+    with asking.db.read() as tx:
+        visit.require(tx, Right.CAMPAIGNS)
+        campaign = of_account(tx, asking.path["campaign"], visit)
+    quote = None
+    try:
+        quote = _quoted(asking, campaign)
+    except Conflict as error:
+        refusal = refusal or error
+    return page(
+        "campaign_launch.html",
+        asking,
+        status=refusal.status if refusal else 200,
+        visit=visit,
+        campaign=campaign,
+        path=f"{visit.home}/campaigns/{campaigns.text_id(campaign)}",
+        quote=quote,
+        as_far_field=AS_FAR_FIELD,
+        refusal=refusal,
+    )
+
+
+def _quoted(asking: PageRequest, campaign: Campaign) -> Quote:
+    """Returns what a campaign would cost now. It opens transactions, so none may be open. Raises
+    WrongState, and TooLarge.
+    """
+    with asking.db.read() as tx:
+        people = campaigns.audience_size(tx, campaign)
+    if people > PRICED_MAX:
+        raise TooLarge(TOO_LARGE.format(most=f"{PRICED_MAX:,}"))
+    return campaigns.estimate(asking.db, campaign)
+
+
+def of_account(tx: Connection, campaign_id: str, visit: Visit) -> Campaign:
+    """Returns the account's campaign with this id, of either mode. Raises NotFound for one of
+    another account, too.
+    """
+    campaign = campaigns.find(tx, campaign_id)
+    if campaign.account_id != visit.account.id:
+        raise NotFound(f"There is no campaign with the id {shown(campaign_id)}.")
+    return campaign
+
+
+def _progress(campaign: Campaign, tally: GroupTally) -> Progress | None:
+    """Returns how far a campaign is that has begun. While its messages are still being made, the
+    frozen audience says how many there will be.
+    """
+    if campaign.started_at_ms is None:
+        return None
+    left = tally.sent + tally.delivered + tally.failed
+    made = left + tally.queued
+    awaited = 0 if campaign.expanded else campaign.recipients_total - campaign.refused
+    return Progress(left, max(made, awaited))
+
+
+def _is_starting(campaign: Campaign, now_ms: int) -> bool:
+    """Returns whether the time of a scheduled campaign has come."""
+    return campaign.status == states.SCHEDULED and (campaign.scheduled_at_ms or 0) <= now_ms
+
+
+def _local(campaign: Campaign, visit: Visit, form: str) -> str:
+    """Returns when a campaign is to start, as the account's clocks show it, or nothing."""
+    if campaign.scheduled_at_ms is None:
+        return ""
+    zone = ZoneInfo(visit.account.time_zone)
+    return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime(form)
+
+
+def _to(visit: Visit, campaign: Campaign) -> Response:
+    return RedirectResponse(
+        f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", SEE_OTHER, HEADERS
+    )

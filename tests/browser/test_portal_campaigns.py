@@ -1,0 +1,109 @@
+"""Campaigns in a real browser: one is written by keyboard, launched and watched to its end, and one
+is refused, scheduled and canceled.
+"""
+
+from playwright.sync_api import Browser, expect
+
+from tests.support.api.server import Server
+from tests.support.capability.campaigns import add_contacts, write_down
+from tests.support.factories import phones
+from tests.support.portal.browsing import (
+    at_both_widths,
+    come_in,
+    opened,
+    picture,
+    reload_until,
+)
+
+NAMES = ("Ama Mensah", "Kofi", "")
+
+
+@at_both_widths
+def test_a_campaign_is_written_by_keyboard_launched_and_watched(
+    browser: Browser, server: Server, width: int
+) -> None:
+    amina, tag = server.cast.amina, f"gold {width}"
+    people = [
+        {"phone": phone, "name": name or None, "tags": [tag]}
+        for phone, name in zip(phones(3, first=width * 10), NAMES, strict=True)
+    ]
+    add_contacts(amina.db, amina.account_id, people, sandbox=True)
+    page = opened(browser, width)
+    come_in(page, server)
+    page.get_by_role("link", name="Campaigns").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Write a campaign").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Sandbox").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Sender")).to_have_value("AMINA")
+    page.get_by_label("Name").focus()
+    page.keyboard.type("Mangoes in May")
+    page.get_by_role("textbox", name="Text").focus()
+    page.keyboard.type("Hi {name|friend}, the first mangoes {are yours.")
+    page.get_by_label("Contacts with any").focus()
+    page.keyboard.press("Space")
+    page.get_by_label("Tags, each").focus()
+    page.keyboard.type(tag)
+    page.get_by_role("button", name="Save the draft").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("that belongs to no placeholder")).to_be_visible()
+    picture(page, "campaigns-wrong")
+    page.get_by_role("textbox", name="Text").fill("Hi {name|friend}, the first mangoes are yours.")
+    page.get_by_role("button", name="Save the draft").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Hi Ama Mensah, the first mangoes are yours.")).to_be_visible()
+    expect(page.get_by_text("Hi friend, the first mangoes are yours.")).to_be_visible()
+    picture(page, "campaigns-draft")
+    page.get_by_role("link", name="Launch …").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("3 recipients")).to_be_visible()
+    picture(page, "campaigns-launch")
+    page.get_by_role("button", name="Launch it now").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Mangoes in May")).to_be_visible()
+    expect(page.get_by_text("completed", exact=True)).to_be_visible(timeout=30_000)  # by itself
+    expect(page.get_by_text("3 of 3 messages have left")).to_be_visible()
+    reload_until(page, page.get_by_text("100.00 %"))
+    picture(page, "campaigns-completed")
+    page.get_by_role("link", name="Its messages").click()
+    expect(page.get_by_role("cell", name="Hi Kofi, the first mangoes are yours.")).to_be_visible()
+    page.get_by_role("link", name="Campaigns").click()
+    expect(page.get_by_role("row").filter(has_text="completed").first).to_contain_text("3")
+    picture(page, "campaigns")
+    page.context.close()
+
+
+@at_both_widths
+def test_a_campaign_that_is_too_dear_is_scheduled_and_canceled(
+    browser: Browser, server: Server, width: int
+) -> None:
+    amina = server.cast.amina
+    name, tag = f"Opening hours {width}", f"new {width}"
+    people = [{"phone": phone, "tags": [tag]} for phone in phones(400, first=width * 1_000)]
+    add_contacts(amina.db, amina.account_id, people)
+    write_down(amina.db, amina.account_id, name=name, message="x" * 459 + "{nmae}", tags=[tag])
+    page = opened(browser, width)
+    come_in(page, server)
+    page.get_by_role("link", name="Campaigns").click()
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_text("is it misspelled?")).to_be_visible()
+    page.get_by_role("link", name="Launch …").click()
+    page.get_by_role("button", name="Launch it now").click()
+    expect(page.get_by_role("alert")).to_contain_text("the wallet holds 1000")
+    picture(page, "campaigns-too-dear")
+    page.get_by_role("link", name="Not yet").click()
+    page.get_by_label("Day and time").fill("2020-01-31T09:30")
+    page.get_by_role("button", name="Schedule it").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("must be in the future")).to_be_visible()
+    picture(page, "campaigns-schedule-wrong")
+    tomorrow = page.evaluate("new Date(Date.now() + 864e5).toISOString().slice(0, 16)")
+    page.get_by_label("Day and time").fill(tomorrow)
+    page.get_by_role("button", name="Schedule it").click()
+    expect(page.get_by_text(f"It starts at {tomorrow.replace('T', ' ')} UTC")).to_be_visible()
+    page.get_by_text("Cancel …").click()
+    picture(page, "campaigns-scheduled")
+    page.get_by_role("button", name="Cancel it for good").click()
+    expect(page.get_by_text("canceled", exact=True)).to_be_visible()
+    page.context.close()

@@ -1,0 +1,65 @@
+"""The form that writes a campaign down: what it refuses, and which senders it offers."""
+
+import html
+import re
+
+import pytest
+
+from heliograph import senders
+from heliograph.base import clock
+from heliograph.database.database import Database
+from tests.support.portal.campaign_pages import FORM, HOSTILE, those_of
+from tests.support.portal.visitor import Visitor
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * 129}, "name"),
+        ({"sender": ""}, "sender"),
+        ({"sender": "CHIDI"}, "sender"),
+        ({"sender": "SANDBOX"}, "sender"),
+        ({"message": ""}, "message"),
+        ({"message": "Hi {name"}, "message"),
+        ({"message": "x" * 4_001}, "message"),
+        ({"audience": "numbers"}, "audience"),
+        ({"audience": "tags"}, "tags"),
+        ({"tags": "gold"}, "tags"),
+        ({"audience": "tags", "tags": "a|b"}, "tags"),
+        ({"audience": "tags", "tags": "\n".join(map(str, range(51)))}, "tags"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_written_down_is_told_at_its_field_and_kept(
+    visitor: Visitor, db: Database, amina: str, home: str, fields: dict[str, str], at: str
+) -> None:
+    visitor.get(f"{home}/campaigns/new")
+    page = visitor.post(f"{home}/campaigns/new", {**FORM, "name": HOSTILE, **fields})
+    assert page.status_code == 400
+    assert f'id="{at}-error"' in page.text
+    assert f'name="name" value="{html.escape(fields.get("name", HOSTILE))}"' in page.text
+    assert f">\n{html.escape(fields.get('message', FORM['message']))}</textarea>" in page.text
+    assert "<script>" not in page.text
+    assert those_of(db, amina) == []
+
+
+@pytest.mark.judged_in_python
+def test_the_senders_are_those_of_the_mode(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        senders.register(tx, amina, "WAITS", sandbox=False, now_ms=clock.now_ms())
+        senders.register(tx, amina, "TRIAL", sandbox=True, now_ms=clock.now_ms())
+
+    def offered(query: str) -> list[str]:
+        page = visitor.get(f"{home}/campaigns/new{query}").text
+        return re.findall(r"<option(?: selected)?>([^<]+)</option>", page)
+
+    assert offered("") == offered("?mode=<script>") == ["AMINA"]
+    assert offered("?mode=sandbox") == ["AMINA", "SANDBOX", "TRIAL"]
+    visitor.post(f"{home}/campaigns/new", {**FORM, "sender": "TRIAL", "mode": "sandbox"})
+    assert [(made.sender, made.sandbox) for made in those_of(db, amina)] == [("TRIAL", True)]
+    refused = visitor.post(f"{home}/campaigns/new", {**FORM, "mode": "test"})
+    assert "mode must be one of live, sandbox" in html.unescape(refused.text)

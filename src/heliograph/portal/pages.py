@@ -4,8 +4,6 @@ from typing import Final, NamedTuple
 
 from heliograph.portal import (
     api_keys,
-    campaign_new,
-    campaigns,
     handsets,
     members,
     messages,
@@ -13,11 +11,11 @@ from heliograph.portal import (
     overview,
     send,
     senders,
-    sign_in_pages,
     webhooks,
-    you,
 )
+from heliograph.portal.campaign_pages import campaign_new, campaigns
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
+from heliograph.portal.sign_in import sign_in_pages, you
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"

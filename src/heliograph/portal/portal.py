@@ -21,12 +21,8 @@ from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
-from heliograph.portal import (
-    sign_in_pages,
-)
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
-from heliograph.portal.mailer import Mailer, mailer_for
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
     FORM_COOKIE,
@@ -44,6 +40,8 @@ from heliograph.portal.page_request import (
 )
 from heliograph.portal.pages import PAGES, PageRoute
 from heliograph.portal.rendering import HEADERS, page, static_file
+from heliograph.portal.sign_in import sign_in_pages
+from heliograph.portal.sign_in.mailer import Mailer, mailer_for
 from heliograph.portal.visit import NotFresh
 from heliograph.users import NotSignedIn
 from heliograph.webhooks.http.address_guard import allowed_networks

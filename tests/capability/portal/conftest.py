@@ -11,9 +11,9 @@ from heliograph.base.addresses import MailServer
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
-from heliograph.portal.mailer import Mailer, to_server
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
+from heliograph.portal.sign_in.mailer import Mailer, to_server
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY

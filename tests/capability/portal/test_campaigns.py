@@ -12,7 +12,7 @@ import pytest
 from heliograph import accounts, campaigns, senders, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.portal import campaigns as campaign_pages
+from heliograph.portal.campaign_pages import campaigns as campaign_pages
 from heliograph.users import Role
 from tests.support.api.service import Loop
 from tests.support.capability.campaigning import Running

@@ -7,7 +7,7 @@ import pytest
 from heliograph import accounts, users
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.portal.mailer import Mailer
+from heliograph.portal.sign_in.mailer import Mailer
 from heliograph.users import Role
 from heliograph.users.mails import INVITATION_MS, TRIES_MAX
 from heliograph.users.members import INVITATIONS_MAX

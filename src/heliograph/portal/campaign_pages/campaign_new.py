@@ -11,7 +11,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign
-from heliograph.portal.campaigns import of_account
+from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page

@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.sign_in_pages import BROWSER_KEPT_S
+from heliograph.portal.sign_in.sign_in_pages import BROWSER_KEPT_S
 from heliograph.portal.visit import Visit, visit_of
 
 PATH = "/portal/you"

@@ -22,7 +22,7 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
-from heliograph.portal.campaign_reasons import REASONS
+from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import Visit, visit_of

@@ -1,0 +1,1 @@
+"""Shows campaigns, and lets people write and launch them."""

@@ -12,7 +12,7 @@ from heliograph.contacts.contact import (
     page,
     text_id,
 )
-from heliograph.contacts.search import NEEDLE_MAX, search
+from heliograph.contacts.search import NEEDLE_MAX, newest, search
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "export_file",
     "fields",
     "import_file",
+    "newest",
     "page",
     "read_change",
     "search",

@@ -9,8 +9,8 @@ from heliograph.accounts import StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, ContactPatch, read_change
-from heliograph.contacts.contact import ContactOwner, as_record, page
-from heliograph.contacts.search import NEEDLE_MAX, search
+from heliograph.contacts.contact import ContactOwner, as_record
+from heliograph.contacts.search import NEEDLE_MAX, newest
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for, home_of
@@ -48,10 +48,7 @@ class _Handlers:
         call.query.finish()
         with self._db.read() as tx:
             owner = _owner(tx, call, customer_id)
-            if needle is None:
-                found = page(tx, owner, limit=wanted.limit + 1, before=wanted.before)
-            else:
-                found = search(tx, owner, needle, limit=wanted.limit + 1, before=wanted.before)
+            found = newest(tx, owner, needle, limit=wanted.limit + 1, before=wanted.before)
         return Answer(
             page_body(
                 found,

@@ -109,6 +109,21 @@ class Layout(NamedTuple):
             if place not in read
         ]
 
+    @property
+    def understood(self) -> dict[str, list[str]]:
+        """Returns how the columns were understood: `fields` with what the file calls them, custom
+        fields, and those that were not read.
+        """
+        named = {field: self.names[place] for field, place in self.fields.items()}
+        return {
+            "fields": [
+                field if name.lower() == field else f"{field} ({name})"
+                for field, name in named.items()
+            ],
+            "custom": list(self.custom),
+            "not_read": self.unread,
+        }
+
 
 def layout_of(header: Sequence[str]) -> Layout:
     """Raises InvalidRequest, which names every column that is wrong."""

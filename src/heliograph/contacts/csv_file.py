@@ -5,7 +5,7 @@ rows cannot be stored.
 import sys
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
-from typing import Any, NamedTuple, TextIO
+from typing import IO, NamedTuple, TextIO
 
 from heliograph.base.csv.reader import CsvReader
 from heliograph.base.csv.records import Record
@@ -33,11 +33,15 @@ class BadContactRow(NamedTuple):
 
 
 def open_sheet(path: str) -> TextIO:
-    """Opens a file; `-` is standard input. Octets that are not UTF-8 are read as lone
-    surrogates, so that the row that has them can be named.
+    """Opens a file; `-` is standard input."""
+    return text_of(sys.stdin.buffer if path == "-" else open(path, "rb"))
+
+
+def text_of(octets: IO[bytes]) -> TextIO:
+    """Returns the text of a file. Octets that are not UTF-8 are read as lone surrogates, so that
+    the row that has them can be named.
     """
-    how: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
-    return TextIOWrapper(sys.stdin.buffer, **how) if path == "-" else open(path, **how)
+    return TextIOWrapper(octets, encoding="utf-8", errors="surrogateescape", newline="")
 
 
 class Sheet:
@@ -46,7 +50,7 @@ class Sheet:
     """
 
     def __init__(self, file: TextIO, country: str | None, home: str) -> None:
-        """`file`: of `open_sheet`. `country`: whose dialling rules numbers are read by. `home`:
+        """`file`: of `text_of`. `country`: whose dialling rules numbers are read by. `home`:
         without one, those of numbers with a leading 0.
         """
         self._country, self._home = country, home

@@ -2,7 +2,7 @@
 contacts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Final
 
 import sqlalchemy as sa
@@ -17,6 +17,38 @@ DELIMITER: Final = ","
 PAGE: Final = 2_000  # contacts that are in memory at once
 
 
+class ExportColumns:
+    """The columns of a file of contacts, one for each custom field that any of them has. Show it
+    all contacts first; then it makes their lines.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+
+    def add(self, page: Sequence[Contact]) -> None:
+        """Raises InvalidRequest when there are too many columns."""
+        for contact in page:
+            self._names |= dict.fromkeys(contact.custom)
+        if len(self._names) > COLUMNS_MAX - len(FIELDS):
+            raise InvalidRequest(
+                f"The contacts have more than {COLUMNS_MAX - len(FIELDS)} different custom fields:"
+                " too many columns for a file."
+            )
+
+    def first_line(self) -> str:
+        return line_of(header_of(sorted(self._names)), DELIMITER)
+
+    def lines(self, page: Sequence[Contact]) -> list[str]:
+        """Raises InvalidRequest when a new column came up since they were shown."""
+        if any(contact.custom.keys() - self._names.keys() for contact in page):
+            raise InvalidRequest(
+                "A new custom field came up while the contacts were written; the file is not whole."
+                " Export again."
+            )
+        columns = sorted(self._names)
+        return [line_of(cells_of(contact, columns), DELIMITER) for contact in page]
+
+
 def write(
     db: Database,
     owner: ContactOwner,
@@ -29,26 +61,14 @@ def write(
     They are read twice, for the columns and for the cells. Raises InvalidRequest when there are too
     many columns, or a new one came up between.
     """
-    names: dict[str, None] = {}
+    columns = ExportColumns()
     for page in _pages(db, owner):
-        for contact in page:
-            names |= dict.fromkeys(contact.custom)
-        if len(names) > COLUMNS_MAX - len(FIELDS):
-            raise InvalidRequest(
-                f"The contacts have more than {COLUMNS_MAX - len(FIELDS)} different custom fields:"
-                " too many columns for a file."
-            )
+        columns.add(page)
         tell(len(page))
-    columns = sorted(names)
-    file.write(line_of(header_of(columns), DELIMITER))
+    file.write(columns.first_line())
     written = 0
     for page in _pages(db, owner):
-        if any(contact.custom.keys() - names.keys() for contact in page):
-            raise InvalidRequest(
-                "A new custom field came up while the contacts were written; the file is not whole."
-                " Export again."
-            )
-        file.writelines(line_of(cells_of(contact, columns), DELIMITER) for contact in page)
+        file.writelines(columns.lines(page))
         written += len(page)
         tell(len(page))
     return written

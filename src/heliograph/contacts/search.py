@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.change import folded
-from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row, page
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # characters; a query parameter has no more, and no field that is searched has
@@ -18,6 +18,22 @@ NEEDLE_MAX: Final = 256
 GRAMS_MAX: Final = 5
 # stands for the bucket's number; in nothing that is searched, as all of that is printable
 _BUCKET: Final = "\x01"
+
+
+def newest(
+    tx: Connection,
+    owner: ContactOwner,
+    needle: str | None,
+    *,
+    limit: int,
+    before: str | None = None,
+) -> list[Contact]:
+    """Returns at most `limit` contacts that a search for `needle` finds, or of all if it is None,
+    newest first: those made before the one with the raw id `before`.
+    """
+    if needle is None:
+        return page(tx, owner, limit=limit, before=before)
+    return search(tx, owner, needle, limit=limit, before=before)
 
 
 def search(

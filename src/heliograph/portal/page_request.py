@@ -20,7 +20,8 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.webhooks.http.address_guard import CLOSED, AllowedNetworks
 
-FORM_OCTETS_MAX: Final = 64 * 1_024  # far more than any form of ours has
+# a contact with all that it may have, in letters of which each takes 12 octets in a form
+FORM_OCTETS_MAX: Final = 512 * 1_024
 FIELDS_MAX: Final = 100
 # A browser keeps a cookie of this prefix only from this host, over HTTPS (RFC 6265bis, 4.1.3.2).
 SESSION_COOKIE: Final = "__Host-heliograph"
@@ -42,10 +43,13 @@ class ForeignForm(Forbidden):
 
 
 class Sent(NamedTuple):
-    """Holds what a request says: the parameters of its query, or the fields of its form."""
+    """Holds what a request says: the parameters of its query, or the fields of its form and the
+    file in it.
+    """
 
     query: Sequence[tuple[str, str]] = ()
     form: Mapping[str, str] = MappingProxyType({})
+    file: bytes = b""
 
 
 NOTHING_SENT: Final = Sent()
@@ -175,15 +179,19 @@ def _fields_of(text: str, of: str) -> list[tuple[str, str]]:
 
 def require_ours(request: Request, asking: PageRequest) -> None:
     """Raises ForeignForm unless the form comes from a page of this site and carries its token."""
+    require_this_site(request)
+    token = asking.sent.form.get(TOKEN_FIELD, "")
+    if not asking.form_secret or not hmac.compare_digest(
+        token.encode(), asking.form_token.encode()
+    ):
+        raise ForeignForm()
+
+
+def require_this_site(request: Request) -> None:
+    """Raises ForeignForm for a request that a page of another site has made."""
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
-    is_foreign = site not in ("same-origin", "none") or (
+    if site not in ("same-origin", "none") or (
         origin is not None and urlsplit(origin).netloc != request.headers.get("host")
-    )
-    token = asking.sent.form.get(TOKEN_FIELD, "")
-    if (
-        is_foreign
-        or not asking.form_secret
-        or not hmac.compare_digest(token.encode(), asking.form_token.encode())
     ):
         raise ForeignForm()

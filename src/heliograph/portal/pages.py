@@ -14,21 +14,27 @@ from heliograph.portal import (
     webhooks,
 )
 from heliograph.portal.campaign_pages import campaign_new, campaigns
+from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.sign_in import sign_in_pages, you
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
+CONTACTS: Final = f"{OF_ACCOUNT}/contacts"
+CONTACT: Final = f"{CONTACTS}/{{contact}}"
 CAMPAIGN: Final = f"{OF_ACCOUNT}/campaigns/{{campaign}}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
 
 class PageRoute(NamedTuple):
-    """Says what answers a path: GET, or POST if it is a form."""
+    """Says what answers a path: GET, or POST if it is a form. With `may`, the form has a file,
+    which is read only if `may` raises nothing.
+    """
 
     path: str
     handle: Handler
     is_form: bool
+    may: Handler | None = None
 
 
 def _shows(path: str, handle: Handler) -> PageRoute:
@@ -37,6 +43,10 @@ def _shows(path: str, handle: Handler) -> PageRoute:
 
 def _does(path: str, handle: Handler) -> PageRoute:
     return PageRoute(path, handle, is_form=True)
+
+
+def _takes_file(path: str, may: Handler, handle: Handler) -> PageRoute:
+    return PageRoute(path, handle, is_form=True, may=may)
 
 
 PAGES: Final = (
@@ -49,6 +59,16 @@ PAGES: Final = (
     _shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
     _shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
     _shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
+    _shows(CONTACTS, to_members(contacts.listed)),
+    _shows(f"{CONTACTS}/new", to_members(contacts.new)),
+    _does(f"{CONTACTS}/new", by_members(Right.CONTACTS, contacts.add, contacts.new)),
+    _shows(f"{CONTACTS}/export", to_members(contact_export.export)),
+    _shows(f"{CONTACTS}/import", to_members(contact_import.ask)),
+    _takes_file(f"{CONTACTS}/import", to_members(contact_import.ask), contact_import.store),
+    _shows(CONTACT, to_members(contacts.one)),
+    _does(CONTACT, by_members(Right.CONTACTS, contacts.change, contacts.one)),
+    _shows(f"{CONTACT}/remove", to_members(contacts.ask_remove)),
+    _does(f"{CONTACT}/remove", by_members(Right.CONTACTS, contacts.remove, contacts.ask_remove)),
     _shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
     _does(
         f"{OF_ACCOUNT}/senders",

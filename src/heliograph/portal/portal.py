@@ -1,6 +1,7 @@
 """Leads each path of the portal to its page."""
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final, NoReturn
 
 from starlette.applications import Starlette
@@ -37,11 +38,13 @@ from heliograph.portal.page_request import (
     read_form,
     read_query,
     require_ours,
+    require_this_site,
 )
 from heliograph.portal.pages import PAGES, PageRoute
-from heliograph.portal.rendering import HEADERS, page, static_file
+from heliograph.portal.rendering import HEADERS, Download, page, static_file
 from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
+from heliograph.portal.uploaded_form import read_upload
 from heliograph.portal.visit import NotFresh
 from heliograph.users import NotSignedIn
 from heliograph.webhooks.http.address_guard import allowed_networks
@@ -70,6 +73,8 @@ class Portal:
         )
 
     def _route(self, page: PageRoute) -> Route:
+        if page.may is not None:
+            return self._takes_file(page.path, page.may, page.handle)
         make = self._does if page.is_form else self._shows
         return make(page.path, page.handle)
 
@@ -118,12 +123,48 @@ class Portal:
 
         return Route(path, do, methods=["POST"])
 
+    def _takes_file(self, path: str, may: Handler, handler: Handler) -> Route:
+        """Leads to a form with a file, which is read only if `may` raises nothing."""
+
+        async def take(request: Request) -> Response:
+            try:
+                require_this_site(request)
+                asking = self._asking(request, NOTHING_SENT)
+                await self._threads.run(lambda: may(asking))
+                sent = await read_upload(request)
+                require_ours(request, self._asking(request, sent))
+            except ServiceError as refused:
+                return await self._answer(request, _raising(refused), NOTHING_SENT)
+            return await self._answer(request, handler, sent)
+
+        return Route(path, take, methods=["POST"])
+
     async def _answer(self, request: Request, handler: Handler, sent: Sent) -> Response:
         asking = self._asking(request, sent)
         response = await self._threads.run(lambda: _answered(handler, asking))
+        if isinstance(response, Download):
+            response = await self._begun(response, asking)
         if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
             set_cookie(response, FORM_COOKIE, asking.form_secret)
         return response
+
+    async def _begun(self, download: Download, asking: PageRequest) -> Response:
+        """Returns a download when its first text is made, or a page that says why there is none.
+        Each piece is made by a thread of the pages, and when the one before was sent: so who reads
+        slowly keeps no thread and no transaction.
+        """
+        rest = self._made(download.pieces)
+        try:
+            first = await anext(piece async for piece in rest if piece)
+        except ServiceError as refused:
+            failed = refused
+            return await self._threads.run(lambda: _answered(_raising(failed), asking))
+        download.body_iterator = _joined(first, rest)
+        return download
+
+    async def _made(self, pieces: Iterator[str]) -> AsyncIterator[str]:
+        while (piece := await self._threads.run(lambda: next(pieces, None))) is not None:
+            yield piece
 
     def _asking(self, request: Request, sent: Sent) -> PageRequest:
         return PageRequest(
@@ -180,6 +221,19 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
         return sign_in_pages.confirm(asking)
     except ServiceError as refused:
         return _refusing(refused)(asking)
+
+
+def _raising(error: ServiceError) -> Handler:
+    def fail(asking: PageRequest) -> Response:
+        raise error
+
+    return fail
+
+
+async def _joined(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    yield first
+    async for piece in rest:
+        yield piece
 
 
 def _refusing(refused: ServiceError) -> Handler:

@@ -1,14 +1,14 @@
 """Pages are made of Jinja templates. What a page shows is escaped, whoever wrote it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import jinja2
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import cursor_at
@@ -35,6 +35,20 @@ MINUTE_S: Final = 60
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 DAYS_COUNTED_MAX: Final = 7
+
+
+class Download(StreamingResponse):
+    """A file of this name, made piece by piece while it is sent. Until a piece has text in it, what
+    goes wrong is told by a page instead.
+    """
+
+    def __init__(self, name: str, pieces: Iterator[str]) -> None:
+        super().__init__(
+            (),
+            headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
+            media_type="text/csv",
+        )
+        self.pieces = pieces
 
 
 def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any) -> Response:

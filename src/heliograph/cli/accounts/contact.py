@@ -124,11 +124,7 @@ def list_(
     with session.read() as tx:
         owner = owner_of(tx, account, sandbox)
         before_id = contacts.by_id(tx, owner, before).id if before is not None else None
-        found = (
-            contacts.search(tx, owner, search, limit=limit, before=before_id)
-            if search
-            else contacts.page(tx, owner, limit=limit, before=before_id)
-        )
+        found = contacts.newest(tx, owner, search or None, limit=limit, before=before_id)
     show_list(
         session,
         [contacts.as_record(contact, sandbox=sandbox) for contact in found],

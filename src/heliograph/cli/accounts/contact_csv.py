@@ -174,20 +174,6 @@ def _rows(count: int) -> str:
     return "1 row is" if count == 1 else f"{count} rows are"
 
 
-def _columns(layout: "Layout") -> dict[str, list[str]]:
-    """Returns how the file's columns were understood: `fields` with what the file calls them,
-    custom fields, and those that were not read.
-    """
-    named = {field: layout.names[place] for field, place in layout.fields.items()}
-    return {
-        "fields": [
-            field if name.lower() == field else f"{field} ({name})" for field, name in named.items()
-        ],
-        "custom": list(layout.custom),
-        "not_read": layout.unread,
-    }
-
-
 def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
     """Prints the figures on standard output; what is wrong, and what stood twice, goes to
     standard error. The exit status is 1 when rows were left out.
@@ -195,7 +181,7 @@ def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str
     show(
         session,
         {
-            "columns": _columns(layout),
+            "columns": layout.understood,
             "created": done.created,
             "updated": done.updated,
             "repeated": done.repeated,

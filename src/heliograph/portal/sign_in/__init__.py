@@ -1,1 +1,1 @@
-"""Lets people come in: it has the pages that sign in, a user's own page, and the mail with links."""
+"""Lets people come in: by pages that sign in, a user's own page, and mail with links."""

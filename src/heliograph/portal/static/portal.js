@@ -48,3 +48,33 @@ async function look(looksLeft) {
   setTimeout(look, LOOK_MS, looksLeft - 1);
 }
 setTimeout(look, LOOK_MS, 300);
+
+// Forms that search while somebody types. Without scripts their button does.
+const PAUSE_MS = 250;
+for (const form of document.querySelectorAll("form[data-finds]")) {
+  let asked = 0;
+  form.addEventListener("input", () => {
+    const number = ++asked;
+    const isOutdated = () => number !== asked;
+    setTimeout(async () => {
+      if (isOutdated()) return;
+      const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
+      let answer, text;
+      try {
+        answer = await fetch(address);
+        text = await answer.text();
+      } catch {
+        return; // the button says what is wrong
+      }
+      if (isOutdated()) return;
+      if (!answer.ok) {
+        location.assign(address);
+        return;
+      }
+      const found = new DOMParser().parseFromString(text, "text/html");
+      document.getElementById(form.dataset.finds).replaceWith(found.getElementById(form.dataset.finds));
+      history.replaceState(null, "", address);
+    }, PAUSE_MS);
+  });
+  form.addEventListener("submit", () => { asked += 1; });
+}

@@ -1,0 +1,1 @@
+"""Shows contacts, and lets people keep them, one by one and as files."""

@@ -1,0 +1,237 @@
+"""The contacts of an account: a list that can be searched, a form that adds one, and one contact
+that is changed, opts out and in, or is removed.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import contacts
+from heliograph.accounts import StorageQuotaReached
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
+from heliograph.contacts import NEEDLE_MAX, Contact, ContactOwner, ContactPatch
+from heliograph.portal.contact_pages import contact_form
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.visit import MODES, Visit
+from heliograph.users import Right
+
+FIELDS = ("q", "mode")
+
+
+class ContactsWanted(NamedTuple):
+    """Says which contacts a page is about: all of this owner, or those that a search finds."""
+
+    owner: ContactOwner
+    needle: str | None
+
+
+class ListedContacts(NamedTuple):
+    """One page of the list, and the query of the next."""
+
+    contacts: list[Contact]
+    older: str | None
+
+
+class OwnContact(NamedTuple):
+    """The contact that a path names, and whose it is."""
+
+    contact: Contact
+    owner: ContactOwner
+
+    @property
+    def mode(self) -> str:
+        return "sandbox" if self.owner.sandbox else "live"
+
+
+def read_wanted(query: Query, visit: Visit) -> ContactsWanted:
+    """Reads `mode` and `q` as GET /contacts does. What is wrong is added to the query's errors."""
+    mode = query.choice("mode", MODES) or visit.mode
+    needle = query.text("q", most=NEEDLE_MAX)
+    return ContactsWanted(ContactOwner(visit.account.id, mode == "sandbox"), needle)
+
+
+def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
+    """Returns whose contacts a form is about, by its field `mode`. Raises InvalidRequest."""
+    mode = asking.sent.form.get("mode") or visit.mode
+    if mode not in modes_of(visit):
+        raise refused("mode", f"must be one of {', '.join(modes_of(visit))}, not {shown(mode)}")
+    return ContactOwner(visit.account.id, mode == "sandbox")
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the contacts that the query selects, newest first."""
+    typed = dict(asking.sent.query)
+    typed["mode"] = typed.get("mode") or visit.mode
+    found, errors = ListedContacts([], None), list[FieldError]()
+    try:
+        found = _selected(tx, asking, visit)
+    except InvalidRequest as wrong:
+        errors = list(wrong.fields)
+    return page(
+        "contacts.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        contacts=[(contacts.text_id(contact), contact) for contact in found.contacts],
+        older=found.older,
+        typed=typed,
+        modes=MODES,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+        may_change=visit.may(Right.CONTACTS),
+    )
+
+
+def new(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the form that adds a contact."""
+    visit.require(tx, Right.CONTACTS)
+    query = dict(asking.sent.query)
+    wrong = contact_form.wrong_in(errors)
+    typed = {"mode": query.get("mode") or visit.mode, **asking.sent.form}
+    return page(
+        "contact_new.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        typed=typed,
+        errors=wrong.errors,
+        others=wrong.others,
+        modes=modes_of(visit),
+        custom_fields=contact_form.custom_fields(typed),
+        new_fields=contact_form.NEW_FIELDS,
+    )
+
+
+def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Adds a contact, or changes the one with this phone, as POST /contacts does, and shows it."""
+    owner = read_owner(asking, visit)
+    asked = contacts.read_change(
+        contact_form.body_of_new(asking.sent.form),
+        phone_required=True,
+        home=visit.account.country_code,
+    )
+    with _typed_stays():
+        [stored] = contacts.upsert(tx, owner, [asked.change], now_ms=asking.now_ms)
+    assert stored.contact is not None, (
+        "custom fields of a form are replaced whole, so they are never too many"
+    )
+    return _lead_to(visit, stored.contact)
+
+
+def one(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows a contact, and a form that changes it to those who may."""
+    found = _of_account(tx, asking, visit)
+    wrong = contact_form.wrong_in(errors)
+    typed = asking.sent.form if errors else contact_form.filled_with(found.contact)
+    return page(
+        "contact.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        contact=found.contact,
+        id=contacts.text_id(found.contact),
+        mode=found.mode,
+        typed=typed,
+        errors=wrong.errors,
+        others=wrong.others,
+        custom_fields=contact_form.custom_fields(typed),
+        new_fields=contact_form.NEW_FIELDS,
+        may_change=visit.may(Right.CONTACTS),
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Does what a button of a contact's page asks for, as PUT /contacts/{id} does."""
+    found, form = _of_account(tx, asking, visit), asking.sent.form
+    match form.get("do"):
+        case "change":
+            body = contact_form.body_of_change(form)
+            asked = contacts.read_change(
+                body, phone_required=False, home=visit.account.country_code
+            )
+            patch = asked.change
+        case "opt_out":
+            patch = ContactPatch(None, {"opted_out": True})
+        case "opt_in":
+            patch = ContactPatch(None, {"opted_out": False})
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    contact_id = contacts.text_id(found.contact)
+    with _typed_stays():
+        contacts.update(tx, found.owner, contact_id, patch, now_ms=asking.now_ms)
+    return _lead_to(visit, found.contact)
+
+
+def ask_remove(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the button that removes a contact."""
+    visit.require(tx, Right.CONTACTS)
+    found = _of_account(tx, asking, visit)
+    contact_id = contacts.text_id(found.contact)
+    return page("contact_remove.html", asking, visit=visit, contact=found.contact, id=contact_id)
+
+
+def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Removes a contact, and shows the list."""
+    found = _of_account(tx, asking, visit)
+    contacts.delete(tx, found.owner, contacts.text_id(found.contact))
+    return RedirectResponse(f"{visit.home}/contacts?mode={found.mode}", SEE_OTHER, HEADERS)
+
+
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListedContacts:
+    """Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    wanted, page_wanted = read_wanted(query, visit), read_page(query)
+    query.finish()
+    found = contacts.newest(
+        tx, wanted.owner, wanted.needle, limit=page_wanted.limit + 1, before=page_wanted.before
+    )
+    some = found[: page_wanted.limit]
+    is_more = len(found) > page_wanted.limit
+    return ListedContacts(some, next_page(asking.sent.query, some[-1].id) if is_more else None)
+
+
+def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> OwnContact:
+    """Returns the contact that the path names, of either mode. Raises NotFound for one of another
+    account, too.
+    """
+    live, sandbox = (ContactOwner(visit.account.id, is_sandbox) for is_sandbox in (False, True))
+    try:
+        return OwnContact(contacts.by_id(tx, live, asking.path["contact"]), live)
+    except NotFound:
+        return OwnContact(contacts.by_id(tx, sandbox, asking.path["contact"]), sandbox)
+
+
+def modes_of(visit: Visit) -> tuple[str, ...]:
+    """Returns the modes that contacts of the account are kept in."""
+    return ("sandbox",) if visit.account.sandbox else MODES
+
+
+@contextmanager
+def _typed_stays() -> Iterator[None]:
+    """Makes an error of the form of what the account may not store today, so that the form is shown
+    again.
+    """
+    try:
+        yield
+    except StorageQuotaReached as error:
+        raise InvalidRequest(
+            str(error), fields=[FieldError("The contact", f"is not stored. {error}")]
+        ) from error
+
+
+def _lead_to(visit: Visit, contact: Contact) -> Response:
+    path = f"{visit.home}/contacts/{contacts.text_id(contact)}"
+    return RedirectResponse(path, SEE_OTHER, HEADERS)

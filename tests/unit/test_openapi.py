@@ -100,6 +100,8 @@ OF_PAGES = {
     "foreign_form",
     "not_signed_in",
     "sign_in_again",
+    "sign_in_first",
+    "too_many_mails",
     "too_many_tries",
     "wrong_password",
 }

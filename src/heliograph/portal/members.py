@@ -6,13 +6,13 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import users
+from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.visit import Visit
+from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right, Role
 
 ROLES: Final = tuple(role.value for role in Role)
@@ -45,11 +45,15 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     remove a member.
     """
     visit.require_fresh(asking.now_ms)
+    # who was removed while this waited for its turn changes nothing any more
+    accounts.locked(tx, visit.account.id)
+    visit_of(tx, asking).require(tx, Right.MEMBERS)
     form, account_id, now_ms = asking.sent.form, visit.account.id, asking.now_ms
     match form.get("do"):
         case "invite":
             if not asking.service.sends_mail:
                 raise NotFound("This service sends no mail. Its operator can add members.")
+            users.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
             users.invite(tx, account_id, form.get("email", ""), _role(form), now_ms=now_ms)
         case "withdraw":
             users.withdraw(tx, account_id, form.get("email", ""))

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -124,7 +124,7 @@ def page_of(request: Request) -> str:
     """Returns the page that a request asks for, or whose form it sends, as its browser says."""
     if request.method == "GET":
         return path_of_page(f"{request.url.path}?{request.url.query}".rstrip("?"))
-    before = urlsplit(request.headers.get("referer", ""))
+    before = _split(request.headers.get("referer", ""))
     is_ours = before.netloc == request.headers.get("host")
     return path_of_page(f"{before.path}?{before.query}".rstrip("?") if is_ours else "")
 
@@ -192,6 +192,14 @@ def require_this_site(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "same-origin")
     origin = request.headers.get("origin")
     if site not in ("same-origin", "none") or (
-        origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+        origin is not None and _split(origin).netloc != request.headers.get("host")
     ):
         raise ForeignForm()
+
+
+def _split(url: str) -> SplitResult:
+    """Returns the parts of a URL that a browser has sent; of what is none, empty ones."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", "", "", "")

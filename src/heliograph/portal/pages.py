@@ -16,6 +16,7 @@ from heliograph.portal import (
 from heliograph.portal.campaign_pages import campaign_new, campaigns
 from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
+from heliograph.portal.lanes import Lane
 from heliograph.portal.sign_in import sign_in_pages, you
 from heliograph.users import Right
 
@@ -35,14 +36,15 @@ class PageRoute(NamedTuple):
     handle: Handler
     is_form: bool
     may: Handler | None = None
+    lane: Lane = Lane.PAGES
 
 
 def _shows(path: str, handle: Handler) -> PageRoute:
     return PageRoute(path, handle, is_form=False)
 
 
-def _does(path: str, handle: Handler) -> PageRoute:
-    return PageRoute(path, handle, is_form=True)
+def _does(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
+    return PageRoute(path, handle, is_form=True, lane=lane)
 
 
 def _takes_file(path: str, may: Handler, handle: Handler) -> PageRoute:
@@ -105,17 +107,17 @@ PAGES: Final = (
         f"{ENDPOINT}/secret",
         by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
     ),
-    _does(f"{ENDPOINT}/test", webhooks.test),
+    _does(f"{ENDPOINT}/test", webhooks.test, Lane.WEBHOOK_TESTS),
     _shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
     _does(
         f"{OF_ACCOUNT}/members",
         by_members(Right.MEMBERS, members.change, members.listed),
     ),
     _shows(you.PATH, to_members(you.shown)),
-    _does(f"{you.PATH}/password", you.set_password),
+    _does(f"{you.PATH}/password", you.set_password, Lane.PASSWORDS),
     _does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
     _shows("/portal/sign-in", sign_in_pages.ask_password),
-    _does("/portal/sign-in", sign_in_pages.with_password),
+    _does("/portal/sign-in", sign_in_pages.with_password, Lane.PASSWORDS),
     _does("/portal/sign-in/mail", sign_in_pages.mail_link),
     _shows("/portal/invitation/{link}", sign_in_pages.invited),
     _does("/portal/invitation/{link}", sign_in_pages.accept_invitation),

@@ -16,14 +16,15 @@ from heliograph.base.errors import (
     MethodNotAllowed,
     NotFound,
     ServiceError,
+    Unavailable,
 )
-from heliograph.base.own_threads import OwnThreads
 from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
+from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
     FORM_COOKIE,
@@ -49,8 +50,6 @@ from heliograph.portal.visit import NotFresh
 from heliograph.users import NotSignedIn
 from heliograph.webhooks.http.address_guard import allowed_networks
 
-# Pages wait for each other, and not the API for pages: they have connections of the database, too.
-PAGES_AT_ONCE: Final = 4
 MAIL_EVERY_S: Final = 1.0
 ROOTS: Final = ("/", "/portal")
 
@@ -62,7 +61,7 @@ class Portal:
         self._service = service._replace(sends_mail=mailer is not None)
         self._mailer = mailer
         self._mailing: asyncio.Task[NoReturn] | None = None
-        self._threads = OwnThreads("portal", PAGES_AT_ONCE)
+        self._lanes = Lanes()
         self._app = Starlette(
             routes=[
                 Route("/", _home),
@@ -71,12 +70,15 @@ class Portal:
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
+        # a link with a slash behind it is none: it would be led on over plain HTTP behind a proxy
+        self._app.router.redirect_slashes = False
 
     def _route(self, page: PageRoute) -> Route:
         if page.may is not None:
             return self._takes_file(page.path, page.may, page.handle)
-        make = self._does if page.is_form else self._shows
-        return make(page.path, page.handle)
+        if page.is_form:
+            return self._does(page.path, page.handle, page.lane)
+        return self._shows(page.path, page.handle)
 
     @staticmethod
     def is_mine(path: str) -> bool:
@@ -100,7 +102,7 @@ class Portal:
     async def close(self) -> None:
         if self._mailing is not None:
             await cancelling.end(self._mailing)
-        await self._threads.close()
+        await self._lanes.close()
 
     def _shows(self, path: str, handler: Handler) -> Route:
         async def show(request: Request) -> Response:
@@ -112,14 +114,14 @@ class Portal:
 
         return Route(path, show, methods=["GET"])
 
-    def _does(self, path: str, handler: Handler) -> Route:
+    def _does(self, path: str, handler: Handler, lane: Lane) -> Route:
         async def do(request: Request) -> Response:
             try:
                 sent = Sent(form=await read_form(request))
                 require_ours(request, self._asking(request, sent))
             except ServiceError as refused:
                 return await self._answer(request, _refusing(refused), NOTHING_SENT)
-            return await self._answer(request, handler, sent)
+            return await self._answer(request, handler, sent, lane)
 
         return Route(path, do, methods=["POST"])
 
@@ -130,7 +132,7 @@ class Portal:
             try:
                 require_this_site(request)
                 asking = self._asking(request, NOTHING_SENT)
-                await self._threads.run(lambda: may(asking))
+                await self._lanes.run(Lane.PAGES, lambda: may(asking))
                 sent = await read_upload(request)
                 require_ours(request, self._asking(request, sent))
             except ServiceError as refused:
@@ -139,9 +141,14 @@ class Portal:
 
         return Route(path, take, methods=["POST"])
 
-    async def _answer(self, request: Request, handler: Handler, sent: Sent) -> Response:
+    async def _answer(
+        self, request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES
+    ) -> Response:
         asking = self._asking(request, sent)
-        response = await self._threads.run(lambda: _answered(handler, asking))
+        try:
+            response = await self._lanes.run(lane, lambda: _answered(handler, asking))
+        except Unavailable as refused:  # too many wait
+            response = _refusing(refused)(asking)
         if isinstance(response, Download):
             response = await self._begun(response, asking)
         if FORM_COOKIE not in request.cookies and "set-cookie" not in response.headers:
@@ -158,12 +165,12 @@ class Portal:
             first = await anext(piece async for piece in rest if piece)
         except ServiceError as refused:
             failed = refused
-            return await self._threads.run(lambda: _answered(_raising(failed), asking))
+            return await self._lanes.run(Lane.PAGES, lambda: _answered(_raising(failed), asking))
         download.body_iterator = _joined(first, rest)
         return download
 
     async def _made(self, pieces: Iterator[str]) -> AsyncIterator[str]:
-        while (piece := await self._threads.run(lambda: next(pieces, None))) is not None:
+        while (piece := await self._lanes.run(Lane.PAGES, lambda: next(pieces, None))) is not None:
             yield piece
 
     def _asking(self, request: Request, sent: Sent) -> PageRequest:
@@ -237,7 +244,13 @@ async def _joined(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _refusing(refused: ServiceError) -> Handler:
-    return lambda asking: page("refused.html", asking, status=refused.status, why=str(refused))
+    def refuse(asking: PageRequest) -> Response:
+        response = page("refused.html", asking, status=refused.status, why=str(refused))
+        if refused.retry_after_s is not None:
+            response.headers["retry-after"] = str(refused.retry_after_s)
+        return response
+
+    return refuse
 
 
 async def _home(request: Request) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import senders
 from heliograph.base import ids
-from heliograph.base.errors import ServiceError
+from heliograph.base.errors import Conflict, ServiceError, Unavailable
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
@@ -61,6 +61,10 @@ def send(asking: PageRequest) -> Response:
         request = _request(asking, visit)
         request.dry_run = asking.sent.form.get("do") != "send"
         answer = _accepted(asking, request)
+    except Conflict:
+        error = Conflict("This form was sent before, with another text. Send it as a new one?")
+        with asking.db.read() as tx:
+            return _shown(tx, asking, visit, error, _counted(asking, visit))
     except ServiceError as error:
         with asking.db.read() as tx:
             return _shown(tx, asking, visit, error, _counted(asking, visit))
@@ -144,6 +148,15 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     )
 
 
+def _once(asking: PageRequest, error: ServiceError | None) -> str:
+    """Returns what the form that is shown next sends once. It is the same as before if nobody knows
+    whether that was sent.
+    """
+    if error is not None and error.status >= Unavailable.status:
+        return asking.sent.form.get("once", "")
+    return ids.raw_of_number(ids.new_number(asking.now_ms))
+
+
 def _shown(
     tx: Connection,
     asking: PageRequest,
@@ -166,7 +179,7 @@ def _shown(
             *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
             SANDBOX_SENDER,
         ],
-        once=ids.raw_of_number(ids.new_number(asking.now_ms)),
+        once=_once(asking, error),
         typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=str(error) if is_elsewhere else "",

@@ -4,6 +4,7 @@ links and sessions.
 
 from heliograph.users.mails import DueMail, any_mail_due, mail_link, sent, take_due
 from heliograph.users.members import (
+    SignInFirst,
     accept,
     change_role,
     invitation_with,
@@ -23,8 +24,10 @@ from heliograph.users.password import (
 from heliograph.users.password_tries import (
     Guesser,
     TooManyTries,
+    count_invitation,
     count_mail,
     count_try,
+    forget_browsers,
     forget_tries,
     know_browser,
 )
@@ -63,6 +66,7 @@ __all__ = [
     "Right",
     "Role",
     "Session",
+    "SignInFirst",
     "TooManyTries",
     "User",
     "accept",
@@ -71,12 +75,14 @@ __all__ = [
     "begin",
     "begin_with_password",
     "change_role",
+    "count_invitation",
     "count_mail",
     "count_try",
     "end",
     "end_one",
     "end_others",
     "find",
+    "forget_browsers",
     "forget_tries",
     "hashed",
     "invitation_with",

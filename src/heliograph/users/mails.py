@@ -10,15 +10,18 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
-from heliograph.users.sign_in import LINK_OCTETS, digest, make_link
-from heliograph.users.tables import invitations, mails, users
+from heliograph.users.sign_in import LINK_OCTETS, LINKS_MAX, digest, make_link
+from heliograph.users.tables import invitations, mails, sign_in_links, users
 
 MAIL_MS: Final = 3_600_000  # what could not be sent in this time is not sent any more
 INVITATION_MS: Final = 7 * DAY_MS
-AGAIN_MS: Final = 30_000  # after the first failure; twice as long after each further one
+# after the first failure, and twice as long after each further one; longer than a mail takes to be
+# sent, for until then no other process takes it
+AGAIN_MS: Final = 60_000
 TRIES_MAX: Final = 6
-AT_ONCE_MAX: Final = 20
-WAITING_MAX: Final = 3  # mails of a user that wait; one more changes nothing
+# Links of a user that are valid, or on their way: with so many, one more is not mailed. So whoever
+# asks for links makes none invalid that somebody has.
+MAILED_LINKS_MAX: Final = LINKS_MAX // 2
 
 
 class DueMail(NamedTuple):
@@ -40,7 +43,11 @@ def mail_link(tx: Connection, email: str, *, now_ms: int) -> None:
     if user_id is None:
         return
     waiting = sa.select(sa.func.count()).where(mails.c.user_id == user_id)
-    if tx.execute(waiting).scalar_one() < WAITING_MAX:
+    valid = sa.select(sa.func.count()).where(
+        sign_in_links.c.user_id == user_id, sign_in_links.c.expires_at_ms > now_ms
+    )
+    there = tx.execute(waiting).scalar_one() + tx.execute(valid).scalar_one()
+    if there < MAILED_LINKS_MAX:
         _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
 
 
@@ -56,30 +63,30 @@ def any_mail_due(tx: Connection, *, now_ms: int) -> bool:
     return tx.execute(due.limit(1)).first() is not None
 
 
-def take_due(tx: Connection, *, now_ms: int) -> list[DueMail]:
-    """Returns mail that is to be sent now, with new links. Nobody else gets it for a while, and it
-    comes again unless `sent` says that it was.
+def take_due(tx: Connection, *, now_ms: int) -> DueMail | None:
+    """Returns a mail that is to be sent now, with a new link, or None. Nobody else gets it for a
+    while, and it comes again unless `sent` says that it was.
     """
     columns = mails.c
     due = (
         sa.select(columns.id, columns.user_id, columns.invitation_id, columns.tries)
         .where(columns.due_at_ms <= now_ms, columns.expires_at_ms > now_ms)
-        .order_by(columns.due_at_ms)
-        .limit(AT_ONCE_MAX)
+        .order_by(columns.due_at_ms, columns.id)
+        .limit(1)
         .with_for_update(skip_locked=True)
     )
-    taken = []
-    for row in tx.execute(due).all():
-        if row.tries >= TRIES_MAX:
-            tx.execute(mails.delete().where(columns.id == row.id))
-            continue
+    row = tx.execute(due).first()
+    if row is None:
+        return None
+    if row.tries + 1 >= TRIES_MAX:  # the last one
+        tx.execute(mails.delete().where(columns.id == row.id))
+    else:
         tx.execute(
             mails.update()
             .where(columns.id == row.id)
             .values(tries=row.tries + 1, due_at_ms=now_ms + (AGAIN_MS << row.tries))
         )
-        taken.append(_to_user(tx, row, now_ms) if row.user_id is not None else _to_invited(tx, row))
-    return taken
+    return _to_user(tx, row, now_ms) if row.user_id is not None else _to_invited(tx, row)
 
 
 def sent(tx: Connection, mail: DueMail) -> None:

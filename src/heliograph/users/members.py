@@ -9,16 +9,22 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import ids
-from heliograph.base.errors import NotFound
+from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.short_texts import refused
 from heliograph.users.mails import INVITATION_MS, mail_invitation
 from heliograph.users.roles import Role
 from heliograph.users.sign_in import NotSignedIn, begin_session, digest
 from heliograph.users.tables import invitations, mails, members, users
-from heliograph.users.user import User, add, read_email, remove_member, set_role
+from heliograph.users.user import User, add, read_email, remove_member, set_role, with_email
 
 INVITATIONS_MAX: Final = 50  # of an account that nobody has accepted
 MEMBERS_MAX: Final = 500  # of an account
+
+
+class SignInFirst(Unauthorized):
+    """You have an account on this service already. Sign in, then open the link again."""
+
+    reason = "sign_in_first"
 
 
 class AccountMember(NamedTuple):
@@ -82,8 +88,7 @@ def invite(tx: Connection, account_id: str, email: str, role: Role, *, now_ms: i
     before = next((each for each in open_ones if each.email == address), None)
     if before is None and len(open_ones) >= INVITATIONS_MAX:
         raise refused("email", f"would be one too many: {INVITATIONS_MAX} invitations are open")
-    if before is None and len(there) >= MEMBERS_MAX:
-        raise refused("email", f"would be one too many: an account has {MEMBERS_MAX} members")
+    _require_room(tx, account_id)
     _withdraw(tx, account_id, invitations.c.email == address)
     invitation_id = ids.raw_of_number(ids.new_number(now_ms))
     tx.execute(
@@ -116,18 +121,28 @@ def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:
     return Invitation(*row)._replace(role=Role(row.role))
 
 
-def accept(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> tuple[Invitation, str]:
-    """Makes who has the link a member, and signs him or her in. Returns the invitation and the
-    secret of the session. `seen_by`: the browser's User-Agent.
+def accept(
+    tx: Connection, link: str, *, by: str | None, seen_by: str, now_ms: int
+) -> tuple[Invitation, str | None]:
+    """Makes who has the link a member. Returns the invitation, and the secret of a session for who
+    was no user yet: the link proves that the address is theirs, and there is nothing else that it
+    could open. `by`: the raw id of who is signed in. `seen_by`: the browser's User-Agent.
 
-    Raises NotSignedIn for a link that is not valid, and AccountClosed.
+    Raises NotSignedIn for a link that is not valid, SignInFirst for who is a user already and not
+    signed in as that one, InvalidRequest if the account is full, and AccountClosed.
     """
     invitation = invitation_with(tx, link, now_ms=now_ms)
     accounts.require_open(accounts.locked(tx, invitation.account_id))
     invitation = invitation_with(tx, link, now_ms=now_ms)  # nobody else has used it meanwhile
+    there = with_email(tx, invitation.email)
+    if there is not None and there.id != by:
+        raise SignInFirst()
+    _require_room(tx, invitation.account_id)
     user = add(tx, invitation.email, now_ms=now_ms)
     set_role(tx, user.id, invitation.account_id, invitation.role, now_ms=now_ms)
     _withdraw(tx, invitation.account_id, invitations.c.id == invitation.id)
+    if there is not None:
+        return invitation, None
     return invitation, begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)
 
 
@@ -171,6 +186,12 @@ def _require_another_owner(tx: Connection, account_id: str, user_id: str) -> Non
     )
     if tx.execute(others.limit(1)).first() is None:
         raise refused("role", "must stay owner: an account has one owner at least")
+
+
+def _require_room(tx: Connection, account_id: str) -> None:
+    counted = sa.select(sa.func.count()).where(members.c.account_id == account_id)
+    if tx.execute(counted).scalar_one() >= MEMBERS_MAX:
+        raise refused("email", f"would be one too many: an account has {MEMBERS_MAX} members")
 
 
 def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:

@@ -93,7 +93,7 @@ def _normalized(text: str) -> str:
 def _hasher() -> "PasswordHasher":
     from argon2 import PasswordHasher
 
-    return PasswordHasher()
+    return PasswordHasher(parallelism=1)  # the other processors are for others
 
 
 @cache

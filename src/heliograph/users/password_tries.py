@@ -24,6 +24,7 @@ TRIES_OF_BROWSER_MAX: Final = 10
 TRIES_OF_ADDRESS_MAX: Final = 50  # a whole office may come from one
 MAILS_OF_USER_MAX: Final = 5
 MAILS_OF_ADDRESS_MAX: Final = 50
+INVITATIONS_OF_ACCOUNT_MAX: Final = 100
 BROWSER_KNOWN_MS: Final = 180 * DAY_MS
 BROWSERS_MAX: Final = 20  # of a user; the one that was not used for longest goes first
 _SECRET_OCTETS: Final = 32
@@ -48,6 +49,12 @@ class TooManyTries(RateLimited):
     reason = "too_many_tries"
 
 
+class TooManyMails(RateLimited):
+    """There were too many mails in a short time. Wait a few minutes."""
+
+    reason = "too_many_mails"
+
+
 class Guesser(NamedTuple):
     """Says who tries a password: whose it should be, from which address, and with which browser's
     secret. An address and a secret may be unknown, and are empty then.
@@ -64,20 +71,32 @@ def count_try(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
     Raises TooManyTries.
     """
     for about, most in _counters(tx, guesser, now_ms):
-        _require_fewer(tx, about, most, now_ms)
+        _require_fewer(tx, about, most, now_ms, TooManyTries)
 
 
 def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
     """Counts that a link is asked for, by the address that it comes from and the user whom it is
     for, whether there is one or not.
 
-    Raises TooManyTries.
+    Raises TooManyMails.
     """
     for about, most in (
         (_about("mails from", _network(guesser.address)), MAILS_OF_ADDRESS_MAX),
         (_about("mails to", guesser.email), MAILS_OF_USER_MAX),
     ):
-        _require_fewer(tx, about, most, now_ms)
+        _require_fewer(tx, about, most, now_ms, TooManyMails)
+
+
+def count_invitation(tx: Connection, account_id: str, email: str, *, now_ms: int) -> None:
+    """Counts that somebody is invited, by the account (raw id) and by whom it is for.
+
+    Raises TooManyMails.
+    """
+    for about, most in (
+        (_about("invitations of", account_id), INVITATIONS_OF_ACCOUNT_MAX),
+        (_about("mails to", email.strip().lower()), MAILS_OF_USER_MAX),
+    ):
+        _require_fewer(tx, about, most, now_ms, TooManyMails)
 
 
 def forget_tries(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
@@ -102,6 +121,11 @@ def know_browser(tx: Connection, user_id: str, secret: str, *, now_ms: int) -> s
         values |= {"sha256": _about("browser", secret), "user_id": user_id}
         tx.execute(known_browsers.insert().values(**values))
     return secret
+
+
+def forget_browsers(tx: Connection, user_id: str) -> None:
+    """Forgets all browsers that a user has signed in with."""
+    tx.execute(known_browsers.delete().where(known_browsers.c.user_id == user_id))
 
 
 def _counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes, int]]:
@@ -129,10 +153,12 @@ def _counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes
     ]
 
 
-def _require_fewer(tx: Connection, about: bytes, most: int, now_ms: int) -> None:
+def _require_fewer(
+    tx: Connection, about: bytes, most: int, now_ms: int, refusal: type[RateLimited]
+) -> None:
     tries, until_ms = _counted(tx, about, now_ms)
     if tries > most:
-        raise TooManyTries(retry_after_s=-(-(until_ms - now_ms) // 1_000))
+        raise refusal(retry_after_s=-(-(until_ms - now_ms) // 1_000))
 
 
 def _counted(tx: Connection, about: bytes, now_ms: int) -> tuple[int, int]:

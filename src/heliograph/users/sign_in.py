@@ -20,7 +20,7 @@ from heliograph.users.tables import SEEN_BY_MAX, passwords, sign_in_links, user_
 from heliograph.users.user import User, by_id
 
 LINK_MS: Final = DAY_MS  # a command prints a link, and somebody has to hand it on
-LINKS_MAX: Final = 5  # of a user at a time; the oldest goes first
+LINKS_MAX: Final = 10  # of a user at a time; the oldest goes first
 IDLE_MS: Final = 12 * 3_600_000  # a session that was not used for so long has ended
 SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first

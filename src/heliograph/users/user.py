@@ -13,13 +13,23 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.users.roles import Role
-from heliograph.users.tables import EMAIL_MAX, members, sign_in_links, user_sessions, users
+from heliograph.users.tables import (
+    EMAIL_MAX,
+    invitations,
+    mails,
+    members,
+    sign_in_links,
+    user_sessions,
+    users,
+)
 
 PREFIX: Final = "usr"
 # One @, something before it, and a name with a dot behind it: what it leads to shows by mail alone.
-# Signs that stand between addresses, or around them, are in none.
-_LETTER: Final = r"[^@\s.,;:<>()\[\]\\\"]"
-_EMAIL: Final = re.compile(rf"(?:{_LETTER}|\.){{1,64}}@{_LETTER}+(?:\.{_LETTER}+)+")
+# The signs are those that RFC 5321 allows without quotes, but for `=` before `?`, which begins an
+# encoded word (RFC 2047) in the header of a mail.
+_ATEXT: Final = r"[\w!#$%&'*+/=?^`{|}~-]"
+_EMAIL: Final = re.compile(rf"(?!.*=\?){_ATEXT}+(?:\.{_ATEXT}+)*@(?:\w[\w-]*\.)+\w[\w-]*")
+LOCAL_PART_MAX: Final = 64  # RFC 5321, 4.5.3.1.1
 
 
 class User(NamedTuple):
@@ -50,10 +60,15 @@ def read_email(text: str) -> str:
     Raises InvalidRequest for what is none.
     """
     email = text.strip().lower()
-    if len(email) > EMAIL_MAX or not email.isprintable() or _EMAIL.fullmatch(email) is None:
+    if (
+        len(email) > EMAIL_MAX
+        or len(email.partition("@")[0]) > LOCAL_PART_MAX
+        or not email.isprintable()
+        or _EMAIL.fullmatch(email) is None
+    ):
         raise refused(
             "email",
-            f"must be an email address of at most {EMAIL_MAX} characters, not {shown(text)}",
+            f"must be an email address such as ama@example.com, not {shown(text)}",
         )
     return email
 
@@ -66,9 +81,21 @@ def add(tx: Connection, email: str, *, now_ms: int) -> User:
     address = read_email(email)
     user = with_email(tx, address)
     if user is None:
-        user = User(ids.raw_of_number(ids.new_number(now_ms)), address, now_ms, None)
-        tx.execute(users.insert().values(user._asdict()))
+        made = User(ids.raw_of_number(ids.new_number(now_ms)), address, now_ms, None)
+        _insert(tx, made)
+        user = with_email(tx, address)
+        assert user is not None  # somebody has added it
     return user
+
+
+def _insert(tx: Connection, user: User) -> None:
+    """Stores a user. It does nothing if somebody else stores the same address at this moment."""
+    if tx.dialect.name != "postgresql":  # a writer is alone there
+        tx.execute(users.insert().values(user._asdict()))
+        return
+    from sqlalchemy.dialects.postgresql import insert  # not needed on SQLite, and heavy
+
+    tx.execute(insert(users).values(user._asdict()).on_conflict_do_nothing())
 
 
 def with_email(tx: Connection, email: str) -> User | None:
@@ -115,6 +142,7 @@ def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_m
     NotFound and AccountClosed for the account.
     """
     accounts.kept_open(tx, account_id)
+    _withdraw_invitations(tx, user_id, account_id)
     of_member = _of(user_id, account_id)
     had = tx.execute(sa.select(members.c.role).where(*of_member)).scalar()
     if had == role.value:
@@ -132,6 +160,7 @@ def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
     gone = tx.execute(members.delete().where(*_of(user_id, account_id))).rowcount
     if not gone:
         raise NotFound("This user is no member of the account.")
+    _withdraw_invitations(tx, user_id, account_id)
     end_all_sessions(tx, user_id)
 
 
@@ -151,6 +180,17 @@ def end_all_sessions(tx: Connection, user_id: str) -> int:
     """
     tx.execute(sign_in_links.delete().where(sign_in_links.c.user_id == user_id))
     return tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id)).rowcount
+
+
+def _withdraw_invitations(tx: Connection, user_id: str, account_id: str) -> None:
+    """An invitation that is still open gives no role beside the one that was decided now."""
+    email = sa.select(users.c.email).where(users.c.id == user_id).scalar_subquery()
+    open_ones = sa.select(invitations.c.id).where(
+        invitations.c.account_id == account_id, invitations.c.email == email
+    )
+    found = tx.execute(open_ones).scalars().all()
+    tx.execute(mails.delete().where(mails.c.invitation_id.in_(found)))
+    tx.execute(invitations.delete().where(invitations.c.id.in_(found)))
 
 
 def _of(user_id: str, account_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -13,7 +13,8 @@ import pytest
 from heliograph import users
 from heliograph.contacts.export_file import PAGE
 from heliograph.database.database import Database
-from heliograph.portal.portal import PAGES_AT_ONCE, Portal
+from heliograph.portal.lanes import SIZES, Lane
+from heliograph.portal.portal import Portal
 from heliograph.users import NotSignedIn, Role
 from tests.support.api.service import Loop
 from tests.support.capability.commands import Run
@@ -133,7 +134,7 @@ def test_who_reads_slowly_keeps_nobody_from_a_page_and_gets_the_rest(
     whole = visitor.get(path).content
 
     async def read_slowly() -> None:
-        slow = [SlowReader(portal, visitor, path) for _ in range(PAGES_AT_ONCE + 1)]
+        slow = [SlowReader(portal, visitor, path) for _ in range(SIZES[Lane.PAGES].threads + 1)]
         downloads = [asyncio.create_task(each.download()) for each in slow]
         await asyncio.gather(*(each.has_begun.wait() for each in slow))
         assert {each.read for each in slow} == {whole.splitlines(keepends=True)[0]}

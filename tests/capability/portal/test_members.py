@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import accounts, users
 from heliograph.base import clock
@@ -136,6 +137,8 @@ def test_an_invitation_gives_nobody_else_a_way_in(
         ({"email": "a@b.c,d@e.f"}, "email"),
         ({"email": "a,b@example.com"}, "email"),
         ({"email": "<script>@example.com"}, "email"),
+        ({"email": "=?us-ascii?q?=0a?=@example.com"}, "email"),
+        ({"email": "a..b@example.com"}, "email"),
         ({"email": EMAIL}, "email"),
         ({"role": "admin"}, "role"),
     ],
@@ -148,6 +151,78 @@ def test_who_cannot_be_invited_is_told_and_nothing_is_mailed(
     assert f"{at} must" in visitor.page.text or f'id="{at}-error"' in visitor.page.text
     assert "<script>" not in visitor.page.text
     assert post.goes_out() == 0
+
+
+def test_a_user_signs_in_before_an_invitation_and_its_link_alone_opens_nothing(
+    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina: str, home: str
+) -> None:
+    """It goes to an address, and stays valid for a week: it must not open other accounts."""
+    chidi = open_account(db, "chidi")
+    with db.write() as tx:
+        kofi = users.add(tx, KOFI, now_ms=clock.now_ms())
+        users.set_role(tx, kofi.id, chidi, Role.OWNER, now_ms=clock.now_ms())
+    do(visitor, home, "invite", email=KOFI, role="viewer")
+    post.goes_out()
+    link = post.box.link()
+    stranger.get(link)
+    refused = stranger.post(link)
+    assert refused.status_code == 401
+    assert "Sign in, then open the link again" in refused.text
+    assert f'name="back" value="{link}"' in refused.text
+    assert "__Host-heliograph" not in stranger.cookies
+    stranger.sign_in("somebody@example.com", chidi)
+    stranger.get(link)
+    assert stranger.post(link).status_code == 401, "signed in as another one"
+    assert KOFI not in roles(db, amina)
+    stranger.sign_in(KOFI, chidi)
+    stranger.get(link)
+    assert stranger.post(link).status_code == 303
+    assert roles(db, amina)[KOFI] == "viewer"
+
+
+def test_a_decision_about_a_member_withdraws_the_invitation(
+    visitor: Visitor, stranger: Visitor, post: Post, db: Database, amina: str, home: str
+) -> None:
+    """An old link makes nobody owner again, and no owner a viewer."""
+    for decided, expected in ((Role.OWNER, "owner"), (None, None)):
+        do(visitor, home, "invite", email=KOFI, role="developer")
+        post.goes_out()
+        with db.write() as tx:
+            kofi = users.add(tx, KOFI, now_ms=clock.now_ms())
+            users.set_role(tx, kofi.id, amina, Role.OWNER, now_ms=clock.now_ms())
+            if decided is None:
+                users.remove_member(tx, kofi.id, amina)
+        assert stranger.get(post.box.link()).status_code == 401
+        assert roles(db, amina).get(KOFI) == expected
+        if decided is not None:
+            with db.write() as tx:
+                users.remove_member(tx, kofi.id, amina)
+
+
+def test_a_mail_that_cannot_be_made_holds_up_no_other(
+    visitor: Visitor, post: Post, db: Database, home: str
+) -> None:
+    do(visitor, home, "invite", email="bad@example.com", role="viewer")
+    with db.write() as tx:
+        tx.execute(sa.text("UPDATE invitations SET email = '=?us-ascii?q?=0a?=@example.com'"))
+    do(visitor, home, "invite", email=KOFI, role="viewer")
+    assert post.goes_out() == 1
+    assert [mail["To"] for mail in post.box.got] == [KOFI]
+
+
+def test_asking_for_links_makes_none_invalid_that_somebody_has(
+    at_noon: None, stranger: Visitor, post: Post, db: Database, home: str
+) -> None:
+    with db.write() as tx:
+        link = users.make_link(tx, users.find(tx, EMAIL).id, now_ms=clock.now_ms())
+    for _ in range(4 * MAILS_OF_USER_MAX):
+        stranger.get("/portal/sign-in")
+        stranger.post("/portal/sign-in/mail", {"email": EMAIL})
+        post.goes_out()
+        clock.move(300_000)
+    assert 0 < len(post.box.got) <= MAILS_OF_USER_MAX
+    stranger.get(f"/portal/sign-in/{link}")
+    assert stranger.post(f"/portal/sign-in/{link}").status_code == 303
 
 
 def test_so_many_invitations_are_open_and_no_more(

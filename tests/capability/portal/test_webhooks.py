@@ -2,6 +2,7 @@
 are delivered again.
 """
 
+import asyncio
 import html
 import re
 
@@ -30,6 +31,7 @@ from tests.support.portal.visitor import EMAIL, Visitor, home_of
 from tests.support.wire.webhook_receiver import OK, receiver_in_a_thread, says
 
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+SLOW_S = 2.0
 URL = "https://shop.example/hook"
 
 
@@ -134,6 +136,21 @@ def test_a_sample_that_nobody_takes_says_why(
     page = visitor.post(f"{path_of(home, made)}/test").text
     assert ">failed</span>" in page
     assert "no answer" in page
+
+
+def test_receivers_that_are_slow_keep_nobody_from_a_page(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(SLOW_S)
+        await says(OK)(writer)
+
+    with receiver_in_a_thread(slow) as receiver:
+        made, _ = endpoint(db, amina, receiver.url())
+        visitor.get(path_of(home, made))
+        took_s = visitor.get_beside(home, f"{path_of(home, made)}/test", 6)
+    assert visitor.page.status_code == 200
+    assert took_s < SLOW_S
 
 
 def test_a_secret_is_replaced_and_the_former_one_ended(

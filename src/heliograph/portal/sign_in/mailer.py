@@ -5,25 +5,20 @@ not be sent comes again, with another link.
 """
 
 import asyncio
-import smtplib
-import ssl
 import sys
 from collections.abc import Awaitable, Callable
+from email.headerregistry import Address
 from email.message import EmailMessage
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
-
-from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
 from heliograph.base import clock
 from heliograph.base.addresses import MailServer, mail_server
-from heliograph.base.log import Log
+from heliograph.base.log import survive_faults
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.users import DueMail
-
-log = Log(__name__)
 
 TIMEOUT_S: Final = 20.0
 DEVELOPMENT_URL: Final = "http://127.0.0.1:8080"
@@ -46,8 +41,11 @@ If you do not know why, do nothing.
 Deliver: TypeAlias = Callable[[EmailMessage], Awaitable[None]]
 
 
-class MailNotSent(Exception):
-    """The mail server cannot be reached, or did not take the mail."""
+class TakenMail(NamedTuple):
+    """Holds a mail that is to be sent, and the name of the account that invites, if one does."""
+
+    due: DueMail
+    inviting: str | None
 
 
 class Mailer:
@@ -60,45 +58,42 @@ class Mailer:
         self._deliver = deliver
 
     async def once(self) -> int:
-        """Sends what is due now, and returns how much of it was sent."""
-        due = await asyncio.to_thread(self._taken)
+        """Sends what is due now, one after the other, and returns how much of it was sent."""
         done = 0
-        for mail, message in due:
-            try:
-                await self._deliver(message)
-            except MailNotSent as error:
-                # the address is not told: a log is read by others
-                log.warning("mail_not_sent", mail=mail.id, why=str(error))
-                continue
-            await asyncio.to_thread(self._sent, mail)
-            done += 1
+        while (mail := await asyncio.to_thread(self._taken)) is not None:
+            with survive_faults("mail_not_sent", level="warning", mail=mail.due.id):
+                await self._deliver(self._message(mail))
+                await asyncio.to_thread(self._sent, mail.due)
+                done += 1
         return done
 
-    def _taken(self) -> list[tuple[DueMail, EmailMessage]]:
+    def _taken(self) -> TakenMail | None:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
             if not users.any_mail_due(tx, now_ms=now_ms):
-                return []
+                return None
         with self._db.write() as tx:
             due = users.take_due(tx, now_ms=now_ms)
-            return [(mail, self._message(tx, mail)) for mail in due]
+            if due is None:
+                return None
+            inviting = due.account_id and accounts.by_id(tx, due.account_id).name
+            return TakenMail(due, inviting)
 
     def _sent(self, mail: DueMail) -> None:
         with self._db.write() as tx:
             users.sent(tx, mail)
 
-    def _message(self, tx: Connection, mail: DueMail) -> EmailMessage:
+    def _message(self, mail: TakenMail) -> EmailMessage:
         message = EmailMessage()
         message["From"] = f"Heliograph <{self._sender}>"
-        message["To"] = mail.email
-        if mail.account_id is None:
+        message["To"] = Address(addr_spec=mail.due.email)
+        if mail.inviting is None:
             message["Subject"] = "Your link to Heliograph"
-            message.set_content(LINK_TEXT.format(link=self._base_url + SIGN_IN + mail.link))
+            message.set_content(LINK_TEXT.format(link=self._base_url + SIGN_IN + mail.due.link))
         else:
-            name = accounts.by_id(tx, mail.account_id).name
-            message["Subject"] = f"You are invited to {name}"
-            link = self._base_url + INVITATION + mail.link
-            message.set_content(INVITATION_TEXT.format(name=name, link=link))
+            message["Subject"] = f"You are invited to {mail.inviting}"
+            link = self._base_url + INVITATION + mail.due.link
+            message.set_content(INVITATION_TEXT.format(name=mail.inviting, link=link))
         return message
 
 
@@ -122,22 +117,19 @@ async def show_on_terminal(message: EmailMessage) -> None:
 
 
 def to_server(server: MailServer) -> Deliver:
-    """Returns what hands a mail to a server. It raises MailNotSent."""
+    """Returns what hands a mail to a server, and raises what the server or the network refuses."""
 
     async def deliver(message: EmailMessage) -> None:
         import aiosmtplib  # it is not needed where no mail is sent
 
-        try:
-            await aiosmtplib.send(
-                message,
-                hostname=server.host,
-                port=server.port,
-                username=server.user,
-                password=server.password,
-                use_tls=server.is_tls_first,
-                timeout=TIMEOUT_S,
-            )
-        except (aiosmtplib.SMTPException, smtplib.SMTPException, OSError, ssl.SSLError) as error:
-            raise MailNotSent(type(error).__name__) from error
+        await aiosmtplib.send(
+            message,
+            hostname=server.host,
+            port=server.port,
+            username=server.user,
+            password=server.password,
+            use_tls=server.is_tls_first,
+            timeout=TIMEOUT_S,
+        )
 
     return deliver

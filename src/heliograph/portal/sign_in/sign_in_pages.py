@@ -6,6 +6,7 @@ button uses the link up.
 
 from typing import Final
 
+from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
@@ -22,7 +23,7 @@ from heliograph.portal.page_request import (
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import home_of
-from heliograph.users import Guesser, NotSignedIn, TooManyTries
+from heliograph.users import Guesser, NotSignedIn, SignInFirst, TooManyTries
 
 BROWSER_KEPT_S: Final = 180 * 86_400
 
@@ -95,17 +96,37 @@ def invited(asking: PageRequest) -> Response:
 
 
 def accept_invitation(asking: PageRequest) -> Response:
-    """Makes who has the link a member, signs in, and leads to the account."""
+    """Makes who has the link a member, and leads to the account. Who is a user already has to be
+    signed in as that one: the link alone opens nothing of theirs.
+    """
     try:
         with asking.db.write() as tx:
             invitation, secret = users.accept(
-                tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
+                tx,
+                asking.path["link"],
+                by=_signed_in(tx, asking),
+                seen_by=asking.seen_by,
+                now_ms=asking.now_ms,
             )
-            users.end(tx, asking.session)
+            if secret is not None:
+                users.end(tx, asking.session)
             home = home_of(accounts.by_id(tx, invitation.account_id))
+    except SignInFirst as refused:
+        back = path_of_page(f"/portal/invitation/{asking.path['link']}")
+        return _form(asking, refused.status, back=back, why=str(refused))
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
+    if secret is None:
+        return RedirectResponse(home, SEE_OTHER, HEADERS)
     return _welcome(secret, home)
+
+
+def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
+    """Returns the raw id of who is signed in."""
+    try:
+        return users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+    except NotSignedIn:
+        return None
 
 
 def ask(asking: PageRequest) -> Response:

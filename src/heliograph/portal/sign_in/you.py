@@ -47,6 +47,7 @@ def set_password(asking: PageRequest) -> Response:
         visit_of(tx, asking)
         users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
         users.end_others(tx, visit.session)
+        users.forget_browsers(tx, user.id)
         browser = users.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
     response = RedirectResponse(PATH, SEE_OTHER, HEADERS)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)

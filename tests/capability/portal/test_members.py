@@ -225,6 +225,14 @@ def test_asking_for_links_makes_none_invalid_that_somebody_has(
     assert stranger.post(f"/portal/sign-in/{link}").status_code == 303
 
 
+def test_nobody_is_invited_again_and_again(visitor: Visitor, post: Post, home: str) -> None:
+    for number in range(MAILS_OF_USER_MAX + 1):
+        status = do(visitor, home, "invite", email=KOFI, role="viewer")
+        assert status == (303 if number < MAILS_OF_USER_MAX else 429)
+    assert int(visitor.page.headers["retry-after"]) > 0
+    assert post.goes_out() == 1, "each replaces the one before"
+
+
 def test_so_many_invitations_are_open_and_no_more(
     visitor: Visitor, mailbox: Mailbox, home: str
 ) -> None:

@@ -110,6 +110,8 @@ def test_a_page_that_is_looked_at_keeps_the_session(
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "", "Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
@@ -133,6 +135,19 @@ def test_a_form_without_its_token_does_nothing(
     for wrong in ({}, {"form_token": ""}, {"form_token": "é"}, {"form_token": stranger.token}):
         assert visitor.post_as_it_is("/portal/sign-out", data=wrong).status_code == 403
     assert visitor.get("/portal").status_code == 200
+
+
+def test_a_link_with_a_slash_behind_it_is_none(visitor: Visitor, db: Database, amina: str) -> None:
+    """It would be led on over plain HTTP behind a proxy that does not tell of its TLS."""
+    answer = visitor.get(f"/portal/sign-in/{link_of(db, amina)}/")
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+
+def test_a_strange_referer_leads_nowhere(visitor: Visitor, amina: str) -> None:
+    visitor.sign_in(EMAIL, amina)
+    visitor.get("/portal")
+    answer = visitor.post("/portal/you/password", headers={"Referer": "http://[x"})
+    assert answer.status_code == 400
 
 
 def test_a_form_of_this_site_is_taken(visitor: Visitor, amina: str) -> None:

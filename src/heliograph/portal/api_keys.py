@@ -15,7 +15,7 @@ from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import MODES, Visit
@@ -73,7 +73,7 @@ def new(
         typed=typed,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
-        modes=MODES if not visit.account.sandbox else ("sandbox",),
+        modes=visit.modes,
         tiers=keys.tiers_up_to(tx, visit.account.max_tier),
         expires=tuple(EXPIRES),
         permissions=[(name, f"{PERMISSION_FIELD}{name}", LETS[name]) for name in ALL_PERMISSIONS],
@@ -84,15 +84,15 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Makes a key, and shows it, this once."""
     visit.require_fresh(asking.now_ms)
     body = body_of(asking)
-    mode = _choice("mode", body.get("mode", visit.mode), MODES)
+    mode = choice_of("mode", body.get("mode", visit.mode), MODES)
     allowed = [tier.name for tier in keys.tiers_up_to(tx, visit.account.max_tier)]
-    days = EXPIRES[_choice("expires", body.get("expires", "never"), tuple(EXPIRES))]
+    days = EXPIRES[choice_of("expires", body.get("expires", "never"), tuple(EXPIRES))]
     made = keys.issue(
         tx,
         visit.account.id,
         name=body.get("name", mode),
         sandbox=mode == "sandbox",
-        tier=_choice("tier", body.get("tier", allowed[-1]), allowed),
+        tier=choice_of("tier", body.get("tier", allowed[-1]), allowed),
         permissions=_permissions(body),
         expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
         now_ms=asking.now_ms,
@@ -128,9 +128,3 @@ def _permissions(body: dict[str, str]) -> tuple[str, ...]:
     if not given:
         raise refused("permissions", "must be one at least: a key without any opens nothing")
     return tuple(given)
-
-
-def _choice(field: str, given: str, choices: Sequence[str]) -> str:
-    if given not in choices:
-        raise refused(field, f"must be one of {', '.join(choices)}, not {shown(given)}")
-    return given

@@ -1,5 +1,9 @@
 """What a form of a page was filled in with."""
 
+from collections.abc import Sequence
+
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
 from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
 
 
@@ -12,3 +16,10 @@ def body_of(asking: PageRequest) -> dict[str, str]:
         for name, value in asking.sent.form.items()
         if name != TOKEN_FIELD and value.strip()
     }
+
+
+def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
+    """Returns what was chosen. Raises InvalidRequest for what is no choice of the form."""
+    if given not in choices:
+        raise refused(field, f"must be one of {', '.join(choices)}, not {shown(given)}")
+    return given

@@ -10,6 +10,7 @@ from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
+from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit, visit_of
@@ -78,7 +79,4 @@ def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> str:
 
 
 def _role(form: Mapping[str, str]) -> Role:
-    given = form.get("role", "")
-    if given not in ROLES:
-        raise refused("role", f"must be one of {', '.join(ROLES)}, not {shown(given)}")
-    return Role(given)
+    return Role(choice_of("role", form.get("role", ""), ROLES))

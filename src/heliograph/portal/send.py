@@ -11,13 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import senders
 from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError, Unavailable
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import refused
 from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.visit import MODES, Visit, visit_of
+from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
 
@@ -87,9 +85,7 @@ def _visit(asking: PageRequest) -> Visit:
 def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     """Returns what the form asks for, as the API reads it. Raises InvalidRequest."""
     body: dict[str, Any] = body_of(asking)
-    mode = body.pop("mode", visit.mode)
-    if mode not in MODES or (visit.account.sandbox and mode != "sandbox"):
-        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
+    mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
     body = {name: body[name] for name in ("sender", "recipients", "reference") if name in body}
     if "recipients" in body:
         body["recipients"] = [
@@ -174,7 +170,7 @@ def _shown(
         asking,
         status=200 if error is None else error.status,
         visit=visit,
-        modes=("sandbox",) if account.sandbox else MODES,
+        modes=visit.modes,
         names=[
             *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
             SANDBOX_SENDER,

@@ -8,9 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import refused
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
@@ -47,9 +45,7 @@ def listed(
 def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Submits a sender ID for approval, as POST /sender-ids does, and shows the list."""
     body = body_of(asking)
-    mode = body.pop("mode", visit.mode)
-    if mode not in MODES:
-        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
+    mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     asked = read_registration(body)
     senders.register(
         tx,

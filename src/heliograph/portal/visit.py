@@ -34,6 +34,11 @@ class Visit(NamedTuple):
         return "sandbox" if self.account.sandbox else "live"
 
     @property
+    def modes(self) -> tuple[str, ...]:
+        """Returns the modes that the account has: a customer of the sandbox has no other."""
+        return ("sandbox",) if self.account.sandbox else MODES
+
+    @property
     def may_send(self) -> bool:
         return self.may(Right.SEND)
 

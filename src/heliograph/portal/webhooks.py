@@ -15,7 +15,7 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -66,7 +66,7 @@ def new(
         typed={"mode": visit.mode, **asking.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
-        modes=MODES if not visit.account.sandbox else ("sandbox",),
+        modes=visit.modes,
         events=[(kind, f"{EVENT_FIELD}{kind}", TELLS[kind]) for kind in KINDS],
     )
 
@@ -75,9 +75,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Adds an endpoint, and shows its secret."""
     visit.require_fresh(asking.now_ms)
     body = body_of(asking)
-    mode = body.get("mode", visit.mode)
-    if mode not in MODES:
-        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
+    mode = choice_of("mode", body.get("mode", visit.mode), MODES)
     endpoint, secret = endpoints.add(
         tx,
         visit.account.id,

@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
+from heliograph.users.newest_rows import make_room
 from heliograph.users.tables import known_browsers, password_tries, users
 
 WINDOW_MS: Final = 15 * 60_000
@@ -117,7 +118,7 @@ def know_browser(tx: Connection, user_id: str, secret: str, *, now_ms: int) -> s
     it = sa.and_(columns.sha256 == _about("browser", secret), columns.user_id == user_id)
     values: dict[str, Any] = {"expires_at_ms": now_ms + BROWSER_KNOWN_MS}
     if tx.execute(known_browsers.update().where(it).values(**values)).rowcount == 0:
-        _make_room(tx, user_id)
+        make_room(tx, known_browsers, user_id, columns.expires_at_ms, BROWSERS_MAX)
         values |= {"sha256": _about("browser", secret), "user_id": user_id}
         tx.execute(known_browsers.insert().values(**values))
     return secret
@@ -166,20 +167,6 @@ def _counted(tx: Connection, about: bytes, now_ms: int) -> tuple[int, int]:
     given = {"sha256": about, "now_ms": now_ms, "ends_ms": now_ms + WINDOW_MS}
     row = tx.execute(_COUNT, given).one()
     return row.tries, row.until_ms
-
-
-def _make_room(tx: Connection, user_id: str) -> None:
-    columns = known_browsers.c
-    older = (
-        sa.select(columns.sha256)
-        .where(columns.user_id == user_id)
-        .order_by(columns.expires_at_ms.desc())
-        .offset(BROWSERS_MAX - 1)
-    )
-    surplus = [row.sha256 for row in tx.execute(older)]
-    tx.execute(
-        known_browsers.delete().where(columns.user_id == user_id, columns.sha256.in_(surplus))
-    )
 
 
 def _network(address: str) -> str:

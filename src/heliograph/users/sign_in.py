@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unauthorized
 from heliograph.base.short_texts import cut, printable
+from heliograph.users.newest_rows import make_room
 from heliograph.users.password import StoredPassword
 from heliograph.users.tables import SEEN_BY_MAX, passwords, sign_in_links, user_sessions, users
 from heliograph.users.user import User, by_id
@@ -58,7 +59,7 @@ class Session(NamedTuple):
 
 def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
     """Returns the secret of a new sign-in link, which is valid once, for a day."""
-    _make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
+    make_room(tx, sign_in_links, user_id, sign_in_links.c.expires_at_ms, LINKS_MAX)
     secret = secrets.token_urlsafe(LINK_OCTETS)
     tx.execute(
         sign_in_links.insert().values(
@@ -102,7 +103,7 @@ def begin_with_password(
 def begin_session(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> str:
     """Returns the secret of a new session of a user (raw id) who has proven who he or she is."""
     tx.execute(users.update().where(users.c.id == user_id).values(signed_in_at_ms=now_ms))
-    _make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)
+    make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)
     secret = secrets.token_urlsafe(LINK_OCTETS)
     tx.execute(
         user_sessions.insert().values(
@@ -196,20 +197,6 @@ def _is(session_id: str) -> sa.ColumnElement[bool]:
         return user_sessions.c.sha256 == bytes.fromhex(session_id)
     except ValueError:
         return sa.false()
-
-
-def _make_room(
-    tx: Connection, table: sa.Table, user_id: str, newest_by: sa.Column[int], most: int
-) -> None:
-    """Deletes the oldest of a user's rows, so that with one more there are at most `most`."""
-    older = (
-        sa.select(table.c.sha256)
-        .where(table.c.user_id == user_id)
-        .order_by(newest_by.desc())
-        .offset(most - 1)
-    )
-    surplus = [row.sha256 for row in tx.execute(older)]
-    tx.execute(table.delete().where(table.c.sha256.in_(surplus)))
 
 
 def digest(secret: str) -> bytes:

@@ -8,11 +8,9 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import shown
-from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign
 from heliograph.portal.campaign_pages.campaigns import of_account
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
@@ -29,7 +27,7 @@ def new(
     filled in like that campaign.
     """
     visit.require(tx, Right.CAMPAIGNS)
-    modes = MODES if not visit.account.sandbox else ("sandbox",)
+    modes = visit.modes
     query = dict(asking.sent.query)
     like = _like(of_account(tx, query["from"], visit)) if query.get("from") else {}
     typed = {"audience": "all", "mode": query.get("mode", visit.mode), **like, **asking.sent.form}
@@ -51,12 +49,8 @@ def new(
 def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet."""
     body: dict[str, Any] = dict(body_of(asking))
-    mode = body.pop("mode", visit.mode)
-    if mode not in MODES:
-        raise refused("mode", f"must be one of {', '.join(MODES)}, not {shown(mode)}")
-    audience = body.get("audience", "all")
-    if audience not in AUDIENCES:
-        raise refused("audience", f"must be one of {', '.join(AUDIENCES)}, not {shown(audience)}")
+    mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
+    audience = choice_of("audience", body.get("audience", "all"), AUDIENCES)
     wanted = campaigns.read_campaign_request(
         {
             **body,

@@ -16,7 +16,7 @@ from heliograph.contacts import ContactOwner
 from heliograph.contacts.csv_cells import Layout
 from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet, text_of
 from heliograph.contacts.import_file import Import
-from heliograph.portal.contact_pages.contacts import modes_of, read_owner
+from heliograph.portal.contact_pages.contacts import read_owner
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -50,7 +50,7 @@ def ask(
         typed={"mode": query.get("mode") or visit.mode, **asking.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
-        modes=modes_of(visit),
+        modes=visit.modes,
         rows_max=ROWS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
     )

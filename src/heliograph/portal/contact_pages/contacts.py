@@ -17,6 +17,7 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.contacts import NEEDLE_MAX, Contact, ContactOwner, ContactPatch
 from heliograph.portal.contact_pages import contact_form
+from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import MODES, Visit
@@ -59,9 +60,7 @@ def read_wanted(query: Query, visit: Visit) -> ContactsWanted:
 
 def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
     """Returns whose contacts a form is about, by its field `mode`. Raises InvalidRequest."""
-    mode = asking.sent.form.get("mode") or visit.mode
-    if mode not in modes_of(visit):
-        raise refused("mode", f"must be one of {', '.join(modes_of(visit))}, not {shown(mode)}")
+    mode = choice_of("mode", asking.sent.form.get("mode") or visit.mode, visit.modes)
     return ContactOwner(visit.account.id, mode == "sandbox")
 
 
@@ -105,7 +104,7 @@ def new(
         typed=typed,
         errors=wrong.errors,
         others=wrong.others,
-        modes=modes_of(visit),
+        modes=visit.modes,
         custom_fields=contact_form.custom_fields(typed),
         new_fields=contact_form.NEW_FIELDS,
     )
@@ -212,11 +211,6 @@ def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> OwnContact
         return OwnContact(contacts.by_id(tx, live, asking.path["contact"]), live)
     except NotFound:
         return OwnContact(contacts.by_id(tx, sandbox, asking.path["contact"]), sandbox)
-
-
-def modes_of(visit: Visit) -> tuple[str, ...]:
-    """Returns the modes that contacts of the account are kept in."""
-    return ("sandbox",) if visit.account.sandbox else MODES
 
 
 @contextmanager

@@ -191,7 +191,10 @@ def test_a_command_that_starts_others_takes_them_with_it(
     workers: list[psutil.Process] = []
 
     def have_begun() -> bool:
-        workers[:] = [child for fork in forks_in(tmp_path) for child in fork.children()]
+        workers.clear()
+        for fork in forks_in(tmp_path):
+            with suppress(psutil.Error):  # it has ended since it was found
+                workers.extend(fork.children())
         return len(workers) >= 2
 
     with begun(words, tmp_path, HELIOGRAPH_SECRET_KEY=SECRET_KEY, **env) as process:

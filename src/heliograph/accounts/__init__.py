@@ -1,5 +1,7 @@
 """Tenants: who they are, what the operator lets them do, and who is whose customer."""
 
+from typing import Final
+
 from heliograph.accounts.account import (
     Account,
     AccountClosed,
@@ -13,6 +15,15 @@ from heliograph.accounts.account import (
     text_id,
     text_of_id,
 )
+from heliograph.accounts.audit_log import (
+    AUDIT_KEPT,
+    AuditEntry,
+    Author,
+    AuthorKind,
+    StoredEntry,
+    audit,
+    audited,
+)
 from heliograph.accounts.history import StatusChange, last_status, record_status
 from heliograph.accounts.idempotency_key_count import (
     NO_BOUND,
@@ -22,6 +33,7 @@ from heliograph.accounts.idempotency_key_count import (
     quota_told,
 )
 from heliograph.accounts.lifecycle import (
+    DAILY_CREDITS_MAX,
     NAME_MAX,
     account_name,
     change,
@@ -34,8 +46,8 @@ from heliograph.accounts.lifecycle import (
 )
 from heliograph.accounts.notices import notices_of, notify
 from heliograph.accounts.quotas import (
-    KEPT,
     MEASURES,
+    STORAGE_KEPT,
     StorageQuotaReached,
     StoredKind,
     charge,
@@ -49,19 +61,28 @@ from heliograph.accounts.quotas import (
 )
 from heliograph.accounts.states import CLOSED
 
+KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
+
 __all__ = [
     "CLOSED",
+    "DAILY_CREDITS_MAX",
     "KEPT",
     "MEASURES",
     "NAME_MAX",
     "NO_BOUND",
     "Account",
     "AccountClosed",
+    "AuditEntry",
+    "Author",
+    "AuthorKind",
     "KeyCount",
     "StatusChange",
     "StorageQuotaReached",
+    "StoredEntry",
     "StoredKind",
     "account_name",
+    "audit",
+    "audited",
     "by_id",
     "change",
     "charge",

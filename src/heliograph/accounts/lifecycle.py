@@ -32,8 +32,11 @@ OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
-    """The operator sets these on an account. What is left out stays as it is."""
+    """Set on an account by the operator, or by its owners in the portal but for the tier and the
+    one-time passwords. What is left out stays as it is.
+    """
 
+    country_code: str  # its own, by which a phone number that begins with a 0 is read
     max_tier: str  # of its users' keys; the caller knows that the tier exists
     countries: Iterable[str] | None  # it may send to; None: all with a route
     daily_credits: int | None  # cap a UTC day; None: none
@@ -88,6 +91,8 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
     values: dict[str, object] = {}
     if "max_tier" in settings:
         values["max_tier"] = settings["max_tier"]
+    if "country_code" in settings:
+        values["country_code"] = known_country("country_code", settings["country_code"])
     if "countries" in settings:
         values["countries"] = _countries(settings["countries"])
     if "daily_credits" in settings:

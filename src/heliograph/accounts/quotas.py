@@ -27,7 +27,7 @@ from heliograph.database.pruning import PruningRule
 OCTETS_MAX: Final = 10**15  # of a quota: more than any disk, and exact in JSON
 MB: Final = 10**6
 # yesterday's counters are nobody's any more
-KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
+STORAGE_KEPT: Final = (PruningRule(storage_used.name, "day_ms", 2 * DAY_MS, is_counts=True),)
 
 # A clock that is behind counts in the day that there is.
 _COUNT: Final = sa.text("""

@@ -8,6 +8,8 @@ from heliograph.database.database import RawId, metadata
 
 EXTERNAL_REF_MAX = 128
 LABEL_MAX = 128
+AUTHOR_NAME_MAX = 254  # an address of a user is the longest
+DETAIL_MAX = 255
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 
 accounts = sa.Table(
@@ -123,4 +125,21 @@ notices = sa.Table(
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Index("notices_by_account", "account_id", "id"),
+)
+
+# What people and programs changed (audit_log.py). No foreign key: it would lock the account, after
+# what was changed.
+audit_log = sa.Table(
+    "audit_log",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("author_kind", sa.String(8), nullable=False),
+    sa.Column("author_id", RawId, nullable=False, comment="of a user or a key"),
+    sa.Column("author_name", sa.String(AUTHOR_NAME_MAX), nullable=False),
+    sa.Column("action", sa.String(32), nullable=False),
+    sa.Column("record", sa.String(64), nullable=True, comment="text id of what was changed"),
+    sa.Column("detail", sa.String(DETAIL_MAX), nullable=True),
+    sa.CheckConstraint("author_kind IN ('user', 'key')", name="audit_log_author_kind"),
+    sa.Index("audit_log_by_account", "account_id", "id"),
 )

@@ -31,7 +31,16 @@ from heliograph.base.short_texts import cut
 from heliograph.database.cache import ConfigCache
 from heliograph.database.commits import Commits
 from heliograph.keys import KeyUsage, Limiter, Principal, RateAllowance, authenticate
-from heliograph.requests import Answer, Call, Endpoint, InThread, idempotency_key
+from heliograph.requests import (
+    Answer,
+    Call,
+    Endpoint,
+    InThread,
+    RequestEnd,
+    RequestLog,
+    end_of,
+    idempotency_key,
+)
 
 QUERY_OCTETS_MAX: Final = 8_192
 QUERY_PARAMETERS_MAX: Final = 100  # as many as an answer names
@@ -44,6 +53,7 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 log = Log(__name__)
+SUCCEEDED: Final = RequestEnd(200)
 JSON: Final = (b"content-type", b"application/json")
 
 
@@ -60,6 +70,7 @@ class Api:
         self._threads = Threads(commits)
         self._aside = Threads(commits, ASIDE, 1, name="aside")
         self.usage = KeyUsage()
+        self.requests = RequestLog()
         # for the log
         self.client_of: Callable[[Scope], object | None] = lambda scope: scope["client"]
         # set at log level debug only: a line a request costs as much as the request
@@ -70,7 +81,7 @@ class Api:
         request_id = new_request_id()
         headers: Headers = [JSON, (b"x-request-id", request_id.encode())]
         route = "unknown"
-        status = 200
+        ended = SUCCEEDED
         principal: Principal | None = None
         try:
             principal = await authenticate(self._cache, scope["headers"])
@@ -105,11 +116,14 @@ class Api:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
             cancelling.obey(error)
-            status, more, body = failed(error, request_id, route)
+            _, more, body = failed(error, request_id, route)
+            ended = end_of(error)
             headers += more
-        await respond(send, status, headers, body, head=scope["method"] == "HEAD")
+        await respond(send, ended.status, headers, body, head=scope["method"] == "HEAD")
         seconds = time.perf_counter() - started_s
-        metrics.request_answered(scope["method"], route, status, seconds)
+        metrics.request_answered(scope["method"], route, ended.status, seconds)
+        if principal is not None:
+            self.requests.note(principal, request_id, scope["method"], route, ended, seconds)
         if self.logs_requests:
             log.debug(
                 "request",
@@ -118,7 +132,7 @@ class Api:
                 client=str(self.client_of(scope)),
                 method=scope["method"],
                 route=route,
-                status=status,
+                status=ended.status,
                 milliseconds=round(seconds * 1_000, 1),
             )
 

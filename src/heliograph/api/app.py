@@ -23,6 +23,7 @@ from heliograph.base import cancelling, metrics
 from heliograph.base.errors import Forbidden, InvalidRequest, ServiceError, Unavailable
 from heliograph.base.log import Log
 from heliograph.base.own_threads import OwnThreads
+from heliograph.base.periodic import repeat
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.api import endpoints as campaign_endpoints
 from heliograph.connect.api import endpoints as connect_endpoints
@@ -38,7 +39,7 @@ from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.otp import OtpExtension
 from heliograph.otp.api import endpoints as otp_endpoints
 from heliograph.plugin.api import endpoints as plugin_endpoints
-from heliograph.requests import Endpoint
+from heliograph.requests import LOG_EVERY_S, Endpoint, store_requests
 from heliograph.senders.api import endpoints as sender_endpoints
 from heliograph.text import numbering_plans
 from heliograph.wallet import read_one_snapshot
@@ -117,6 +118,9 @@ class App:
         self._tasks = [
             asyncio.create_task(self.cache.poll()),
             asyncio.create_task(self._keep_usage()),
+            asyncio.create_task(
+                repeat(self._store_requests, wait=LOG_EVERY_S, fault="requests_not_stored")
+            ),
             asyncio.create_task(watch_loop_delay()),
         ]
         if self._beside is not None:
@@ -125,6 +129,7 @@ class App:
     async def stop(self) -> None:
         await cancelling.end(*self._tasks)
         await self._store_usage()
+        await self._store_requests()
         if isinstance(self.limiter, RedisLimiter):
             await self.limiter.close()
         self.api.close()
@@ -147,6 +152,18 @@ class App:
             await asyncio.to_thread(self._db.transact, lambda tx: store_usage(tx, used))
         except ServiceError as error:
             log.warning("key_usage_not_stored", reason=error.reason)
+
+    async def _store_requests(self) -> None:
+        """Stores what was noted for the request log. What cannot be stored is left out, as with the
+        last uses of keys.
+        """
+        noted = self.api.requests.taken()
+        if not noted:
+            return
+        try:
+            await asyncio.to_thread(self._db.transact, lambda tx: store_requests(tx, noted))
+        except ServiceError as error:
+            log.warning("requests_not_logged", reason=error.reason, requests=len(noted))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import text_of_id
+from heliograph.accounts import AuditEntry, text_of_id
 from heliograph.accounts.tables import EXTERNAL_REF_MAX
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
@@ -16,7 +16,7 @@ from heliograph.connect.provision import provision
 from heliograph.connect.request import read_customer_request, read_move
 from heliograph.database.database import Database
 from heliograph.keys import acting_for
-from heliograph.requests import Answer, Call, Endpoint, replay_or_run
+from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 
 PROVISION_PATH: Final = "POST /connect/customers"
 
@@ -84,6 +84,8 @@ class _Handlers:
                 sandbox=call.principal.sandbox,
                 now_ms=clock.now_ms(),
             )
+            if made.created:
+                _audit(tx, call, "customer.provision", made.customer.account_id)
             return _answer({"data": as_record(made.customer), "created": made.created}, warnings)
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
@@ -110,6 +112,7 @@ class _Handlers:
                 sandbox=call.principal.sandbox,
                 now_ms=clock.now_ms(),
             )
+            _audit(tx, call, "customer.credits", customer_id, f"{move.credits:+} credits")
             return _answer(
                 {"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings
             )
@@ -122,6 +125,14 @@ class _Handlers:
             return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)
 
         return self._db.transact(once)
+
+
+def _audit(
+    tx: Connection, call: Call, action: str, customer_id: str, detail: str | None = None
+) -> None:
+    """Stores what a partner has done to a customer (raw id), in the partner's audit log."""
+    record = text_of_id(customer_id, is_customer=True)
+    audit_call(tx, call, call.principal.account_id, AuditEntry(action, record, detail))
 
 
 def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:

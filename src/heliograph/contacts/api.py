@@ -5,16 +5,16 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import StorageQuotaReached
+from heliograph.accounts import AuditEntry, StorageQuotaReached
 from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, ContactPatch, read_change
-from heliograph.contacts.contact import ContactOwner, as_record
+from heliograph.contacts.contact import ContactOwner, as_record, text_id
 from heliograph.contacts.search import NEEDLE_MAX, newest
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
 from heliograph.keys import acting_for, customer_asked_for, home_of
-from heliograph.requests import Answer, Call, Endpoint, replay_or_run
+from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
 
@@ -70,6 +70,7 @@ class _Handlers:
             assert stored.contact is not None, (
                 "custom fields of a body are replaced whole, so they are never too many"
             )
+            _audit(tx, call, owner, "save", text_id(stored.contact))
             body = {
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.outcome is UpsertResult.CREATED,
@@ -93,6 +94,7 @@ class _Handlers:
                 asked.change,
                 lambda change: update(tx, owner, call.path["id"], change, now_ms=clock.now_ms()),
             )
+            _audit(tx, call, owner, "change", text_id(contact))
             return _answer(
                 {"data": as_record(contact, sandbox=owner.sandbox)}, [*asked.warnings, *warnings]
             )
@@ -104,10 +106,16 @@ class _Handlers:
         call.query.finish()
 
         def effect(tx: Connection) -> Answer:
-            delete(tx, _owner(tx, call, customer_id, changes=True), call.path["id"])
+            owner = _owner(tx, call, customer_id, changes=True)
+            delete(tx, owner, call.path["id"])
+            _audit(tx, call, owner, "remove", call.path["id"])
             return Answer({"data": {"id": call.path["id"], "deleted": True}})
 
         return self._db.transact(effect)
+
+
+def _audit(tx: Connection, call: Call, owner: ContactOwner, done: str, contact_id: str) -> None:
+    audit_call(tx, call, owner.account_id, AuditEntry(f"contact.{done}", contact_id))
 
 
 def _opting_out(

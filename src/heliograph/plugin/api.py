@@ -20,7 +20,7 @@ from heliograph.plugin.request import (
     read_site_event_request,
 )
 from heliograph.plugin.site import SiteNotConnected, as_record, connect, locked_sites, only_site
-from heliograph.requests import Answer, Call, Endpoint, replay_or_run
+from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 from heliograph.wallet import to_number, wallet_of
 
 CONNECT_PATH: Final = "/sitebuilder/connect"
@@ -91,18 +91,17 @@ class _Handlers:
 
         def effect(tx: Connection) -> dict[str, Any]:
             url = request.site_url or _site_to_link(tx, who)
-            return {
-                "site": as_record(
-                    connect(
-                        tx,
-                        who.account_id,
-                        url,
-                        request.about,
-                        sandbox=who.sandbox,
-                        now_ms=clock.now_ms(),
-                    )
-                )
-            }
+            site = connect(
+                tx,
+                who.account_id,
+                url,
+                request.about,
+                sandbox=who.sandbox,
+                now_ms=clock.now_ms(),
+            )
+            record = as_record(site)
+            audit_call(tx, call, who.account_id, accounts.AuditEntry("site.link", record["id"]))
+            return {"site": record}
 
         return self._once(call, CONNECT_PATH, effect, request.warnings)
 

@@ -97,6 +97,7 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
         now_ms=asking.now_ms,
     )
+    visit.audit(tx, asking, "key.make", keys.text_id(made.record), f"{mode}: {made.record.name}")
     return page("key_made.html", asking, visit=visit, key=made.key, record=made.record)
 
 
@@ -111,7 +112,9 @@ def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Revokes a key, and shows the list."""
     visit.require_fresh(asking.now_ms)
-    keys.revoke(tx, _of_account(tx, asking, visit).id, now_ms=asking.now_ms)
+    key = _of_account(tx, asking, visit)
+    keys.revoke(tx, key.id, now_ms=asking.now_ms)
+    visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
     return RedirectResponse(f"{visit.home}/keys", SEE_OTHER, HEADERS)
 
 

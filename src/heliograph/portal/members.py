@@ -65,6 +65,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             users.remove(tx, account_id, _member(tx, visit, form))
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    about = " ".join(form[name] for name in ("email", "role") if form.get(name))
+    visit.audit(tx, asking, f"member.{form['do']}", form.get("user"), about or None)
     return RedirectResponse(f"{visit.home}/members", SEE_OTHER, HEADERS)
 
 

@@ -9,6 +9,7 @@ from heliograph.portal import (
     messages,
     money,
     overview,
+    request_log,
     send,
     senders,
     webhooks,
@@ -17,6 +18,7 @@ from heliograph.portal.campaign_pages import campaign_new, campaigns
 from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
+from heliograph.portal.settings_pages import audit_log, settings
 from heliograph.portal.sign_in import sign_in_pages, you
 from heliograph.users import Right
 
@@ -113,6 +115,14 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/members",
         by_members(Right.MEMBERS, members.change, members.listed),
     ),
+    _shows(f"{OF_ACCOUNT}/requests", to_members(request_log.listed)),
+    _shows(f"{OF_ACCOUNT}/settings", to_members(settings.shown)),
+    _does(
+        f"{OF_ACCOUNT}/settings",
+        by_members(Right.SETTINGS, settings.change, settings.shown),
+    ),
+    _shows(f"{OF_ACCOUNT}/audit", to_members(audit_log.listed)),
+    _shows(f"{OF_ACCOUNT}/audit/export", to_members(audit_log.export)),
     _shows(you.PATH, to_members(you.shown)),
     _does(f"{you.PATH}/password", you.set_password, Lane.PASSWORDS),
     _does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),

@@ -47,7 +47,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     body = body_of(asking)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     asked = read_registration(body)
-    senders.register(
+    sender = senders.register(
         tx,
         visit.account.id,
         asked.sender,
@@ -57,4 +57,5 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         service_sender=asking.service.service_sender,
         now_ms=asking.now_ms,
     )
+    visit.audit(tx, asking, "sender.register", senders.text_id(sender), sender.sender)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)

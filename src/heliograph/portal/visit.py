@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
-from heliograph.accounts import Account
+from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
 from heliograph.accounts.states import ACTIVE
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal.page_request import PageRequest
@@ -59,6 +59,24 @@ class Visit(NamedTuple):
         """Raises NotFresh unless the user has signed in a short while ago."""
         if not self.session.is_fresh(now_ms):
             raise NotFresh()
+
+    def audit(
+        self,
+        tx: Connection,
+        asking: PageRequest,
+        action: str,
+        record: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Stores that this user has changed something of the account (`accounts.AuditEntry`)."""
+        user = self.session.user
+        accounts.audit(
+            tx,
+            self.account.id,
+            Author(AuthorKind.USER, user.id, user.email),
+            AuditEntry(action, record, detail),
+            now_ms=asking.now_ms,
+        )
 
 
 class NotFresh(Forbidden):

@@ -87,6 +87,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         allow=asking.service.webhook_networks,
         now_ms=asking.now_ms,
     )
+    visit.audit(tx, asking, "webhook.add", endpoints.text_id(endpoint.id), mode)
     return _secret(asking, visit, endpoint, secret)
 
 
@@ -130,10 +131,11 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             replay.replay_since(tx, endpoint, now_ms - ago_ms, now_ms=now_ms)
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
-            return RedirectResponse(f"{visit.home}/webhooks", SEE_OTHER, HEADERS)
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
-    return RedirectResponse(f"{visit.home}/webhooks/{text_id}", SEE_OTHER, HEADERS)
+    visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
+    still_there = "" if form["do"] == "remove" else f"/{text_id}"
+    return RedirectResponse(f"{visit.home}/webhooks{still_there}", SEE_OTHER, HEADERS)
 
 
 def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -141,8 +143,10 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     visit.require_fresh(asking.now_ms)
     endpoint = _of_account(tx, asking, visit)
     keys = keys_in_use(tx, asking.service.secret_keys)
-    if asking.sent.form.get("do") == "rotate":
-        text_id = endpoints.text_id(endpoint.id)
+    text_id = endpoints.text_id(endpoint.id)
+    is_new = asking.sent.form.get("do") == "rotate"
+    visit.audit(tx, asking, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
+    if is_new:
         endpoint, secret = endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
     else:
         secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)

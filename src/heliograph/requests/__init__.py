@@ -2,12 +2,28 @@
 Idempotency-Key.
 """
 
+from typing import Final
+
 from heliograph.requests.acting_account import acting_for_call, read_at_home, refuse_used_key_of
+from heliograph.requests.audited_call import audit_call
 from heliograph.requests.endpoint import Answer, Call, Endpoint, Handler, InThread, idempotency_key
 from heliograph.requests.idempotency import replay_or_run
+from heliograph.requests.request_log import (
+    LOG_EVERY_S,
+    REQUESTS_KEPT,
+    LoggedRequest,
+    RequestEnd,
+    RequestFilter,
+    RequestLog,
+    end_of,
+    logged,
+    raw_request_id,
+    store_requests,
+    text_id,
+)
 from heliograph.requests.stored_keys import (
     INSERT_KEYS,
-    KEPT,
+    KEYS_KEPT,
     KeyPlace,
     StoredKey,
     UsedKeys,
@@ -15,22 +31,35 @@ from heliograph.requests.stored_keys import (
     sha256_of_body,
 )
 
+KEPT: Final = (*KEYS_KEPT, *REQUESTS_KEPT)
+
 __all__ = [
     "INSERT_KEYS",
     "KEPT",
+    "LOG_EVERY_S",
     "Answer",
     "Call",
     "Endpoint",
     "Handler",
     "InThread",
     "KeyPlace",
+    "LoggedRequest",
+    "RequestEnd",
+    "RequestFilter",
+    "RequestLog",
     "StoredKey",
     "UsedKeys",
     "acting_for_call",
+    "audit_call",
+    "end_of",
     "find_keys",
     "idempotency_key",
+    "logged",
+    "raw_request_id",
     "read_at_home",
     "refuse_used_key_of",
     "replay_or_run",
     "sha256_of_body",
+    "store_requests",
+    "text_id",
 ]

@@ -27,7 +27,7 @@ from heliograph.database.statements import (
 from heliograph.requests.tables import idempotency_keys
 
 KEPT_MS: Final = 72 * 3_600_000
-KEPT: Final = (PruningRule(idempotency_keys.name, "created_at_ms", KEPT_MS),)
+KEYS_KEPT: Final = (PruningRule(idempotency_keys.name, "created_at_ms", KEPT_MS),)
 
 AnswerT = TypeVar("AnswerT")
 

@@ -15,6 +15,7 @@ from heliograph.senders.sender import (
     find,
     named,
     page,
+    text_id,
     usable,
 )
 from heliograph.senders.states import STATUSES
@@ -42,6 +43,7 @@ __all__ = [
     "reserve",
     "reserved",
     "suspend",
+    "text_id",
     "usable",
     "why_reserved",
 ]

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts import AuditEntry
 from heliograph.base import clock
 from heliograph.base.forms import Form, keeping
 from heliograph.base.paging import page_body, read_page
@@ -12,10 +13,10 @@ from heliograph.base.short_texts import one_line
 from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
 from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
-from heliograph.requests import Answer, Call, Endpoint, replay_or_run
+from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 from heliograph.senders.register import PURPOSE_MAX, register
 from heliograph.senders.rules import check
-from heliograph.senders.sender import as_record, of_account, page
+from heliograph.senders.sender import as_record, of_account, page, text_id
 from heliograph.text import read_country
 
 REGISTER_PATH: Final = "POST /sender-ids"
@@ -102,6 +103,12 @@ class _Handlers:
                 set_default=request.set_default,
                 service_sender=self._service_sender,
                 now_ms=clock.now_ms(),
+            )
+            audit_call(
+                tx,
+                call,
+                account_id,
+                AuditEntry("sender.register", text_id(sender), sender.sender),
             )
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": request.warnings} if request.warnings else body)

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts import AuditEntry, Author, AuthorKind
 from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.short_texts import refused
@@ -141,6 +142,13 @@ def accept(
     user = add(tx, invitation.email, now_ms=now_ms)
     set_role(tx, user.id, invitation.account_id, invitation.role, now_ms=now_ms)
     _withdraw(tx, invitation.account_id, invitations.c.id == invitation.id)
+    accounts.audit(
+        tx,
+        invitation.account_id,
+        Author(AuthorKind.USER, user.id, user.email),
+        AuditEntry("member.join", detail=invitation.role.value),
+        now_ms=now_ms,
+    )
     if there is not None:
         return invitation, None
     return invitation, begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)

@@ -62,6 +62,7 @@ def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     campaign = campaigns.create(
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
     )
+    visit.audit(tx, asking, "campaign.write", campaigns.text_id(campaign), campaign.name)
     return RedirectResponse(
         f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", SEE_OTHER, HEADERS
     )

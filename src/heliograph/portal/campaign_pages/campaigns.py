@@ -103,6 +103,7 @@ def launch(asking: PageRequest) -> Response:
                 as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form or None,
                 now_ms=asking.now_ms,
             )
+            visit.audit(tx, asking, "campaign.launch", campaigns.text_id(campaign), campaign.name)
     except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
         return _shown_launch(asking, visit, refusal)
     return _to(visit, campaign)
@@ -115,6 +116,8 @@ def change(asking: PageRequest) -> Response:
             visit = _require(tx, asking)
             campaign = of_account(tx, asking.path["campaign"], visit)
             _change(tx, asking, visit, campaign)
+            action = f"campaign.{asking.sent.form['do']}"
+            visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
     except (Conflict, InvalidRequest) as refusal:
         return _shown(asking, visit, refusal)
     return _to(visit, campaign)

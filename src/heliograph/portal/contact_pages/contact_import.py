@@ -67,6 +67,8 @@ def store(asking: PageRequest) -> Response:
         errors = wrong.fields or [FieldError("file", f"cannot be imported. {wrong}")]
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
+    with asking.db.write() as tx:  # before the first of the transactions that store contacts
+        visit.audit(tx, asking, "contact.import", detail=f"{len(sheet.rows)} rows of a file")
     done, ended_by = Import(asking.db, sheet.owner), None
     try:
         for _ in done.run(sheet.rows):

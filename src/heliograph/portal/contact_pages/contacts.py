@@ -123,6 +123,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     assert stored.contact is not None, (
         "custom fields of a form are replaced whole, so they are never too many"
     )
+    visit.audit(tx, asking, "contact.save", contacts.text_id(stored.contact))
     return _lead_to(visit, stored.contact)
 
 
@@ -169,6 +170,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     contact_id = contacts.text_id(found.contact)
     with _typed_stays():
         contacts.update(tx, found.owner, contact_id, patch, now_ms=asking.now_ms)
+    visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
     return _lead_to(visit, found.contact)
 
 
@@ -185,7 +187,9 @@ def ask_remove(
 def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Removes a contact, and shows the list."""
     found = _of_account(tx, asking, visit)
-    contacts.delete(tx, found.owner, contacts.text_id(found.contact))
+    contact_id = contacts.text_id(found.contact)
+    contacts.delete(tx, found.owner, contact_id)
+    visit.audit(tx, asking, "contact.remove", contact_id)
     return RedirectResponse(f"{visit.home}/contacts?mode={found.mode}", SEE_OTHER, HEADERS)
 
 

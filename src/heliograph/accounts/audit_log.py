@@ -1,0 +1,111 @@
+"""The audit log of an account: which change a person or a program made, and when.
+
+An entry is written in the transaction of its change, so none is missing and none tells of a change
+that was not made. Sending texts is no change: the log of messages tells of it.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts.tables import AUTHOR_NAME_MAX, DETAIL_MAX, audit_log
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import cut
+from heliograph.database.pruning import PruningRule
+
+# a year, and as long as it takes to look back on it
+AUDIT_KEPT_MS: Final = 400 * DAY_MS
+AUDIT_KEPT: Final = (PruningRule(audit_log.name, "id", AUDIT_KEPT_MS, is_counts=True),)
+
+
+class AuthorKind(StrEnum):
+    """Says whether a person or a program made a change."""
+
+    USER = "user"
+    KEY = "key"
+
+
+class Author(NamedTuple):
+    """Says who made a change. `id` is raw, a user's or a key's. `name` is the user's address, or
+    what the key begins with.
+    """
+
+    kind: AuthorKind
+    id: str
+    name: str
+
+
+class AuditEntry(NamedTuple):
+    """Tells of one change. `action` is the kind of record and what was done to it, such as
+    `key.revoke`. `record` is the text id of what was changed, if it has one. `detail` is for
+    people; it holds no secret, no text of a message and no phone number.
+    """
+
+    action: str
+    record: str | None = None
+    detail: str | None = None
+
+
+class StoredEntry(NamedTuple):
+    """Holds an entry as it is stored. `id` is raw."""
+
+    id: str
+    author: Author
+    entry: AuditEntry
+
+    @property
+    def at_ms(self) -> int:
+        return ids.made_at_ms(int(self.id, 16))
+
+
+def audit(
+    tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
+) -> None:
+    """Stores that `author` has made a change to an account (raw id) or to what it owns."""
+    tx.execute(
+        audit_log.insert().values(
+            id=ids.raw_of_number(ids.new_number(now_ms)),
+            account_id=account_id,
+            author_kind=author.kind.value,
+            author_id=author.id,
+            author_name=cut(author.name, AUTHOR_NAME_MAX),
+            action=entry.action,
+            record=entry.record,
+            detail=None if entry.detail is None else cut(entry.detail, DETAIL_MAX),
+        )
+    )
+
+
+def audited(
+    tx: Connection,
+    account_id: str,
+    page: PageWanted,
+    *,
+    kind: AuthorKind | None = None,
+) -> Sequence[StoredEntry]:
+    """Returns one page of the entries of an account (raw id), newest first. `kind` selects those of
+    people, or of programs.
+    """
+    query = (
+        sa.select(audit_log)
+        .where(audit_log.c.account_id == account_id)
+        .order_by(audit_log.c.id.desc())
+        .limit(page.limit)
+    )
+    if page.before is not None:
+        query = query.where(audit_log.c.id < page.before)
+    if kind is not None:
+        query = query.where(audit_log.c.author_kind == kind.value)
+    return [
+        StoredEntry(
+            row.id,
+            Author(AuthorKind(row.author_kind), row.author_id, row.author_name),
+            AuditEntry(row.action, row.record, row.detail),
+        )
+        for row in tx.execute(query)
+    ]

@@ -1,0 +1,94 @@
+"""The request log: what requests with the account's keys were answered in the last week. All
+failures are there, up to a limit a second, and a sample of the others.
+"""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import keys, requests
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import next_page, page
+from heliograph.portal.visit import Visit
+from heliograph.requests import LoggedRequest, RequestFilter
+
+FIELDS: Final = ("mode", "show", "id")
+SHOW: Final = {"failures": True, "successes": False}
+KEYS_NAMED_MAX: Final = 1_000  # of an account: as many as one list of keys has
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the requests that the query selects, newest first."""
+    typed = dict(asking.sent.query)
+    typed["mode"] = typed.get("mode") or visit.mode
+    found: list[LoggedRequest] = []
+    older: str | None = None
+    errors: list[FieldError] = []
+    try:
+        found, older = _selected(tx, asking, visit)
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    return page(
+        "request_log.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        requests=[(requests.text_id(request), request) for request in found],
+        key_names=_key_names(tx, visit) if found else {},
+        older=older,
+        typed=typed,
+        is_filtered=any(typed.get(name) for name in FIELDS if name != "mode"),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+        modes=visit.modes,
+        show=tuple(SHOW),
+    )
+
+
+def _selected(
+    tx: Connection, asking: PageRequest, visit: Visit
+) -> tuple[list[LoggedRequest], str | None]:
+    """Returns one page of requests, and the query of the next. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    sandbox = (query.choice("mode", visit.modes) or visit.mode) == "sandbox"
+    show = query.choice("show", tuple(SHOW))
+    wanted = read_page(query)
+    request_id = _request_id(query)
+    query.finish()
+    found = requests.logged(
+        tx,
+        visit.account.id,
+        RequestFilter(None if show is None else SHOW[show], request_id),
+        PageWanted(wanted.limit + 1, wanted.before),
+        sandbox=sandbox,
+    )
+    on_page = found[: wanted.limit]
+    is_more = len(found) > wanted.limit
+    return on_page, next_page(asking.sent.query, on_page[-1].id) if is_more else None
+
+
+def _request_id(query: Query) -> str | None:
+    """Returns the raw form of the request id that is looked for."""
+    text = query.text("id")
+    if text is None:
+        return None
+    raw = requests.raw_request_id(text.strip())
+    if raw is None:
+        query.errors.append(
+            FieldError(
+                "id",
+                "must be what an answer had in X-Request-Id, req_ and 32 hexadecimal digits, not"
+                f" {shown(text)}",
+            )
+        )
+    return raw
+
+
+def _key_names(tx: Connection, visit: Visit) -> dict[str, str]:
+    """Returns the names of the account's keys by their raw ids."""
+    found = keys.page(tx, limit=KEYS_NAMED_MAX, account_id=visit.account.id, before_id=None)
+    return {key.id: key.name for key in found}

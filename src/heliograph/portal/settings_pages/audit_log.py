@@ -1,0 +1,140 @@
+"""The audit log of an account: a list of what people and programs have changed, and the same as a
+CSV file.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts
+from heliograph.accounts import AuthorKind, StoredEntry
+from heliograph.base import clock
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.contacts.csv_cells import line_of, neutral
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Download, next_page, page
+from heliograph.portal.visit import Visit, visit_of
+
+BY: Final = {"people": AuthorKind.USER, "programs": AuthorKind.KEY}
+ENTRIES_AT_ONCE: Final = 1_000  # of a file, in one transaction
+SEPARATOR: Final = ","
+COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
+# what was done, in words
+ACTIONS: Final = {
+    "campaign.cancel": "Canceled a campaign",
+    "campaign.launch": "Launched a campaign",
+    "campaign.pause": "Paused a campaign",
+    "campaign.resume": "Resumed a campaign",
+    "campaign.schedule": "Scheduled a campaign",
+    "campaign.write": "Wrote a campaign",
+    "contact.change": "Changed a contact",
+    "contact.import": "Imported contacts",
+    "contact.opt_in": "Opted a contact in again",
+    "contact.opt_out": "Opted a contact out",
+    "contact.remove": "Removed a contact",
+    "contact.save": "Added or changed a contact",
+    "customer.credits": "Moved credits of a Connect customer",
+    "customer.provision": "Provisioned a Connect customer",
+    "key.make": "Made an API key",
+    "key.revoke": "Revoked an API key",
+    "member.invite": "Invited a member",
+    "member.join": "Joined the account",
+    "member.remove": "Removed a member",
+    "member.role": "Changed a member's role",
+    "member.withdraw": "Withdrew an invitation",
+    "sender.register": "Registered a sender ID",
+    "settings.change": "Changed the settings",
+    "site.link": "Linked a site",
+    "webhook.add": "Added a webhook endpoint",
+    "webhook.disable": "Disabled a webhook endpoint",
+    "webhook.enable": "Enabled a webhook endpoint",
+    "webhook.finish": "Ended the rotation of a secret",
+    "webhook.remove": "Removed a webhook endpoint",
+    "webhook.replay": "Replayed an event",
+    "webhook.replay_since": "Replayed events",
+    "webhook.rotate": "Rotated the secret of an endpoint",
+    "webhook.show_secret": "Looked at the secret of an endpoint",
+}
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the entries that the query selects, newest first."""
+    found: list[StoredEntry] = []
+    older: str | None = None
+    errors: list[FieldError] = []
+    try:
+        found, older = _selected(tx, asking, visit)
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    return page(
+        "audit_log.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        entries=found,
+        actions=ACTIONS,
+        older=older,
+        typed={"by": "", **dict(asking.sent.query)},
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field != "by"],
+        by=tuple(BY),
+    )
+
+
+def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    by = query.choice("by", tuple(BY))
+    query.finish()
+    return Download("audit-log.csv", _file(asking, visit, None if by is None else BY[by]))
+
+
+def _selected(
+    tx: Connection, asking: PageRequest, visit: Visit
+) -> tuple[list[StoredEntry], str | None]:
+    """Returns one page of entries, and the query of the next. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    by = query.choice("by", tuple(BY))
+    wanted = read_page(query)
+    query.finish()
+    found = accounts.audited(
+        tx,
+        visit.account.id,
+        PageWanted(wanted.limit + 1, wanted.before),
+        kind=None if by is None else BY[by],
+    )
+    on_page = list(found[: wanted.limit])
+    is_more = len(found) > wanted.limit
+    return on_page, next_page(asking.sent.query, on_page[-1].id) if is_more else None
+
+
+def _file(asking: PageRequest, visit: Visit, kind: AuthorKind | None) -> Iterator[str]:
+    """Yields the file in pieces, each only as long as the visitor may still see it."""
+    yield line_of(COLUMNS, SEPARATOR)
+    before: str | None = None
+    while True:
+        with asking.db.read() as tx:
+            visit_of(tx, asking._replace(now_ms=clock.now_ms()))
+            wanted = PageWanted(ENTRIES_AT_ONCE, before)
+            found = accounts.audited(tx, visit.account.id, wanted, kind=kind)
+        if not found:
+            return
+        before = found[-1].id
+        yield "".join(line_of(map(neutral, _cells(stored)), SEPARATOR) for stored in found)
+
+
+def _cells(stored: StoredEntry) -> tuple[str, ...]:
+    author, entry = stored.author, stored.entry
+    return (
+        rfc3339(stored.at_ms),
+        author.name,
+        author.kind.value,
+        entry.action,
+        entry.record or "",
+        entry.detail or "",
+    )

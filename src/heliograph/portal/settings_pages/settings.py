@@ -1,0 +1,117 @@
+"""The settings of an account: its name, country and time zone, and what it may send to and spend.
+
+The last two protect the account from stolen keys, and so changing anything takes a fresh sign-in.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+from zoneinfo import available_timezones
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts
+from heliograph.accounts import Account
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import Query
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import Visit
+from heliograph.users import Right
+
+FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
+
+
+class AskedSettings(NamedTuple):
+    """Holds the settings of a form that is right in form."""
+
+    name: str
+    country_code: str
+    time_zone: str
+    countries: list[str] | None
+    daily_credits: int | None
+
+
+def shown(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the settings to all members, and a form to owners."""
+    account = accounts.by_id(tx, visit.account.id)
+    return page(
+        "settings.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        account=account,
+        id=accounts.text_id(account),
+        typed=asking.sent.form if errors else _filled_with(account),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+        may_change=visit.may(Right.SETTINGS),
+        time_zones=sorted(available_timezones()),
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Stores the settings, and shows them."""
+    visit.require_fresh(asking.now_ms)
+    asked = _read(asking)
+    before = accounts.locked(tx, visit.account.id)
+    accounts.rename(tx, before.id, asked.name)
+    after = accounts.change(
+        tx,
+        before.id,
+        country_code=asked.country_code,
+        time_zone=asked.time_zone,
+        countries=asked.countries,
+        daily_credits=asked.daily_credits,
+    )
+    if changes := _told(before, after):
+        visit.audit(tx, asking, "settings.change", detail=changes)
+    return RedirectResponse(f"{visit.home}/settings", SEE_OTHER, HEADERS)
+
+
+def _read(asking: PageRequest) -> AskedSettings:
+    """Raises InvalidRequest."""
+    body = body_of(asking)
+    cap: int | None = None
+    if "daily_credits" in body:
+        query = Query([("daily_credits", body["daily_credits"])])
+        cap = query.integer("daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX)
+        query.finish()
+    countries = body.get("countries", "").replace(",", " ").split()
+    return AskedSettings(
+        name=body.get("name", ""),
+        country_code=body.get("country_code", ""),
+        time_zone=body.get("time_zone", ""),
+        countries=countries or None,
+        daily_credits=cap,
+    )
+
+
+def _filled_with(account: Account) -> dict[str, str]:
+    return {
+        "name": account.name,
+        "country_code": account.country_code,
+        "time_zone": account.time_zone,
+        "countries": ", ".join(account.countries or ()),
+        "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
+    }
+
+
+def _told(before: Account, after: Account) -> str:
+    """Returns what was changed, such as `time_zone: UTC → Africa/Accra`."""
+    old: dict[str, Any] = before._asdict()
+    new: dict[str, Any] = after._asdict()
+    return "; ".join(
+        f"{name}: {_or_none(old[name])} → {_or_none(new[name])}"
+        for name in FIELDS
+        if old[name] != new[name]
+    )
+
+
+def _or_none(value: object) -> str:
+    if value is None:
+        return "none"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

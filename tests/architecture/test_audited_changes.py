@@ -1,0 +1,62 @@
+"""Every form of an account that changes something writes into the audit log, in words that its page
+knows.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from heliograph.portal.pages import OF_ACCOUNT, PAGES, PageRoute
+from heliograph.portal.settings_pages.audit_log import ACTIONS
+
+# they send texts and samples, or only count
+CHANGE_NOTHING = {"/send", "/send/count", "/webhooks/{endpoint}/test"}
+AUDITS = {"audit", "AuditEntry"}
+
+
+def does(route: PageRoute) -> Callable[..., Any]:
+    """The function of a form, which `by_members` may have wrapped."""
+    within = inspect.getclosurevars(route.handle).nonlocals
+    function: Callable[..., Any] = within.get("do", route.handle)
+    return function
+
+
+def actions_in(source: Path) -> Iterator[str]:
+    """The actions that a file writes; of one that ends in a button's name, what stands before."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name not in AUDITS:
+            continue
+        for value in ast.walk(node):
+            if isinstance(value, ast.JoinedStr) and isinstance(value.values[0], ast.Constant):
+                yield str(value.values[0].value)
+            elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.value
+
+
+def test_every_form_of_an_account_writes_into_its_audit_log() -> None:
+    silent = {
+        route.path.removeprefix(OF_ACCOUNT)
+        for route in PAGES
+        if route.is_form
+        and route.path.startswith(OF_ACCOUNT)
+        and "visit.audit(" not in inspect.getsource(does(route))
+    }
+    assert silent == CHANGE_NOTHING
+
+
+def test_the_page_of_the_audit_log_has_words_for_every_action() -> None:
+    written = {
+        action
+        for source in Path("src/heliograph").rglob("*.py")
+        for action in actions_in(source)
+        if "." in action and " " not in action and action != "."
+    }
+    assert len(written) > 10
+    for action in written:
+        assert any(known.startswith(action) for known in ACTIONS), action

@@ -1,0 +1,175 @@
+"""The settings of an account, and its audit log."""
+
+import csv
+import html
+import re
+
+import pytest
+
+from heliograph import accounts, keys
+from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.users import Role
+from heliograph.users.sign_in import FRESH_MS
+from tests.support.factories import open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+GIVEN = {
+    "name": "Amina Foods Ltd",
+    "country_code": "ng",
+    "time_zone": "Africa/Lagos",
+    "countries": "ng, GH",
+    "daily_credits": "500",
+}
+
+
+def account_of(db: Database, account_id: str) -> Account:
+    with db.read() as tx:
+        return accounts.by_id(tx, account_id)
+
+
+def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
+    """Who did what, oldest first."""
+    with db.read() as tx:
+        found = accounts.audited(tx, account_id, PageWanted(100, None))
+    return [
+        (stored.author.name, stored.entry.action, stored.entry.detail) for stored in reversed(found)
+    ]
+
+
+def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    before = account_of(db, amina)
+    visitor.get(f"{home}/settings")
+    assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
+    after = account_of(db, amina)
+    assert after == before._replace(
+        name="Amina Foods Ltd",
+        country_code="NG",
+        time_zone="Africa/Lagos",
+        countries=("GH", "NG"),
+        daily_credits=500,
+    )
+    [(by, action, detail)] = entries(db, amina)
+    assert (by, action) == (EMAIL, "settings.change")
+    assert detail is not None
+    assert "time_zone: UTC → Africa/Lagos" in detail
+    assert "countries: none → GH, NG" in detail
+    assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
+    assert len(entries(db, amina)) == 1  # nothing was changed the second time
+    emptying = visitor.post(f"{home}/settings", {**GIVEN, "countries": "", "daily_credits": ""})
+    assert emptying.status_code == 303, emptying.text
+    emptied = account_of(db, amina)
+    assert (emptied.countries, emptied.daily_credits) == (None, None)
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("name", "x" * 200),
+        ("name", "acc_1"),
+        ("country_code", "XX"),
+        ("time_zone", "Mars/Base"),
+        ("time_zone", "../../etc/passwd"),
+        ("countries", "GH XX"),
+        ("daily_credits", "-1"),
+        ("daily_credits", "many"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_field_kept_and_changes_nothing(
+    visitor: Visitor, db: Database, amina: str, home: str, field: str, value: str
+) -> None:
+    before = account_of(db, amina)
+    visitor.get(f"{home}/settings")
+    answer = visitor.post(f"{home}/settings", {**GIVEN, field: value})
+    assert answer.status_code == 400
+    assert f'id="{field}-error"' in answer.text
+    assert f'value="{html.escape(value)}"' in answer.text
+    assert account_of(db, amina) == before
+    assert entries(db, amina) == []
+
+
+def test_only_owners_with_a_fresh_sign_in_change_settings(
+    at_noon: None, visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    before = account_of(db, amina)
+    stranger.sign_in("dev@example.com", amina, Role.DEVELOPER)
+    page = stranger.get(f"{home}/settings").text
+    assert "Owners of the account can change these" in page
+    assert "<form" not in page.split("<main")[1]
+    visitor.get(f"{home}/settings")
+    clock.move(FRESH_MS)
+    refused = visitor.post(f"{home}/settings", GIVEN)
+    assert refused.status_code == 403
+    assert "Confirm that it is you" in refused.text
+    assert account_of(db, amina) == before
+
+
+def test_the_audit_log_tells_what_people_and_programs_did_and_comes_as_a_file(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/keys/new")
+    visitor.post(f"{home}/keys/new", {"name": "=shop", "mode": "sandbox", "may sms.send": "yes"})
+    [key] = made(db, amina)
+    visitor.get(f"{home}/keys/{keys.text_id(key)}/revoke")
+    visitor.post(f"{home}/keys/{keys.text_id(key)}/revoke")
+    visitor.get(f"{home}/contacts/new")
+    visitor.post(f"{home}/contacts/new", {"phone": "233201234567", "name": "Esi"})
+    program = Author(AuthorKind.KEY, key.id, f"{key.prefix}…")
+    with db.write() as tx:
+        accounts.audit(
+            tx, amina, program, AuditEntry("contact.remove", "con_1"), now_ms=clock.now_ms()
+        )
+        accounts.audit(
+            tx,
+            amina,
+            program,
+            AuditEntry("a.newer.action"),
+            now_ms=clock.now_ms(),
+        )
+    assert [action for _, action, _ in entries(db, amina)] == [
+        "key.make",
+        "key.revoke",
+        "contact.save",
+        "contact.remove",
+        "a.newer.action",
+    ]
+    page = visitor.get(f"{home}/audit").text
+    for shown in ("Made an API key", "Revoked an API key", EMAIL, key.prefix, "a.newer.action"):
+        assert shown in page
+    assert "233201234567" not in page
+    by_people = visitor.get(f"{home}/audit?by=people").text
+    assert "Removed a contact" not in by_people
+    rows = list(csv.DictReader(visitor.get(f"{home}/audit/export").text.splitlines()))
+    assert [row["action"] for row in rows] == [
+        "a.newer.action",
+        "contact.remove",
+        "contact.save",
+        "key.revoke",
+        "key.make",
+    ]
+    assert rows[-1]["detail"] == "sandbox: =shop"
+    assert rows[-2]["detail"] == "'=shop"  # no spreadsheet runs it
+    assert re.fullmatch(r"key_[0-9a-z]{26}", rows[-1]["record"])
+
+
+def test_another_account_has_an_audit_log_of_its_own(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/senders")
+    visitor.post(f"{home}/senders", {"sender": "SHOP"})
+    chidi = open_account(db, "chidi")
+    stranger.sign_in("chidi@example.com", chidi)
+    assert "SHOP" not in stranger.get(f"{home_of(db, chidi)}/audit").text
+    assert stranger.get(f"{home}/audit").status_code == 404
+    assert "SHOP" in visitor.get(f"{home}/audit").text
+
+
+def made(db: Database, account_id: str) -> list[keys.ApiKey]:
+    with db.read() as tx:
+        return keys.page(tx, limit=10, account_id=account_id)

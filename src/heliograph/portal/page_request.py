@@ -27,6 +27,7 @@ FIELDS_MAX: Final = 100
 SESSION_COOKIE: Final = "__Host-heliograph"
 BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
+WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 HOME: Final = "/portal"
 PATH_MAX: Final = 2_000
@@ -77,7 +78,8 @@ class Service(NamedTuple):
 class PageRequest(NamedTuple):
     """Holds one request for a page.
 
-    `session` is the secret of the visitor's session, or empty. `form_secret` is what the tokens of
+    `session` is the secret of the visitor's session, or empty; `waiting` that of a sign-in that
+    waits for a code. `form_secret` is what the tokens of
     this visitor's forms are made of. `page` is the path of the page that is asked for, or that a
     form was filled in at, with its query. `browser` is the secret of a browser that users have
     signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
@@ -87,6 +89,7 @@ class PageRequest(NamedTuple):
     service: Service
     now_ms: int
     session: str
+    waiting: str
     form_secret: str
     path: Mapping[str, str]
     sent: Sent

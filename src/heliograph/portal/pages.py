@@ -19,7 +19,7 @@ from heliograph.portal.contact_pages import contact_export, contact_import, cont
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
 from heliograph.portal.settings_pages import audit_log, settings
-from heliograph.portal.sign_in import sign_in_pages, you
+from heliograph.portal.sign_in import authenticator, code_page, sign_in_pages, you
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
@@ -126,11 +126,15 @@ PAGES: Final = (
     _shows(you.PATH, to_members(you.shown)),
     _does(f"{you.PATH}/password", you.set_password, Lane.PASSWORDS),
     _does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
+    _shows(authenticator.PATH, to_members(authenticator.shown)),
+    _does(authenticator.PATH, by_members(None, authenticator.change, authenticator.shown)),
     _shows("/portal/sign-in", sign_in_pages.ask_password),
     _does("/portal/sign-in", sign_in_pages.with_password, Lane.PASSWORDS),
     _does("/portal/sign-in/mail", sign_in_pages.mail_link),
     _shows("/portal/invitation/{link}", sign_in_pages.invited),
     _does("/portal/invitation/{link}", sign_in_pages.accept_invitation),
+    _shows("/portal/sign-in/code", code_page.ask),
+    _does("/portal/sign-in/code", code_page.judge),
     _shows("/portal/sign-in/{link}", sign_in_pages.ask),
     _does("/portal/sign-in/{link}", sign_in_pages.sign_in),
     _does("/portal/sign-out", sign_in_pages.sign_out),

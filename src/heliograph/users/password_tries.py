@@ -23,6 +23,10 @@ WINDOW_MS: Final = 15 * 60_000
 TRIES_OF_USER_MAX: Final = 10
 TRIES_OF_BROWSER_MAX: Final = 10
 TRIES_OF_ADDRESS_MAX: Final = 50  # a whole office may come from one
+# of an authenticator app, by somebody whose password or link was right: of a million codes three
+# are right at a time, so guessing for a day gets through once in 700
+CODES_OF_USER_MAX: Final = 5
+CODES_OF_BROWSER_MAX: Final = 10
 MAILS_OF_USER_MAX: Final = 5
 MAILS_OF_ADDRESS_MAX: Final = 50
 INVITATIONS_OF_ACCOUNT_MAX: Final = 100
@@ -50,6 +54,12 @@ class TooManyTries(RateLimited):
     reason = "too_many_tries"
 
 
+class TooManyCodes(RateLimited):
+    """There were too many wrong codes. Wait a few minutes, or use a recovery code."""
+
+    reason = "too_many_codes"
+
+
 class TooManyMails(RateLimited):
     """There were too many mails in a short time. Wait a few minutes."""
 
@@ -73,6 +83,22 @@ def count_try(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
     """
     for about, most in _counters(tx, guesser, now_ms):
         _require_fewer(tx, about, most, now_ms, TooManyTries)
+
+
+def count_code(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Counts a code of an authenticator app before it is judged, like a password, but beside the
+    tries of passwords: those are made by strangers, and codes by who has got through these.
+
+    Raises TooManyCodes.
+    """
+    for about, most in _code_counters(tx, guesser, now_ms):
+        _require_fewer(tx, about, most, now_ms, TooManyCodes)
+
+
+def forget_codes(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Forgets the codes of who had the right one."""
+    counted = [about for about, _ in _code_counters(tx, guesser, now_ms)]
+    tx.execute(password_tries.delete().where(password_tries.c.sha256.in_(counted)))
 
 
 def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
@@ -133,25 +159,37 @@ def _counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes
     """Returns by what a try is counted, and up to how often, in an order that is always the same,
     so that two transactions never wait for each other.
     """
-    columns, browser = known_browsers.c, _about("browser", guesser.browser)
-    is_known = (
-        guesser.browser
-        and tx.execute(
-            sa.select(columns.user_id)
-            .join(users, users.c.id == columns.user_id)
-            .where(
-                columns.sha256 == browser,
-                columns.expires_at_ms > now_ms,
-                users.c.email == guesser.email,
-            )
-        ).scalar()
-    )
-    if is_known:
+    if _is_known(tx, guesser, now_ms):
         return [(_about("browser", f"{guesser.browser} {guesser.email}"), TRIES_OF_BROWSER_MAX)]
     return [
         (_about("address", _network(guesser.address)), TRIES_OF_ADDRESS_MAX),
         (_about("user", guesser.email), TRIES_OF_USER_MAX),
     ]
+
+
+def _code_counters(tx: Connection, guesser: Guesser, now_ms: int) -> list[tuple[bytes, int]]:
+    """Returns by what a code is counted, and up to how often."""
+    if _is_known(tx, guesser, now_ms):
+        about = _about("codes of browser", f"{guesser.browser} {guesser.email}")
+        return [(about, CODES_OF_BROWSER_MAX)]
+    return [(_about("codes of", guesser.email), CODES_OF_USER_MAX)]
+
+
+def _is_known(tx: Connection, guesser: Guesser, now_ms: int) -> bool:
+    """Returns whether the user has signed in with this browser before."""
+    if not guesser.browser:
+        return False
+    columns = known_browsers.c
+    query = (
+        sa.select(columns.user_id)
+        .join(users, users.c.id == columns.user_id)
+        .where(
+            columns.sha256 == _about("browser", guesser.browser),
+            columns.expires_at_ms > now_ms,
+            users.c.email == guesser.email,
+        )
+    )
+    return tx.execute(query).first() is not None
 
 
 def _require_fewer(

@@ -1,5 +1,5 @@
-"""A sign-in link lets its user in once, a password whenever it is right. Both begin a session. A
-session is a row.
+"""A sign-in link lets its user in once, a password whenever it is right. Both begin a session, or,
+where the user has an authenticator app, a sign-in that waits for its code. Each is a row.
 
 A link and a session are 256 random bits. Whoever has one is let in, so neither is stored, nor
 logged: what is stored is its SHA-256, which needs no salt, for random bits cannot be guessed.
@@ -14,10 +14,19 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import Unauthorized
+from heliograph.base.secrets import Keys
 from heliograph.base.short_texts import cut, printable
+from heliograph.users import two_step
 from heliograph.users.newest_rows import make_room
 from heliograph.users.password import StoredPassword
-from heliograph.users.tables import SEEN_BY_MAX, passwords, sign_in_links, user_sessions, users
+from heliograph.users.tables import (
+    SEEN_BY_MAX,
+    passwords,
+    sign_in_links,
+    user_sessions,
+    users,
+    waiting_sign_ins,
+)
 from heliograph.users.user import User, by_id
 
 LINK_MS: Final = DAY_MS  # a command prints a link, and somebody has to hand it on
@@ -27,6 +36,8 @@ SESSION_MS: Final = 30 * DAY_MS  # and so has one that began so long ago
 SESSIONS_MAX: Final = 20  # of a user at a time; the one that was not used for longest goes first
 FRESH_MS: Final = 10 * 60_000  # for so long after a sign-in, its user may do what matters most
 SEEN_EVERY_MS: Final = 60_000  # when a session was used is written down this often at most
+WAITING_MS: Final = 10 * 60_000  # enough to look for one's phone
+WAITING_MAX: Final = 10  # sign-ins of a user that wait for a code; the oldest goes first
 LINK_OCTETS: Final = 32
 _TOKEN_LENGTH: Final = 43  # in base64url
 
@@ -35,6 +46,19 @@ class NotSignedIn(Unauthorized):
     """This link or session is not valid any more. Sign in again."""
 
     reason = "not_signed_in"
+
+
+class WrongCode(Unauthorized):
+    """This code is not right, or was used before. Take the one that the app shows now."""
+
+    reason = "wrong_code"
+
+
+class SignIn(NamedTuple):
+    """Holds the secret of a session, or, with `waits`, of a sign-in whose code is asked for."""
+
+    secret: str
+    waits: bool
 
 
 class Session(NamedTuple):
@@ -69,9 +93,9 @@ def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
     return secret
 
 
-def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
-    """Uses a sign-in link up, and returns the secret of the session that it begins. `seen_by`: the
-    browser's User-Agent.
+def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
+    """Uses a sign-in link up, and returns the sign-in that it begins. `seen_by`: the browser's
+    User-Agent.
 
     Raises NotSignedIn for a link that there is not, or not any more.
     """
@@ -83,21 +107,58 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> str:
     ).scalar()
     if used is None:
         raise NotSignedIn()
-    return begin_session(tx, used, seen_by=seen_by, now_ms=now_ms)
+    return _begin_or_wait(tx, used, seen_by, now_ms)
 
 
 def begin_with_password(
     tx: Connection, stored: StoredPassword, *, seen_by: str, now_ms: int
-) -> str:
-    """Returns the secret of a new session of the user whose password was right. `seen_by`: the
-    browser's User-Agent.
+) -> SignIn:
+    """Returns the sign-in that the user begins whose password was right. `seen_by`: the browser's
+    User-Agent.
 
     Raises NotSignedIn if the password was changed meanwhile.
     """
     still = sa.select(passwords.c.argon2).where(passwords.c.user_id == stored.user_id)
     if tx.execute(still).scalar() != stored.argon2:
         raise NotSignedIn()
-    return begin_session(tx, stored.user_id, seen_by=seen_by, now_ms=now_ms)
+    return _begin_or_wait(tx, stored.user_id, seen_by, now_ms)
+
+
+def _begin_or_wait(tx: Connection, user_id: str, seen_by: str, now_ms: int) -> SignIn:
+    if not two_step.is_on(tx, user_id):
+        return SignIn(begin_session(tx, user_id, seen_by=seen_by, now_ms=now_ms), waits=False)
+    waiting = waiting_sign_ins
+    make_room(tx, waiting, user_id, waiting.c.expires_at_ms, WAITING_MAX)
+    secret = secrets.token_urlsafe(LINK_OCTETS)
+    expires_at_ms = now_ms + WAITING_MS
+    row = {"sha256": digest(secret), "user_id": user_id, "expires_at_ms": expires_at_ms}
+    tx.execute(waiting.insert().values(row))
+    return SignIn(secret, waits=True)
+
+
+def who_waits(tx: Connection, secret: str, *, now_ms: int) -> User:
+    """Returns whose sign-in waits for a code. Raises NotSignedIn if there is none."""
+    columns = waiting_sign_ins.c
+    query = sa.select(columns.user_id).where(
+        columns.sha256 == digest(secret), columns.expires_at_ms > now_ms
+    )
+    user_id = tx.execute(query).scalar()
+    if user_id is None:
+        raise NotSignedIn()
+    return by_id(tx, user_id)
+
+
+def finish(tx: Connection, keys: Keys, secret: str, code: str, *, seen_by: str, now_ms: int) -> str:
+    """Ends the waiting of a sign-in by a code of the app, or a recovery code, and returns the
+    secret of the session that it begins.
+
+    Raises NotSignedIn if none waits, and WrongCode.
+    """
+    user = who_waits(tx, secret, now_ms=now_ms)
+    if not two_step.use(tx, keys, user.id, code, now_ms=now_ms):
+        raise WrongCode()
+    tx.execute(waiting_sign_ins.delete().where(waiting_sign_ins.c.sha256 == digest(secret)))
+    return begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)
 
 
 def begin_session(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> str:
@@ -188,7 +249,8 @@ def end_one(tx: Connection, user_id: str, session_id: str) -> None:
 def end_others(tx: Connection, session: Session) -> None:
     """Ends all sessions of the user but this one, and takes back all sign-in links."""
     user_id = session.user.id
-    tx.execute(sign_in_links.delete().where(sign_in_links.c.user_id == user_id))
+    for table in (sign_in_links, waiting_sign_ins):
+        tx.execute(table.delete().where(table.c.user_id == user_id))
     tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id, ~_is(session.id)))
 
 

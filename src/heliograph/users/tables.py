@@ -10,6 +10,7 @@ from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
 
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
+PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
 
 users = sa.Table(
@@ -83,6 +84,59 @@ password_tries = sa.Table(
     sa.Index("password_tries_by_age", "until_ms"),
 )
 
+# the secret of an authenticator app (RFC 6238); it counts once a code of it has been given
+totps = sa.Table(
+    "totps",
+    metadata,
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("secret", sa.Text, nullable=False, comment="encrypted"),
+    sa.Column("made_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("confirmed_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("last_step", sa.BigInteger, nullable=False, comment="whose code was used last"),
+)
+
+recovery_codes = sa.Table(
+    "recovery_codes",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=False),
+    sa.Index("recovery_codes_by_user", "user_id"),
+)
+
+# somebody whose password or link was right, and whose code is still asked for
+waiting_sign_ins = sa.Table(
+    "waiting_sign_ins",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("waiting_sign_ins_by_user", "user_id"),
+    sa.Index("waiting_sign_ins_by_age", "expires_at_ms"),
+)
+
+passkeys = sa.Table(
+    "passkeys",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("name", sa.String(PASSKEY_NAME_MAX), nullable=False),
+    sa.Column("credential_id", sa.LargeBinary(1023), nullable=False, unique=True),
+    sa.Column("credential", sa.LargeBinary, nullable=False, comment="with its public key"),
+    sa.Column("signatures", sa.BigInteger, nullable=False, comment="as the passkey counts them"),
+    sa.Column("made_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("used_at_ms", sa.BigInteger, nullable=True, comment="the last time"),
+    sa.Index("passkeys_by_user", "user_id"),
+)
+
+# a challenge that a passkey has answered, so that the answer does not count again
+used_challenges = sa.Table(
+    "used_challenges",
+    metadata,
+    sa.Column("sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("used_challenges_by_age", "expires_at_ms"),
+)
+
 invitations = sa.Table(
     "invitations",
     metadata,
@@ -123,4 +177,6 @@ KEPT = (
     PruningRule(user_sessions.name, "expires_at_ms", 0),
     PruningRule(known_browsers.name, "expires_at_ms", 0),
     PruningRule(password_tries.name, "until_ms", 0),
+    PruningRule(waiting_sign_ins.name, "expires_at_ms", 0),
+    PruningRule(used_challenges.name, "expires_at_ms", 0),
 )

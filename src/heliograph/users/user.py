@@ -21,6 +21,7 @@ from heliograph.users.tables import (
     sign_in_links,
     user_sessions,
     users,
+    waiting_sign_ins,
 )
 
 PREFIX: Final = "usr"
@@ -178,7 +179,8 @@ def end_all_sessions(tx: Connection, user_id: str) -> int:
     """Ends all sessions of a user, and takes back the links that could begin new ones. Returns how
     many sessions there were.
     """
-    tx.execute(sign_in_links.delete().where(sign_in_links.c.user_id == user_id))
+    for table in (sign_in_links, waiting_sign_ins):
+        tx.execute(table.delete().where(table.c.user_id == user_id))
     return tx.execute(user_sessions.delete().where(user_sessions.c.user_id == user_id)).rowcount
 
 

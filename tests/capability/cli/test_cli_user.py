@@ -4,6 +4,7 @@ from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from tests.support.capability.commands import Run, typed
+from tests.support.portal.authenticator import given_codes
 
 
 def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina: str) -> None:
@@ -15,7 +16,7 @@ def test_a_user_is_added_with_a_link_that_signs_in(run: Run, db: Database, amina
     base, _, secret = added["link"].rpartition("/")
     assert base == "http://127.0.0.1:8080/portal/sign-in"
     with db.write() as tx:
-        session = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms())
+        session = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms()).secret
         found = users.session_of(tx, session, now_ms=clock.now_ms())
     assert users.text_id(found.user) == added["id"]
 
@@ -39,3 +40,17 @@ def test_another_link_is_another_secret(run: Run, amina: str) -> None:
     second = run("user", "link", first["id"], "--json").json
     assert second["id"] == first["id"]
     assert second["link"] != first["link"]
+
+
+def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
+    run: Run, db: Database, amina: str
+) -> None:
+    run(*typed("user add ama@example.com --account amina --role owner"))
+    with db.write() as tx:
+        user = users.find(tx, "ama@example.com")
+        given_codes(tx, user.id, clock.now_ms())
+        assert users.two_step.is_on(tx, user.id)
+    run(*typed("user two-step-off ama@example.com"))
+    with db.read() as tx:
+        assert not users.two_step.is_on(tx, user.id)
+        assert users.two_step.recovery_codes_left(tx, user.id) == 0

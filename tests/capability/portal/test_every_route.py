@@ -27,10 +27,17 @@ OPEN = {
     "/portal/static/{name}",
     "/portal/sign-in",
     "/portal/sign-in/mail",
+    "/portal/sign-in/code",
     "/portal/sign-in/{link}",
     "/portal/invitation/{link}",
 }
-OWN = {"/portal/sign-out", "/portal/you", "/portal/you/password", "/portal/you/sessions"}
+OWN = {
+    "/portal/sign-out",
+    "/portal/you",
+    "/portal/you/password",
+    "/portal/you/authenticator",
+    "/portal/you/sessions",
+}
 # what an account has, by the parameters of paths that name one of it
 BELOW = ("message", "key", "endpoint", "campaign", "contact")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
@@ -201,7 +208,7 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
     before = contents(db)
     own = [
         ("POST", path)
-        for path in ("/portal/sign-in", "/portal/sign-in/mail", *OWN)
+        for path in ("/portal/sign-in", "/portal/sign-in/mail", "/portal/sign-in/code", *OWN)
         if path != "/portal/you"
     ]
     for method, path in [*asked(portal, there), *own]:

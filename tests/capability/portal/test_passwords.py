@@ -9,22 +9,8 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users.password_tries import TRIES_OF_USER_MAX
 from heliograph.users.sign_in import FRESH_MS
+from tests.support.portal.passwords import BETTER, GOOD, set_password, sign_in
 from tests.support.portal.visitor import EMAIL, Visitor
-
-GOOD = "purple kettle 41 sings"
-BETTER = "green kettle 42 hums on"
-
-
-def set_password(visitor: Visitor, password: str = GOOD) -> int:
-    visitor.get("/portal/you")
-    return visitor.post("/portal/you/password", {"password": password}).status_code
-
-
-def sign_in(visitor: Visitor, password: str, **fields: str) -> int:
-    visitor.get("/portal/sign-in")
-    answer = visitor.post("/portal/sign-in", {"email": EMAIL, "password": password, **fields})
-    visitor.page = answer
-    return answer.status_code
 
 
 def test_who_has_set_a_password_comes_in_with_it(

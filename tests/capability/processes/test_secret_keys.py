@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from heliograph import carriers
+from heliograph import carriers, users
 from heliograph.base import clock
 from heliograph.base.secrets import SecretKeys, encrypt, key_ids
 from heliograph.base.settings import SettingError, Settings
@@ -36,6 +36,7 @@ from tests.support.capability.commands import Run, runner
 from tests.support.capability.passwords import OtpHouse
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import awaited, open_carrier, phones
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 
 NEW, THIRD = "n" * 32, "t" * 32
 BOTH = {"HELIOGRAPH_SECRET_KEY": NEW, "HELIOGRAPH_SECRET_KEY_OLD": OLD}
@@ -174,17 +175,14 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
         "webhook_secrets": 0,
         "former_webhook_secrets": 1,
         "otp_texts": 3,
+        "authenticator_secrets": 0,
     }
     assert (rotated.json["unreadable"], rotated.err) == ({}, "")
     require_secret_key(otp_house.db, settings(otp_house.db, NEW))
 
     with otp_house.db.read() as tx:
         assert endpoints.secrets_of(tx, made.id, NEW, clock.now_ms()) == (second, secret)
-        texts = (
-            tx.execute(sa.text("SELECT text FROM sends WHERE type = 'otp' ORDER BY id"))
-            .scalars()
-            .all()
-        )
+        texts = tx.scalars(sa.text("SELECT text FROM sends WHERE type = 'otp' ORDER BY id")).all()
     assert [text_sealer(NEW).unseal(text) for text in texts] == [
         f"{each.code} is your code" for each in sent
     ]
@@ -193,6 +191,22 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
     assert await otp_house.give(sent[0].code, phones(1)[0]) == "verified"
     again = await asyncio.to_thread(run, "secret", "rotate", "--json", HELIOGRAPH_SECRET_KEY=NEW)
     assert again.json["resealed"]["otp_texts"] == 0
+
+
+def test_an_authenticator_app_is_right_after_its_secret_was_sealed_anew(
+    db: Database, run: Run
+) -> None:
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        user = users.add(tx, "ama@example.com", now_ms=now_ms)
+        secret, _ = given_codes(tx, user.id, now_ms)
+    require_secret_key(db, settings(db, OLD))
+    rotated = run("secret", "rotate", "--json", **BOTH)
+    assert rotated.json["resealed"]["authenticator_secrets"] == 1
+    code = code_of(secret, now_ms + STEP_MS)
+    with db.write() as tx:
+        assert not users.two_step.use(tx, OLD, user.id, code, now_ms=now_ms)
+        assert users.two_step.use(tx, NEW, user.id, code, now_ms=now_ms)
 
 
 def test_nothing_is_replaced_while_a_process_runs_that_does_not_know_the_new_key(

@@ -36,7 +36,7 @@ def link(db: Database, user_id: str, at_ms: int = NOW_MS) -> str:
 
 def begin(db: Database, secret: str, at_ms: int = NOW_MS) -> str:
     with db.write() as tx:
-        return users.begin(tx, secret, seen_by="a browser", now_ms=at_ms)
+        return users.begin(tx, secret, seen_by="a browser", now_ms=at_ms).secret
 
 
 def is_signed_in(db: Database, session: str, at_ms: int) -> bool:

@@ -30,7 +30,7 @@ class Server(NamedTuple):
 def serving(
     database_url: str, data_dir: Path, files: int | None = None, /, **env: str
 ) -> Iterator[Server]:
-    """`files`: how many it may have open at the very most."""
+    """`files`: how many it may have open at the very most. `{port}` in a setting is its port."""
     port = free_port()
     log = data_dir / "serve.log"
     with log.open("wb") as output:
@@ -43,7 +43,7 @@ def serving(
                 **os.environ,
                 "DATABASE_URL": database_url,
                 "HELIOGRAPH_SECRET_KEY": "s" * 32,
-                **env,
+                **{name: value.replace("{port}", str(port)) for name, value in env.items()},
             },
             preexec_fn=None
             if files is None

@@ -97,6 +97,21 @@ def list_(session: CommandRun, limit: int, before: str | None) -> None:
     show_list(session, records, ("id", "email", "roles", "signed_in_at"), limit=limit)
 
 
+@command.command("two-step-off", epilog=examples("user two-step-off ama@example.com"))
+@click.argument("user", metavar="USER")
+def two_step_off(session: CommandRun, user: str) -> None:
+    """Ask a user for no code of an authenticator app any more, nor for a recovery code.
+
+    It is for somebody who has lost the phone and the recovery codes. Make sure who asks for it."""
+    from heliograph import users
+
+    with session.write() as tx:
+        found = users.find(tx, user)
+        users.two_step.turn_off(tx, found.id)
+        record = _record(tx, found)
+    show(session, record)
+
+
 @command.command("remove", epilog=examples("user remove ama@example.com --account 'Amina Foods'"))
 @click.argument("user", metavar="USER")
 @account_option

@@ -4,28 +4,17 @@ Programs that look at mail open the links in it. So a link shows a page with a b
 button uses the link up.
 """
 
-from typing import Final
-
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
-from heliograph.portal.cookies import drop_cookie, set_cookie
-from heliograph.portal.page_request import (
-    BROWSER_COOKIE,
-    FORM_COOKIE,
-    HOME,
-    SESSION_COOKIE,
-    PageRequest,
-    new_form_secret,
-    path_of_page,
-)
+from heliograph.portal.cookies import drop_cookie
+from heliograph.portal.page_request import HOME, SESSION_COOKIE, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.sign_in.coming_in import came_in, welcome
 from heliograph.portal.visit import home_of
-from heliograph.users import Guesser, NotSignedIn, SignInFirst, TooManyTries
-
-BROWSER_KEPT_S: Final = 180 * 86_400
+from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
 
 
 class WrongPassword(Unauthorized):
@@ -59,15 +48,13 @@ def with_password(asking: PageRequest) -> Response:
     back = path_of_page(form.get("back", ""))
     guesser = Guesser(form.get("email", "").strip().lower(), asking.address, asking.browser)
     try:
-        session, browser = _begin(asking, guesser, form.get("password", ""))
+        begun, browser = _begin(asking, guesser, form.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
         response = _form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
-    response = _welcome(session, back)
-    set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
-    return response
+    return came_in(begun, back, browser)
 
 
 def mail_link(asking: PageRequest) -> Response:
@@ -118,7 +105,7 @@ def accept_invitation(asking: PageRequest) -> Response:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
         return RedirectResponse(home, SEE_OTHER, HEADERS)
-    return _welcome(secret, home)
+    return welcome(secret, home)
 
 
 def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
@@ -138,13 +125,14 @@ def sign_in(asking: PageRequest) -> Response:
     """Uses the link up, and leads to the overview. A link that was used says so."""
     try:
         with asking.db.write() as tx:
-            secret = users.begin(
+            begun = users.begin(
                 tx, asking.path["link"], seen_by=asking.seen_by, now_ms=asking.now_ms
             )
-            users.end(tx, asking.session)
+            if not begun.waits:
+                users.end(tx, asking.session)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
-    return _welcome(secret, HOME)
+    return came_in(begun, HOME)
 
 
 def sign_out(asking: PageRequest) -> Response:
@@ -156,9 +144,9 @@ def sign_out(asking: PageRequest) -> Response:
     return response
 
 
-def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[str, str]:
-    """Returns the secrets of a new session and of the browser. A session that the browser had
-    ends: who knows its secret learns nothing by this sign-in.
+def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn, str | None]:
+    """Returns the sign-in that is begun, and the browser's secret if that is known now. A session
+    that the browser had ends: who knows its secret learns nothing by this sign-in.
 
     Raises WrongPassword and TooManyTries.
     """
@@ -170,11 +158,12 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[str, s
     if stored is None or not is_right:
         raise WrongPassword()
     with asking.db.write() as tx:
-        session = users.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
-        users.end(tx, asking.session)
+        begun = users.begin_with_password(tx, stored, seen_by=asking.seen_by, now_ms=now_ms)
         users.forget_tries(tx, guesser, now_ms=now_ms)
-        browser = users.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
-    return session, browser
+        if begun.waits:
+            return begun, None
+        users.end(tx, asking.session)
+        return begun, users.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 
 def _form(
@@ -196,11 +185,3 @@ def _form(
         is_known=is_known,
         sends_mail=asking.service.sends_mail,
     )
-
-
-def _welcome(session: str, back: str) -> Response:
-    response = RedirectResponse(back, SEE_OTHER, HEADERS)
-    set_cookie(response, SESSION_COOKIE, session)
-    # forms that somebody else has made this browser open belong to nobody now
-    set_cookie(response, FORM_COOKIE, new_form_secret())
-    return response

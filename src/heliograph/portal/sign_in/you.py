@@ -10,7 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.sign_in.sign_in_pages import BROWSER_KEPT_S
+from heliograph.portal.sign_in.coming_in import BROWSER_KEPT_S
 from heliograph.portal.visit import Visit, visit_of
 
 PATH = "/portal/you"
@@ -27,6 +27,8 @@ def shown(
         visit=visit,
         sessions=users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms),
         has_password=users.stored_password(tx, visit.session.user.email) is not None,
+        asks_code=users.two_step.is_on(tx, visit.session.user.id),
+        recovery_codes_left=users.two_step.recovery_codes_left(tx, visit.session.user.id),
         errors={error.field: error.message for error in errors},
     )
 

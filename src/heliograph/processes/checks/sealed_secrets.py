@@ -24,9 +24,15 @@ from heliograph.database.leases import workers
 from heliograph.database.sealed_columns import Sealed, reseal_some, tally
 from heliograph.processes.checks.database_findings import CheckResult
 from heliograph.processes.checks.restore_check import ProcessesRun, nobody_else
+from heliograph.users import two_step
 from heliograph.webhooks import endpoints
 
-PLACES: Final[tuple[Sealed, ...]] = (*carriers.SEALED, *endpoints.SEALED, *otp.SEALED)
+PLACES: Final[tuple[Sealed, ...]] = (
+    *carriers.SEALED,
+    *endpoints.SEALED,
+    *otp.SEALED,
+    *two_step.SEALED,
+)
 # after another key came into use: by then no process seals with the one before (database/cache.py:
 # STALE_S)
 SETTLED_MS: Final = 3_000

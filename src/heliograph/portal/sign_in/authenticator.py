@@ -1,0 +1,76 @@
+"""Setting up an authenticator app, and doing without it again. All of it takes a fresh sign-in."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from markupsafe import Markup
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import users
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.sign_in import you
+from heliograph.portal.visit import Visit
+
+PATH: Final = f"{you.PATH}/authenticator"
+CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
+_GROUP: Final = 4  # characters of the secret, for whoever types it
+
+
+def shown(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the secret that an app has to know, as a QR code and as text, and asks for a code.
+    A secret that counts already is shown to nobody: then it leads to the user's page.
+    """
+    visit.require_fresh(asking.now_ms)
+    user = visit.session.user
+    try:
+        secret = users.two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
+    except NotFound:
+        return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
+    starts = range(0, len(secret), _GROUP)
+    return page(
+        "authenticator.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        secret=" ".join(secret[start : start + _GROUP] for start in starts),
+        code=_drawn(users.two_step.address_for_app(secret, user.email)),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes a secret, lets it count, makes new recovery codes, or turns the second step off."""
+    visit.require_fresh(asking.now_ms)
+    form, user, keys = asking.sent.form, visit.session.user, asking.service.secret_keys
+    wanted = choice_of("do", form.get("do", ""), CHOICES)
+    if wanted == "confirm":
+        code = form.get("code", "").strip()
+        codes = users.two_step.confirm(tx, keys, user.id, code, now_ms=asking.now_ms)
+        return _kept(asking, visit, codes)
+    if wanted == "new codes":
+        return _kept(asking, visit, users.two_step.new_recovery_codes(tx, user.id))
+    if wanted == "turn off":
+        users.two_step.turn_off(tx, user.id)
+        return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
+    users.two_step.begin(tx, keys, user.id, now_ms=asking.now_ms)
+    return RedirectResponse(PATH, SEE_OTHER, HEADERS)
+
+
+def _kept(asking: PageRequest, visit: Visit, codes: list[str]) -> Response:
+    return page("recovery_codes.html", asking, visit=visit, codes=codes)
+
+
+def _drawn(address: str) -> Markup:
+    """Returns a QR code as SVG, dark on light in both themes, for not all cameras read others."""
+    import segno  # few pages need it
+
+    drawn = segno.make(address, error="m").svg_inline(
+        scale=5, border=4, dark="#000", light="#fff", svgclass="qr", lineclass=None, title=None
+    )
+    return Markup(drawn)  # made here, of what we have written  # noqa: S704

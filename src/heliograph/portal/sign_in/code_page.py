@@ -1,0 +1,65 @@
+"""The second step of signing in: the code of an authenticator app, or a recovery code.
+
+Whoever is asked for it is not signed in: only this form knows the sign-in that waits.
+"""
+
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import users
+from heliograph.portal.page_request import PageRequest, path_of_page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.sign_in.coming_in import welcome
+from heliograph.users import Guesser, NotSignedIn, TooManyCodes, WrongCode
+
+
+def ask(asking: PageRequest) -> Response:
+    """Shows the form for the code, to whom a code is asked from."""
+    back = path_of_page(dict(asking.sent.query).get("back", ""))
+    try:
+        with asking.db.read() as tx:
+            users.who_waits(tx, asking.waiting, now_ms=asking.now_ms)
+    except NotSignedIn:
+        return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
+    return page("code.html", asking, back=back, why="")
+
+
+def judge(asking: PageRequest) -> Response:
+    """Signs in whose code is right, and leads to where the sign-in began."""
+    form = asking.sent.form
+    back = path_of_page(form.get("back", ""))
+    code = form.get("code", "").strip()
+    try:
+        session, browser = _finish(asking, code)
+    except NotSignedIn:  # it took longer than ten minutes
+        return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
+    except (WrongCode, TooManyCodes) as refused:
+        response = page("code.html", asking, status=refused.status, back=back, why=str(refused))
+        if refused.retry_after_s is not None:
+            response.headers["retry-after"] = str(refused.retry_after_s)
+        return response
+    return welcome(session, back, browser)
+
+
+def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
+    """Returns the secrets of a new session and of the browser, which is known now.
+
+    Raises NotSignedIn, TooManyCodes and WrongCode.
+    """
+    now_ms = asking.now_ms
+    with asking.db.write() as tx:
+        user = users.who_waits(tx, asking.waiting, now_ms=now_ms)
+        guesser = Guesser(user.email, asking.address, asking.browser)
+        if not users.two_step.is_recovery_code(code):
+            users.count_code(tx, guesser, now_ms=now_ms)
+    with asking.db.write() as tx:
+        session = users.finish(
+            tx,
+            asking.service.secret_keys,
+            asking.waiting,
+            code,
+            seen_by=asking.seen_by,
+            now_ms=now_ms,
+        )
+        users.end(tx, asking.session)
+        users.forget_codes(tx, guesser, now_ms=now_ms)
+        return session, users.know_browser(tx, user.id, asking.browser, now_ms=now_ms)

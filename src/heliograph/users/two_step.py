@@ -1,0 +1,188 @@
+"""Two-step sign-in: after a password or a link, a code of an authenticator app is asked for (TOTP,
+RFC 6238), or one of ten recovery codes, each of which counts once.
+"""
+
+import hashlib
+import hmac
+import secrets
+from contextlib import suppress
+from typing import Final
+
+import pyotp
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.secrets import Keys, SecretUnreadable
+from heliograph.base.short_texts import refused
+from heliograph.database.sealed_columns import Encrypted, Sealed
+from heliograph.users.tables import recovery_codes, totps, waiting_sign_ins
+
+STEP_S: Final = 30  # all apps use it (RFC 6238, section 5.2)
+DIGITS: Final = 6
+# before and after the present one: clocks of phones differ, and people type (RFC 6238, section 6)
+STEPS_BESIDE: Final = 1
+RECOVERY_CODES: Final = 10
+# 80 random bits: nobody guesses one, so tries are not counted and its hash needs no salt
+RECOVERY_CHARACTERS: Final = 16
+ISSUER: Final = "Heliograph"
+PURPOSE: Final = "TOTP secret"
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32
+_MISREAD: Final = str.maketrans("oil", "011", " -")
+_GROUP: Final = 4
+
+SEALED: Final = (
+    Sealed("authenticator_secrets", totps.c.secret, lambda keys: Encrypted(keys, PURPOSE)),
+)
+
+
+def is_on(tx: Connection, user_id: str) -> bool:
+    """Returns whether a code is asked for when this user (raw id) signs in."""
+    query = sa.select(totps.c.user_id).where(_is_confirmed(user_id))
+    return tx.execute(query).first() is not None
+
+
+def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
+    """Makes a secret for an authenticator app. It does not count until `confirm`.
+
+    Raises InvalidRequest if one counts already.
+    """
+    if is_on(tx, user_id):
+        raise refused("code", "must be turned off before it is set up anew")
+    tx.execute(totps.delete().where(totps.c.user_id == user_id))
+    tx.execute(
+        totps.insert().values(
+            user_id=user_id,
+            secret=Encrypted(keys, PURPOSE).seal(pyotp.random_base32()),
+            made_at_ms=now_ms,
+            last_step=0,
+        )
+    )
+
+
+def unconfirmed_secret(tx: Connection, keys: Keys, user_id: str) -> str:
+    """Returns the secret that `begin` has made, in base32. Raises NotFound if there is none, or
+    if it counts already, for then it is shown to nobody any more.
+    """
+    query = sa.select(totps.c.secret).where(
+        totps.c.user_id == user_id, totps.c.confirmed_at_ms.is_(None)
+    )
+    stored = tx.execute(query).scalar()
+    if stored is None:
+        raise NotFound("No authenticator app is being set up.")
+    return Encrypted(keys, PURPOSE).unseal(stored)
+
+
+def address_for_app(secret: str, email: str) -> str:
+    """Returns what the QR code says: the `otpauth:` address that authenticator apps read."""
+    return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
+
+
+def confirm(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> list[str]:
+    """Turns the second step on, if the code shows that the app has the secret. Returns new
+    recovery codes.
+
+    Raises InvalidRequest for a wrong code, and NotFound.
+    """
+    step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms, after=0)
+    if step is None:
+        raise refused(
+            "code", f"must be the {DIGITS} digits that the app shows now, not {shown(code)}"
+        )
+    tx.execute(
+        totps.update()
+        .where(totps.c.user_id == user_id, totps.c.confirmed_at_ms.is_(None))
+        .values(confirmed_at_ms=now_ms, last_step=step)
+    )
+    return new_recovery_codes(tx, user_id)
+
+
+def turn_off(tx: Connection, user_id: str) -> None:
+    """Asks for no code any more, and forgets the secret and the recovery codes. It does nothing
+    where none is asked for.
+    """
+    for table in (waiting_sign_ins, recovery_codes, totps):
+        tx.execute(table.delete().where(table.c.user_id == user_id))
+
+
+def new_recovery_codes(tx: Connection, user_id: str) -> list[str]:
+    """Returns ten recovery codes, in place of those before. Only their hashes are stored.
+
+    Raises NotFound where no code is asked for.
+    """
+    if not is_on(tx, user_id):
+        raise NotFound("No authenticator app is set up.")
+    tx.execute(recovery_codes.delete().where(recovery_codes.c.user_id == user_id))
+    codes = [
+        "".join(secrets.choice(_ALPHABET) for _ in range(RECOVERY_CHARACTERS))
+        for _ in range(RECOVERY_CODES)
+    ]
+    rows = [{"sha256": _hash(code), "user_id": user_id} for code in codes]
+    tx.execute(recovery_codes.insert(), rows)
+    starts = range(0, RECOVERY_CHARACTERS, _GROUP)
+    return ["-".join(code[start : start + _GROUP] for start in starts) for code in codes]
+
+
+def recovery_codes_left(tx: Connection, user_id: str) -> int:
+    """Returns how many recovery codes of a user were not used."""
+    query = sa.select(sa.func.count()).where(recovery_codes.c.user_id == user_id)
+    return tx.execute(query).scalar_one()
+
+
+def is_recovery_code(text: str) -> bool:
+    """Returns whether this may be a recovery code, which nobody guesses."""
+    return len(_read_recovery_code(text)) == RECOVERY_CHARACTERS
+
+
+def use(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> bool:
+    """Returns whether this is a code of the user's app, or one of the recovery codes, that was not
+    used before. It is used then. Of two who have the same code at once, one gets through.
+    """
+    if is_recovery_code(code):
+        it = recovery_codes.c.sha256 == _hash(_read_recovery_code(code))
+        gone = recovery_codes.delete().where(it, recovery_codes.c.user_id == user_id)
+        return tx.execute(gone).rowcount == 1
+    row = tx.execute(
+        sa.select(totps.c.secret, totps.c.last_step).where(_is_confirmed(user_id))
+    ).first()
+    if row is None:
+        return False
+    step = None
+    with suppress(SecretUnreadable):  # then only a recovery code is right
+        step = _step_of(Encrypted(keys, PURPOSE).unseal(row.secret), code, now_ms, row.last_step)
+    if step is None:
+        return False
+    used = totps.update().where(_is_confirmed(user_id), totps.c.last_step < step)
+    return tx.execute(used.values(last_step=step)).rowcount == 1
+
+
+def _is_confirmed(user_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(totps.c.user_id == user_id, totps.c.confirmed_at_ms.is_not(None))
+
+
+def _step_of(secret: str, code: str, now_ms: int, after: int) -> int | None:
+    """Returns the step of time, later than `after`, whose code this is. All are compared, so the
+    time that it takes does not tell which.
+    """
+    given = code.replace(" ", "").encode()
+    present = now_ms // (1_000 * STEP_S)
+    steps = range(present - STEPS_BESIDE, present + STEPS_BESIDE + 1)
+    generator = pyotp.TOTP(secret, digits=DIGITS, interval=STEP_S)
+    right = [
+        step
+        for step in steps
+        if hmac.compare_digest(generator.generate_otp(step).encode(), given) and step > after
+    ]
+    return right[0] if right else None
+
+
+def _read_recovery_code(text: str) -> str:
+    """Returns a recovery code as it is hashed: with neither spaces nor hyphens, in lower case, and
+    with the letters that are easily taken for digits as these.
+    """
+    return text.lower().translate(_MISREAD)
+
+
+def _hash(code: str) -> bytes:
+    return hashlib.sha256(f"recovery code {code}".encode()).digest()

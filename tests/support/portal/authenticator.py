@@ -1,0 +1,22 @@
+"""An authenticator app, as others wrote it, and users who have one."""
+
+import pyotp
+from sqlalchemy.engine import Connection
+
+from heliograph import users
+from tests.support.factories import SECRET_KEY
+
+STEP_MS = 30_000
+
+
+def code_of(secret: str, now_ms: int) -> str:
+    """What the app shows."""
+    return pyotp.TOTP(secret.replace(" ", "")).at(now_ms // 1_000)
+
+
+def given_codes(tx: Connection, user_id: str, now_ms: int) -> tuple[str, list[str]]:
+    """The secret of a user who has set an app up, and the recovery codes."""
+    users.two_step.begin(tx, SECRET_KEY, user_id, now_ms=now_ms)
+    secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user_id)
+    code = code_of(secret, now_ms)
+    return secret, users.two_step.confirm(tx, SECRET_KEY, user_id, code, now_ms=now_ms)

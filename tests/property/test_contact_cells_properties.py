@@ -8,7 +8,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.contacts.csv_cells import line_of, neutral, plain
+from heliograph.base.csv.cells import line_of, neutral, plain
 
 CELL = st.text(
     st.sampled_from("ab,;\t\r\n'\" =+-@＝\u200c\u200d") | st.characters(exclude_categories=["Cs"])

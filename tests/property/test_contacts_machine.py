@@ -18,10 +18,11 @@ from hypothesis.stateful import (
 
 from heliograph import contacts
 from heliograph.base import clock, ids
+from heliograph.base.csv.cells import neutral, plain
 from heliograph.base.errors import NotFound
 from heliograph.contacts import Contact, ContactOwner, ContactPatch, search_buckets, store
 from heliograph.contacts.change import TooManyFields, changed
-from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of, neutral, plain
+from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of
 from heliograph.contacts.fields import CUSTOM_MAX
 from heliograph.database.database import Database
 from heliograph.text import Phone

@@ -101,8 +101,10 @@ OF_PAGES = {
     "not_signed_in",
     "sign_in_again",
     "sign_in_first",
+    "too_many_codes",
     "too_many_mails",
     "too_many_tries",
+    "wrong_code",
     "wrong_password",
 }
 

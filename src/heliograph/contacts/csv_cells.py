@@ -1,21 +1,16 @@
 """The columns and cells of a file of contacts: how fields become cells, and cells fields again.
-Pure.
-
-A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can
-write a contact's name could write one. So such a cell is written with an apostrophe before it,
-which spreadsheets take for "this is text", and read without it: it comes back as it was. A
-spreadsheet may be set to another separator than the file's, and then takes a cell apart: so each
-piece of a cell is treated as a cell is.
+Pure. Cells are neutral, and come back as they were.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from heliograph.base.csv.cells import neutral, plain
 from heliograph.base.csv.reader import PHONE_COLUMNS, column_name, phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import JOINERS, cut
+from heliograph.base.short_texts import cut
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.fields import (
@@ -38,35 +33,9 @@ COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
 # before the name of a custom field that would be taken for something else
 CUSTOM_MARK: Final = "custom."
 COMMENT_MARK: Final = "#"  # a column that is not read
-# what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
-_RUNS: Final = rf"['\"\s{JOINERS}]*[=+\-@＝＋－＠\t\r]"
-# where a cell begins, or what another separator makes one of
-_PIECE: Final = r"(?:\A|(?<=[,;\t\r\n]))"
-_BARE: Final = re.compile(f"{_PIECE}(?={_RUNS})")
-_MARKED: Final = re.compile(f"{_PIECE}'(?={_RUNS})")
-# what a cell is quoted for, whichever of them separates cells
-_QUOTED: Final = re.compile(r'[,;\t\r\n"]')
 _LINE_END: Final = re.compile(r"\s*[\r\n\t]\s*")  # in a cell; a contact's fields are one line
 _YES: Final = ("yes", "true", "1", "y", "x")
 _NO: Final = ("no", "false", "0", "n")
-
-
-def neutral(text: str) -> str:
-    """A cell of which no spreadsheet runs anything, however it takes it apart."""
-    return _BARE.sub("'", text)
-
-
-def plain(cell: str) -> str:
-    """Returns the cell that `neutral` was given."""
-    return _MARKED.sub("", cell) if "'" in cell else cell
-
-
-def line_of(cells: Iterable[str], delimiter: str) -> str:
-    """Neutral cells as a line of a file."""
-    quoted = (
-        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
-    )
-    return delimiter.join(quoted) + "\r\n"
 
 
 def header_of(custom_names: Sequence[str]) -> list[str]:

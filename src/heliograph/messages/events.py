@@ -42,6 +42,21 @@ def events_of(changes: Changes, listeners: Listeners) -> list[Event]:
     return found
 
 
+def event_ids(message: Message) -> list[str]:
+    """Returns the raw ids of the events that a message has had so far, in order. An event is stored
+    only if somebody hears of it.
+    """
+    return [
+        ids.raw_of_number(ids.derived_number(int(message.id, 16), _PLACE_OF[status], at_ms))
+        for status, at_ms in (
+            (SENT, message.sent_at_ms),
+            (DELIVERED, message.delivered_at_ms),
+            (FAILED, message.failed_at_ms),
+        )
+        if at_ms is not None
+    ]
+
+
 def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
     """Yields the states that a message came to in this transaction, and when."""
     for status, at_ms in (

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from heliograph import keys, senders, users, wallet
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
-from heliograph.portal.messages import row
+from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in import you

@@ -4,10 +4,7 @@ from typing import Final, NamedTuple
 
 from heliograph.portal import (
     api_keys,
-    handsets,
     members,
-    messages,
-    money,
     overview,
     request_log,
     send,
@@ -18,8 +15,10 @@ from heliograph.portal.campaign_pages import campaign_new, campaigns
 from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
+from heliograph.portal.message_pages import handsets, messages
 from heliograph.portal.settings_pages import audit_log, settings
 from heliograph.portal.sign_in import authenticator, code_page, sign_in_pages, you
+from heliograph.portal.wallet_pages import low_balance, money, purchase
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
@@ -60,6 +59,7 @@ PAGES: Final = (
     _does(f"{OF_ACCOUNT}/send", send.send),
     _does(f"{OF_ACCOUNT}/send/count", send.count),
     _shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
+    _shows(f"{OF_ACCOUNT}/messages/export", to_members(messages.export)),
     _shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
     _shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
     _shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
@@ -89,6 +89,11 @@ PAGES: Final = (
     _shows(f"{CAMPAIGN}/launch", to_members_in_steps(campaigns.ask_launch)),
     _does(f"{CAMPAIGN}/launch", campaigns.launch),
     _shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
+    _shows(f"{OF_ACCOUNT}/money/export", to_members(money.export)),
+    _shows(f"{OF_ACCOUNT}/money/buy", to_members(purchase.ask)),
+    _does(f"{OF_ACCOUNT}/money/buy", by_members(Right.MONEY, purchase.buy, purchase.ask)),
+    _shows(f"{OF_ACCOUNT}/money/low", to_members(low_balance.ask)),
+    _does(f"{OF_ACCOUNT}/money/low", by_members(Right.MONEY, low_balance.change, low_balance.ask)),
     _shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
     _shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),
     _does(f"{OF_ACCOUNT}/keys/new", by_members(Right.KEYS, api_keys.make, api_keys.new)),

@@ -35,6 +35,7 @@ MINUTE_S: Final = 60
 HOUR_S: Final = 3_600
 DAY_S: Final = 86_400
 DAYS_COUNTED_MAX: Final = 7
+MINUS: Final = "\N{MINUS SIGN}"  # as wide as a plus
 
 
 class Download(StreamingResponse):
@@ -124,13 +125,38 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago, "money": to_text}
+    environment.filters |= {
+        "rfc3339": rfc3339,
+        "grouped": _grouped,
+        "signed": _signed,
+        "signed_money": _signed_money,
+        "entry_words": _entry_words,
+        "ago": _ago,
+        "money": to_text,
+    }
     return environment
 
 
 def _grouped(number: int) -> str:
     """Returns a number with thin spaces between thousands, which no line breaks at."""
     return f"{number:,}".replace(",", "\u202f")
+
+
+def _signed(number: int) -> str:
+    """Returns a change with its sign."""
+    sign = "+" if number > 0 else MINUS if number < 0 else ""
+    return f"{sign}{_grouped(abs(number))}"
+
+
+def _signed_money(minor: int, currency: str) -> str:
+    """Returns a change of money with its sign."""
+    return f"{'+' if minor > 0 else MINUS}{to_text(abs(minor), currency)}"
+
+
+def _entry_words(entry_type: str) -> str:
+    """Returns what a type of a ledger entry is to a reader, such as `SMS charge`."""
+    words = entry_type.replace("_", " ").replace("sms", "SMS").replace("topup", "top-up")
+    return words[0].upper() + words[1:]
 
 
 def _ago(at_ms: int, now_ms: int) -> str:

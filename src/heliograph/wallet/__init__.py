@@ -8,6 +8,7 @@ from heliograph.wallet.events import low_balance
 from heliograph.wallet.ledger import (
     BANK_ID,
     DESCRIPTION_MAX,
+    REFERENCE_MAX,
     SALES_ID,
     Posted,
     adjust_credits,
@@ -18,7 +19,17 @@ from heliograph.wallet.ledger import (
     topup,
 )
 from heliograph.wallet.money import currency, to_minor, to_number, to_text
-from heliograph.wallet.prices import Price, all_prices, buy_credits, remove_price, set_price
+from heliograph.wallet.prices import (
+    CreditsOffer,
+    Price,
+    all_prices,
+    buy_credits,
+    price_in,
+    quote,
+    remove_price,
+    set_price,
+)
+from heliograph.wallet.request import read_purchase, read_thresholds
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -51,9 +62,11 @@ __all__ = [
     "DISCREPANCIES_MAX",
     "ENTRY_TYPES",
     "INSERT_ENTRIES",
+    "REFERENCE_MAX",
     "SALES_ID",
     "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
+    "CreditsOffer",
     "Discrepancy",
     "Entry",
     "Figures",
@@ -75,12 +88,17 @@ __all__ = [
     "history",
     "judge_alarm",
     "keys_counted",
+    "ledger_file",
     "locked",
     "low_balance",
     "open_wallet",
     "post",
+    "price_in",
+    "quote",
     "raw_id",
     "read_one_snapshot",
+    "read_purchase",
+    "read_thresholds",
     "refusal_to_spend",
     "remove_price",
     "set_low_balance",

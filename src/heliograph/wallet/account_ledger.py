@@ -8,12 +8,15 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlalchemy.engine import Connection
 
+from heliograph.base import ids
 from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
 from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
+# an id may be made by another clock than the entry
+CLOCK_SLACK_MS: Final = 300_000
 # A transfer stands in the ledger once, with the signs of the account that it was written for; the
 # other one sees it turned round.
 _SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
@@ -25,11 +28,14 @@ def history(
     wanted: PageWanted,
     span: Span = ALWAYS,
     entry_type: str | None = None,
+    reference: str | None = None,
 ) -> list[Entry]:
     """Returns at most `limit` + 1 entries, newest first: the one too many tells that there is a
     next page. Raises NotFound for the account.
     """
-    own = _newest(tx, ledger_entries.c.account_id == account_id, wanted, span, entry_type)
+    own = _newest(
+        tx, ledger_entries.c.account_id == account_id, wanted, span, entry_type, reference
+    )
     others: list[Entry] = []
     if entry_type is None or entry_type in _SEEN_FROM_THERE:
         currency = wallet_of(tx, account_id).currency
@@ -39,7 +45,9 @@ def history(
         )
         others = [
             _turned(entry, currency)
-            for entry in _newest(tx, with_us, wanted, span, _SEEN_FROM_THERE.get(entry_type or ""))
+            for entry in _newest(
+                tx, with_us, wanted, span, _SEEN_FROM_THERE.get(entry_type or ""), reference
+            )
         ]
     return sorted(own + others, key=lambda entry: entry.id, reverse=True)[: wanted.limit + 1]
 
@@ -50,6 +58,7 @@ def _newest(
     wanted: PageWanted,
     span: Span,
     entry_type: str | None,
+    reference: str | None,
 ) -> list[Entry]:
     columns = ledger_entries.c
     query = (
@@ -59,12 +68,24 @@ def _newest(
         query = query.where(columns.id < wanted.before)
     if entry_type is not None:
         query = query.where(columns.type == entry_type)
+    if reference is not None:
+        query = query.where(columns.reference == reference, *_not_before(reference))
     # an entry's id is made of its time, so ranges of time are ranges of the index
     if span.since_ms is not None:
         query = query.where(columns.id >= first_id_of(span.since_ms))
     if span.until_ms is not None:
         query = query.where(columns.id < first_id_of(span.until_ms))
     return [of_row(row) for row in tx.execute(query)]
+
+
+def _not_before(reference: str) -> list[sa.ColumnElement[bool]]:
+    """Returns a bound that spares most of a long ledger: what is paid for a send or a campaign is
+    paid after it was asked for.
+    """
+    raw = ids.raw_of_text(reference[: len("snd")], reference)
+    if raw is None or not reference.startswith(("snd_", "cmp_")):
+        return []
+    return [ledger_entries.c.id >= first_id_of(ids.made_at_ms(int(raw, 16)) - CLOCK_SLACK_MS)]
 
 
 def _turned(entry: Entry, currency: str) -> Entry:

@@ -15,13 +15,14 @@ from heliograph.wallet.ledger import (
     ISSUANCE_ID,
     REFERENCE_MAX,
     Posted,
+    figures_after,
     post,
     repeated,
     with_reference,
 )
 from heliograph.wallet.money import MINOR_MAX, currency, to_minor, to_text
 from heliograph.wallet.tables import prices
-from heliograph.wallet.wallet import CREDITS_MAX, locked
+from heliograph.wallet.wallet import CREDITS_MAX, Figures, locked, wallet_of
 
 _PURCHASE: Final = "credit_purchase"
 
@@ -79,17 +80,53 @@ def price_in(tx: Connection, currency_code: str) -> Price:
     return Price(*row)
 
 
+class CreditsOffer(NamedTuple):
+    """Says what SMS credits would cost at the price of the moment, and what the wallet would hold
+    after they were bought.
+    """
+
+    credits: int
+    cost_minor: int
+    price: Price
+    after: Figures
+
+
+def quote(tx: Connection, account_id: str, credits: int) -> CreditsOffer:
+    """Raises what `buy_credits` would raise."""
+    wallet = wallet_of(tx, account_id)
+    price = price_in(tx, wallet.currency)
+    cost_minor = _cost(price, credits)
+    after = figures_after(wallet.figures, wallet.currency, -cost_minor, credits)
+    return CreditsOffer(credits, cost_minor, price, after)
+
+
+def _cost(price: Price, credits: int) -> int:
+    """Raises InvalidRequest for a number that cannot be bought."""
+    if not 1 <= credits <= CREDITS_MAX:
+        raise refused("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
+    cost_minor = price.of(credits)
+    if cost_minor > MINOR_MAX:
+        raise refused("credits", f"would cost more than {to_text(MINOR_MAX, price.currency)}")
+    return cost_minor
+
+
 def buy_credits(
-    tx: Connection, account_id: str, credits: int, reference: str | None = None, *, now_ms: int
+    tx: Connection,
+    account_id: str,
+    credits: int,
+    reference: str | None = None,
+    *,
+    quoted_minor: int | None = None,
+    now_ms: int,
 ) -> Posted:
     """Pays for SMS credits out of the wallet's money, at the price of the moment: one entry, down
     in money and up in credits. The same reference is applied once, whatever the price has become.
+    `quoted_minor` is the cost that the buyer has agreed to; with another one, nothing is bought.
 
-    Raises NotFound, InvalidRequest for a number that cannot be bought, without a price, and for a
-    reference that bought another number, InsufficientCredits (`insufficient_balance`).
+    Raises NotFound, InvalidRequest for a number that cannot be bought, without a price, for another
+    cost, and for a reference that bought another number, InsufficientCredits
+    (`insufficient_balance`).
     """
-    if not 1 <= credits <= CREDITS_MAX:
-        raise refused("credits", f"must be from 1 to {CREDITS_MAX}, not {credits}")
     if reference is not None:
         reference = one_line("reference", reference, most=REFERENCE_MAX)
     wallet = locked(tx, account_id)
@@ -99,9 +136,9 @@ def buy_credits(
     ):
         return repeated(earlier, earlier.amount_minor, credits)
     price = price_in(tx, wallet.currency)
-    cost_minor = price.of(credits)
-    if cost_minor > MINOR_MAX:
-        raise refused("credits", f"would cost more than {to_text(MINOR_MAX, wallet.currency)}")
+    cost_minor = _cost(price, credits)
+    if quoted_minor not in (None, cost_minor):
+        raise refused("credits", f"cost {to_text(cost_minor, price.currency)} by now")
     return post(
         tx,
         account_id,

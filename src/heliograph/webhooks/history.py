@@ -1,5 +1,6 @@
 """Shows operators what became of events: an endpoint's events, and every attempt to deliver one."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from heliograph.webhooks.states import DELIVERED, WAITING
 from heliograph.webhooks.tables import (
     webhook_attempts,
     webhook_deliveries,
+    webhook_endpoints,
     webhook_events,
     webhook_queue,
 )
@@ -79,6 +81,66 @@ def _event(row: Any, told: Any) -> dict[str, Any]:
         "at": None if row.outcome == WAITING else at,
         "next_try_at": at if row.outcome == WAITING else None,
     }
+
+
+class Told(NamedTuple):
+    """Reports what became of one event at one endpoint. `endpoint_id` is raw. `at_ms` is when it
+    was settled; while it waits, when it is tried next.
+    """
+
+    kind: str
+    endpoint_id: str
+    url: str
+    outcome: str
+    tries: int
+    status: int | None
+    at_ms: int
+
+
+def told(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[Told]:
+    """Returns what became of these events, which have raw ids, at the account's own endpoints, in
+    the order of the events.
+    """
+    if not event_ids:
+        return []
+    waiting, delivery = webhook_queue.c, webhook_deliveries.c
+    endpoint, event = webhook_endpoints.c, webhook_events.c
+    own = sa.select(endpoint.id).where(endpoint.account_id == account_id)
+    states = sa.union_all(
+        sa.select(
+            waiting.endpoint_id,
+            waiting.event_id,
+            sa.literal(WAITING).label("outcome"),
+            waiting.tries,
+            sa.cast(sa.null(), sa.SmallInteger).label("status"),
+            waiting.due_at_ms.label("at_ms"),
+        ).where(waiting.endpoint_id.in_(own), waiting.event_id.in_(event_ids)),
+        sa.select(
+            delivery.endpoint_id,
+            delivery.event_id,
+            delivery.outcome,
+            delivery.tries,
+            delivery.status,
+            delivery.at_ms,
+        ).where(delivery.endpoint_id.in_(own), delivery.event_id.in_(event_ids)),
+    ).subquery()
+    rows = tx.execute(
+        sa.select(
+            event.kind,
+            endpoint.id,
+            endpoint.url,
+            states.c.outcome,
+            states.c.tries,
+            states.c.status,
+            states.c.at_ms,
+            event.id,
+        )
+        .join_from(states, webhook_events, event.id == states.c.event_id)
+        .join(webhook_endpoints, endpoint.id == states.c.endpoint_id)
+    )
+    places = {event_id: place for place, event_id in enumerate(event_ids)}
+    ordered = sorted(rows, key=lambda row: (places[row[-1]], row.url))
+    return [Told(*row[:-1]) for row in ordered]
 
 
 def attempts(

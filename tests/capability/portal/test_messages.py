@@ -10,7 +10,7 @@ import pytest
 from heliograph.base import ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import ERROR_CODES
-from heliograph.portal.failure_advice import ADVICE
+from heliograph.portal.message_pages.failure_advice import ADVICE
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, open_account, phones

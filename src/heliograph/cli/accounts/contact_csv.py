@@ -125,7 +125,7 @@ def _run(
     done: "Import", sheet: "Sheet", text: TextIO, rest: IO[str] | None, tell: Tell | None
 ) -> None:
     """Imports a sheet. `tell` is told how many octets were read, where that is known."""
-    from heliograph.contacts.csv_cells import line_of, neutral, plain
+    from heliograph.base.csv.cells import line_of, neutral, plain
 
     def write(*cells: str) -> None:
         if rest is not None:

@@ -2,7 +2,7 @@
 CSV file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from sqlalchemy.engine import Connection
@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.accounts import AuthorKind, StoredEntry
-from heliograph.base import clock
 from heliograph.base.clock import rfc3339
+from heliograph.base.csv.cells import line_of, neutral
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
-from heliograph.contacts.csv_cells import line_of, neutral
+from heliograph.portal.export import pieces
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, next_page, page
-from heliograph.portal.visit import Visit, visit_of
+from heliograph.portal.visit import Visit
 
 BY: Final = {"people": AuthorKind.USER, "programs": AuthorKind.KEY}
 ENTRIES_AT_ONCE: Final = 1_000  # of a file, in one transaction
@@ -38,10 +38,12 @@ ACTIONS: Final = {
     "contact.opt_out": "Opted a contact out",
     "contact.remove": "Removed a contact",
     "contact.save": "Added or changed a contact",
+    "credits.buy": "Bought credits",
     "customer.credits": "Moved credits of a Connect customer",
     "customer.provision": "Provisioned a Connect customer",
     "key.make": "Made an API key",
     "key.revoke": "Revoked an API key",
+    "low_balance.change": "Changed when a low balance is told of",
     "member.invite": "Invited a member",
     "member.join": "Joined the account",
     "member.remove": "Removed a member",
@@ -91,7 +93,16 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     query = Query(asking.sent.query)
     by = query.choice("by", tuple(BY))
     query.finish()
-    return Download("audit-log.csv", _file(asking, visit, None if by is None else BY[by]))
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        wanted = PageWanted(ENTRIES_AT_ONCE + 1, before)
+        kind = None if by is None else BY[by]
+        found = accounts.audited(tx, visit.account.id, wanted, kind=kind)
+        in_file = found[:ENTRIES_AT_ONCE]
+        lines = "".join(_line(_cells(stored)) for stored in in_file)
+        return lines, in_file[-1].id if len(found) > ENTRIES_AT_ONCE else None
+
+    return Download("audit-log.csv", pieces(asking, _line(COLUMNS), read_lines))
 
 
 def _selected(
@@ -113,19 +124,8 @@ def _selected(
     return on_page, next_page(asking.sent.query, on_page[-1].id) if is_more else None
 
 
-def _file(asking: PageRequest, visit: Visit, kind: AuthorKind | None) -> Iterator[str]:
-    """Yields the file in pieces, each only as long as the visitor may still see it."""
-    yield line_of(COLUMNS, SEPARATOR)
-    before: str | None = None
-    while True:
-        with asking.db.read() as tx:
-            visit_of(tx, asking._replace(now_ms=clock.now_ms()))
-            wanted = PageWanted(ENTRIES_AT_ONCE, before)
-            found = accounts.audited(tx, visit.account.id, wanted, kind=kind)
-        if not found:
-            return
-        before = found[-1].id
-        yield "".join(line_of(map(neutral, _cells(stored)), SEPARATOR) for stored in found)
+def _line(cells: Iterable[str]) -> str:
+    return line_of(map(neutral, cells), SEPARATOR)
 
 
 def _cells(stored: StoredEntry) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The credits and the money of an account: what it has, and every entry of its ledger."""
 
-from typing import Final
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
@@ -8,13 +9,21 @@ from starlette.responses import Response
 from heliograph import wallet
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
-from heliograph.base.paging import read_page, read_span
+from heliograph.base.paging import PageWanted, Span, read_page, read_span
+from heliograph.portal.export import pieces
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import next_page, page
+from heliograph.portal.rendering import Download, next_page, page
 from heliograph.portal.visit import Visit
-from heliograph.wallet import ENTRY_TYPES, TRANSACTIONS_LIMIT_MAX, Entry
+from heliograph.users import Right
+from heliograph.wallet import (
+    ENTRY_TYPES,
+    REFERENCE_MAX,
+    TRANSACTIONS_LIMIT_MAX,
+    Entry,
+    ledger_file,
+)
 
-FIELDS: Final = ("type", "since", "until")
+FIELDS: Final = ("type", "reference", "since", "until")
 
 
 def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -35,8 +44,9 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        sms_credits=held.shown.sms_credits,
-        money=wallet.to_text(held.shown.balance_minor, held.currency),
+        wallet=held,
+        may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
+        file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, wallet.as_record(entry)) for entry in found],
         older=older,
         typed=typed,
@@ -47,14 +57,45 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
+def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    filters = _filters(query)
+    query.finish()
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        wanted = PageWanted(ledger_file.PAGE, before)
+        found = wallet.history(tx, visit.account.id, wanted, *filters)
+        shown = found[: wanted.limit]
+        return ledger_file.lines(shown), shown[-1].id if len(found) > wanted.limit else None
+
+    return Download("ledger.csv", pieces(asking, ledger_file.first_line(), read_lines))
+
+
+class _Filters(NamedTuple):
+    """Says which entries of a ledger are asked for."""
+
+    span: Span
+    type: str | None
+    reference: str | None
+
+
+def _filters(query: Query) -> _Filters:
+    """Reads all filters. What is wrong is added to the query's errors."""
+    return _Filters(
+        read_span(query),
+        query.choice("type", ENTRY_TYPES),
+        query.text("reference", most=REFERENCE_MAX),
+    )
+
+
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> tuple[list[Entry], str | None]:
     """Returns one page of entries, and the query of the next. Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query, most=TRANSACTIONS_LIMIT_MAX)
-    span = read_span(query)
-    entry_type = query.choice("type", ENTRY_TYPES)
+    filters = _filters(query)
     query.finish()
-    found = wallet.history(tx, visit.account.id, wanted, span, entry_type)
+    found = wallet.history(tx, visit.account.id, wanted, *filters)
     shown = found[: wanted.limit]
     older = next_page(asking.sent.query, shown[-1].id) if len(found) > wanted.limit else None
     return shown, older

@@ -1,4 +1,6 @@
-"""The messages of an account: a list with filters, and one message with its timeline."""
+"""The messages of an account: a list with filters, the same as a file, and one message with its
+timeline, its credits, and who was told.
+"""
 
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -8,16 +10,20 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
-from heliograph.base.paging import read_page
-from heliograph.messages import read, report_filters
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.messages import read, report_file, report_filters
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.segments import Segment, segments
+from heliograph.messages.events import event_ids
+from heliograph.messages.paid import paid
 from heliograph.messages.tables import SEND_TYPES, STATUSES
-from heliograph.portal.failure_advice import ADVICE
+from heliograph.portal.export import pieces
+from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, next_page, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import split_segments
+from heliograph.webhooks import endpoints, history
 
 # The parameters that the list knows, with the words that a person reads.
 LABELS: Final = {
@@ -65,6 +71,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in LABELS],
+        file_query=_file_query(typed),
         labels=LABELS,
         modes=MODES,
         statuses=STATUSES,
@@ -84,7 +91,37 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         segments=_segments(tx, record),
         timeline=read.timeline(message),
         advice=ADVICE.get(message.error_code or ""),
+        paid=paid(tx, message, visit.account.id),
+        told=[
+            (each, endpoints.text_id(each.endpoint_id))
+            for each in history.told(tx, visit.account.id, event_ids(message))
+        ],
     )
+
+
+def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the messages that the query selects as a file, newest first. Raises InvalidRequest,
+    and NotFound for a campaign.
+    """
+    wanted = _wanted(tx, asking, visit)
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        found = read.report(
+            tx,
+            visit.account.id,
+            PageWanted(report_file.PAGE, before),
+            wanted.filters,
+            sandbox=wanted.sandbox,
+        )
+        return report_file.lines(found.messages), found.next_before
+
+    mode = "sandbox" if wanted.sandbox else "live"
+    return Download(f"messages-{mode}.csv", pieces(asking, report_file.first_line(), read_lines))
+
+
+def _file_query(typed: dict[str, str]) -> str:
+    """Returns the query of the file with what a list selects."""
+    return urlencode({name: typed[name] for name in LABELS if name != "find" and typed.get(name)})
 
 
 class ShownSegment(NamedTuple):
@@ -118,7 +155,15 @@ def _sought(text: str, mode: str) -> str | None:
     return None
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
+class _Wanted(NamedTuple):
+    """Says which messages are asked for, and which page of them."""
+
+    sandbox: bool
+    page: PageWanted
+    filters: read.Filters
+
+
+def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
     """Raises InvalidRequest, and NotFound for a campaign."""
     query, account = Query(asking.sent.query), visit.account
     find = query.text("find")
@@ -138,7 +183,13 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
     if campaign_id is not None:
         group_id = report_filters.campaign_of(tx, account.id, campaign_id, sandbox=sandbox)
         filters = filters._replace(group_id=group_id)
-    return read.report(tx, account.id, wanted, filters, sandbox=sandbox)
+    return _Wanted(sandbox, wanted, filters)
+
+
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> read.Page:
+    """Raises InvalidRequest, and NotFound for a campaign."""
+    wanted = _wanted(tx, asking, visit)
+    return read.report(tx, visit.account.id, wanted.page, wanted.filters, sandbox=wanted.sandbox)
 
 
 def _message(tx: Connection, account_id: str, message_id: str) -> read.Message:

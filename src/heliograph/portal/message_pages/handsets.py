@@ -13,7 +13,7 @@ from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.otp import SANDBOX_CODE
-from heliograph.portal.messages import row
+from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit

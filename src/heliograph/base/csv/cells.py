@@ -1,0 +1,41 @@
+"""The cells of files in CSV that are written, of which no spreadsheet runs any. Pure.
+
+A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can
+write a contact's name or a message could write one. So such a cell is written with an apostrophe
+before it, which spreadsheets take for "this is text", and read without it: it comes back as it was.
+A spreadsheet may be set to another separator than the file's, and then takes a cell apart: so each
+piece of a cell is treated as a cell is.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from heliograph.base.short_texts import JOINERS
+
+# what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
+_RUNS: Final = rf"['\"\s{JOINERS}]*[=+\-@＝＋－＠\t\r]"
+# where a cell begins, or what another separator makes one of
+_PIECE: Final = r"(?:\A|(?<=[,;\t\r\n]))"
+_BARE: Final = re.compile(f"{_PIECE}(?={_RUNS})")
+_MARKED: Final = re.compile(f"{_PIECE}'(?={_RUNS})")
+# what a cell is quoted for, whichever of them separates cells
+_QUOTED: Final = re.compile(r'[,;\t\r\n"]')
+
+
+def neutral(text: str) -> str:
+    """A cell of which no spreadsheet runs anything, however it takes it apart."""
+    return _BARE.sub("'", text)
+
+
+def plain(cell: str) -> str:
+    """Returns the cell that `neutral` was given."""
+    return _MARKED.sub("", cell) if "'" in cell else cell
+
+
+def line_of(cells: Iterable[str], delimiter: str) -> str:
+    """Neutral cells as a line of a file."""
+    quoted = (
+        '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
+    )
+    return delimiter.join(quoted) + "\r\n"

@@ -1,0 +1,64 @@
+"""Finds what a message has to do with the ledger: the entry that charged for its send, and those
+that paid something of it back.
+"""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import wallet
+from heliograph.base import ids
+from heliograph.base.paging import PageWanted, Span
+from heliograph.messages.read import CAMPAIGN_PREFIX, SEND_PREFIX, Message
+from heliograph.messages.tables import sends
+from heliograph.wallet import Entry
+
+# An entry is written in the transaction that stores a charge or a failure, and its id is made a few
+# milliseconds before or after. There is no index of references of charges: it would cost each send
+# a write. So all entries of this span are looked through.
+_AROUND_MS: Final = 10_000
+# of each kind; a campaign may have several chunks, and refunds, in such a span
+ENTRIES_MAX: Final = 5
+
+
+class Paid(NamedTuple):
+    """Holds entries of the ledger, oldest first, and for how many messages the charge was."""
+
+    entries: list[Entry]
+    messages_in_send: int
+
+
+def paid(tx: Connection, message: Message, account_id: str) -> Paid:
+    """Returns what was charged for a message and refunded. Nothing is, in sandbox."""
+    count = tx.execute(
+        sa.select(sends.c.message_count).where(sends.c.id == message.send_id)
+    ).scalar_one()
+    if message.sandbox:
+        return Paid([], count)
+    reference = (
+        ids.text_of_raw(SEND_PREFIX, message.send_id)
+        if message.campaign_id is None
+        else ids.text_of_raw(CAMPAIGN_PREFIX, message.campaign_id)
+    )
+    moments = [("sms_charge", message.created_at_ms)]
+    if message.refunded and message.failed_at_ms is not None:
+        moments.append(("sms_refund", message.failed_at_ms))
+    return Paid(
+        [
+            entry
+            for entry_type, at_ms in moments
+            for entry in reversed(
+                wallet.history(
+                    tx,
+                    account_id,
+                    PageWanted(ENTRIES_MAX, None),
+                    Span(at_ms - _AROUND_MS, at_ms + _AROUND_MS),
+                    entry_type,
+                    reference,
+                )[:ENTRIES_MAX]
+            )
+            if entry.created_at_ms == at_ms
+        ],
+        count,
+    )

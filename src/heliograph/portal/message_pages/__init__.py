@@ -1,0 +1,1 @@
+"""Shows messages, what became of them, and the phones of the sandbox."""

@@ -1,0 +1,1 @@
+"""Shows the wallet and its ledger, sells credits, and keeps the thresholds of the wallet."""

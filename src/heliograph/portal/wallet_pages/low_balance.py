@@ -1,0 +1,64 @@
+"""The thresholds of a wallet, below which the event `wallet.low_balance` is sent."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import wallet
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import REQUIRED
+from heliograph.base.short_texts import refused
+from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import Visit
+from heliograph.users import Right
+from heliograph.wallet import Wallet
+
+FIELDS: Final = ("low_balance_credits", "low_balance_amount")
+
+
+def ask(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the form with both thresholds."""
+    visit.require(tx, Right.MONEY)
+    held = wallet.wallet_of(tx, visit.account.id)
+    return page(
+        "low_balance.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        wallet=held,
+        typed=asking.sent.form or _stored(held),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Sets both thresholds, and shows the wallet."""
+    for name in FIELDS:
+        if name not in asking.sent.form:  # blank means never, and not there means nothing
+            raise refused(name, REQUIRED)
+    body = body_of(asking)
+    given: dict[str, str] = {name: body[name] for name in FIELDS if name in body}
+    held = wallet.wallet_of(tx, visit.account.id)
+    thresholds = wallet.read_thresholds(with_numbers(given, *FIELDS), held.currency)
+    wallet.set_low_balance(tx, visit.account.id, thresholds)
+    told = "; ".join(f"{name}: {value}" for name, value in given.items())
+    visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
+    return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
+
+
+def _stored(held: Wallet) -> dict[str, str]:
+    """Returns the thresholds as they would be typed."""
+    credits, amount_minor = held.low_balance_credits, held.low_balance_amount_minor
+    return {
+        "low_balance_credits": "" if credits is None else str(credits),
+        "low_balance_amount": ""
+        if amount_minor is None
+        else wallet.to_text(amount_minor, held.currency).split()[0],
+    }

@@ -1,0 +1,101 @@
+"""SMS credits are bought here: first the form shows what they cost, then they are paid for."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import wallet
+from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
+from heliograph.base.short_texts import refused
+from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import Visit
+from heliograph.users import Right
+from heliograph.wallet import CreditsOffer, Price
+
+ONCE_OCTETS: Final = 16  # so that no two forms are one
+REFERENCE_PREFIX: Final = "portal-"
+
+
+def ask(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the price, and what as many credits as were asked for would cost."""
+    visit.require(tx, Right.MONEY)
+    visit.require_fresh(asking.now_ms)
+    held = wallet.wallet_of(tx, visit.account.id)
+    typed = {**dict(asking.sent.query), **asking.sent.form}
+    quote: CreditsOffer | None = None
+    price = _price(tx, held.currency)
+    wrong = list(errors)
+    if price is not None and "credits" in typed:
+        try:
+            quote = _quote(tx, visit, typed)
+        except InvalidRequest as refused:
+            wrong += refused.fields
+    return page(
+        "buy.html",
+        asking,
+        status=400 if wrong else 200,
+        visit=visit,
+        wallet=held,
+        price=price,
+        quote=quote,
+        typed=typed,
+        errors={error.field: error.message for error in reversed(wrong)},
+        others=[error for error in wrong if error.field != "credits"],
+        once=secrets.token_urlsafe(ONCE_OCTETS),
+    )
+
+
+def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Buys credits for the cost that the page has shown, and shows the ledger. The same form buys
+    once.
+    """
+    visit.require_fresh(asking.now_ms)
+    body = with_numbers(body_of(asking), "credits", "cost_minor")
+    credits = wallet.read_purchase({"credits": body.get("credits")})
+    once, quoted = body.get("once"), body.get("cost_minor")
+    if once is None or not isinstance(quoted, int):
+        raise refused("credits", "have no price yet; look at it first")
+    try:
+        bought = wallet.buy_credits(
+            tx,
+            visit.account.id,
+            credits,
+            f"{REFERENCE_PREFIX}{once}",
+            quoted_minor=quoted,
+            now_ms=asking.now_ms,
+        )
+    except InsufficientCredits as short:
+        raise _too_dear(short) from short
+    if bought.applied:
+        visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
+    return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
+
+
+def _quote(tx: Connection, visit: Visit, typed: Mapping[str, str]) -> CreditsOffer:
+    """Raises InvalidRequest, also when the wallet holds too little."""
+    given = {"credits": typed["credits"].strip()} if typed["credits"].strip() else {}
+    credits = wallet.read_purchase(with_numbers(given, "credits"))
+    try:
+        return wallet.quote(tx, visit.account.id, credits)
+    except InsufficientCredits as short:
+        raise _too_dear(short) from short
+
+
+def _too_dear(short: InsufficientCredits) -> InvalidRequest:
+    """Returns the refusal as one that stands at its field."""
+    return refused("credits", f"cannot be paid: {short}")
+
+
+def _price(tx: Connection, currency: str) -> Price | None:
+    """Returns what credits cost in a currency, or None if they are not sold for it."""
+    try:
+        return wallet.price_in(tx, currency)
+    except InvalidRequest:
+        return None

@@ -88,3 +88,68 @@ def test_an_app_is_set_up_and_its_code_asked_for(
     page.get_by_role("button", name="Turn it off").click()
     expect(page.get_by_role("button", name="Set it up")).to_be_visible()
     page.context.close()
+
+
+def plugged_in(page: Page) -> None:
+    """Gives the browser a security key, which is unlocked whenever it is asked."""
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    key = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": key})
+
+
+@at_both_widths
+def test_a_passkey_is_made_signs_in_and_is_removed(
+    browser: Browser, named_server: Server, width: int
+) -> None:
+    server = named_server
+    page = opened(browser, width)
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    plugged_in(page)
+    come_in(page, server)
+    page.get_by_role("link", name=EMAIL).click()
+    name = page.get_by_label("Name of the new passkey")
+    name.focus()
+    page.keyboard.type("Work laptop")
+    page.keyboard.press("Enter")
+    row = page.get_by_role("listitem").filter(has_text="Work laptop")
+    expect(row).to_contain_text("never used")
+    picture(page, "you-passkeys")
+    name.fill("The same")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("This device has a passkey of yours already.")).to_be_visible()
+    sign_out(page)
+    picture(page, "sign-in-passkey")
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    page.get_by_role("link", name=EMAIL).click()
+    expect(row).to_contain_text("used just now")
+    row.get_by_text("Rename").first.click()
+    picture(page, "you-passkey-rename")
+    page.get_by_label("New name of Work laptop").fill("Old laptop")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Remove Old laptop").click()
+    expect(page.get_by_role("button", name="Remove Old laptop")).to_have_count(0)
+    sign_out(page)
+    # who is signed out is told so by a 401, which the console calls an error
+    assert [each for each in wrong if "401" not in each] == []
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("alert")).to_contain_text("This passkey is not known here")
+    picture(page, "sign-in-passkey-wrong")
+    page.context.close()
+
+
+def test_a_browser_that_cannot_use_passkeys_says_so(browser: Browser, named_server: Server) -> None:
+    page = opened(browser, 390)
+    page.add_init_script("delete window.PublicKeyCredential")
+    page.goto(f"{named_server.url}/portal/sign-in")
+    expect(page.get_by_text("This browser cannot use passkeys")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()
+    page.context.close()

@@ -96,15 +96,16 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
 # what no endpoint does, so nobody meets them there
 OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}
 OF_PAGES = {
+    "passkey_refused",
+    "too_many_codes",
+    "wrong_code",
     "audience_too_large",
     "foreign_form",
     "not_signed_in",
     "sign_in_again",
     "sign_in_first",
-    "too_many_codes",
     "too_many_mails",
     "too_many_tries",
-    "wrong_code",
     "wrong_password",
 }
 

@@ -18,6 +18,7 @@ from heliograph.base.settings import Settings
 from heliograph.base.short_texts import printable
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
+from heliograph.users.passkeys import PasskeySite
 from heliograph.webhooks.http.address_guard import CLOSED, AllowedNetworks
 
 # a contact with all that it may have, in letters of which each takes 12 octets in a form
@@ -62,8 +63,9 @@ ClientOf = Callable[[Scope], object | None]
 
 class Service(NamedTuple):
     """Holds what pages use of the service. `acceptor` accepts sends. `service_sender` is what
-    one-time passwords come from, which no account may register. `secret_keys` encrypt the secrets
-    of webhooks, which may be sent to `webhook_networks` beside the public internet.
+    one-time passwords come from, which no account may register. `secret_keys` encrypt secrets.
+    Webhooks may be sent to `webhook_networks` beside the public internet. `passkey_site` is what
+    passkeys are made for; None: there are none.
     """
 
     db: Database
@@ -73,6 +75,7 @@ class Service(NamedTuple):
     webhook_networks: AllowedNetworks = CLOSED
     client_of: ClientOf = lambda _: None
     sends_mail: bool = False
+    passkey_site: PasskeySite | None = None
 
 
 class PageRequest(NamedTuple):

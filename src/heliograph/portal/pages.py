@@ -17,7 +17,13 @@ from heliograph.portal.handlers import Handler, by_members, to_members, to_membe
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import handsets, messages
 from heliograph.portal.settings_pages import audit_log, settings
-from heliograph.portal.sign_in import authenticator, code_page, sign_in_pages, you
+from heliograph.portal.sign_in import (
+    authenticator,
+    code_page,
+    passkey_pages,
+    sign_in_pages,
+    you,
+)
 from heliograph.portal.wallet_pages import low_balance, money, purchase
 from heliograph.users import Right
 
@@ -133,6 +139,10 @@ PAGES: Final = (
     _does(f"{you.PATH}/sessions", by_members(None, you.end_session, you.shown)),
     _shows(authenticator.PATH, to_members(authenticator.shown)),
     _does(authenticator.PATH, by_members(None, authenticator.change, authenticator.shown)),
+    _shows(passkey_pages.PATH, to_members(passkey_pages.how_to_make)),
+    _does(passkey_pages.PATH, by_members(None, passkey_pages.change, you.shown)),
+    _shows("/portal/sign-in/passkey", passkey_pages.how_to_sign_in),
+    _does("/portal/sign-in/passkey", passkey_pages.sign_in),
     _shows("/portal/sign-in", sign_in_pages.ask_password),
     _does("/portal/sign-in", sign_in_pages.with_password, Lane.PASSWORDS),
     _does("/portal/sign-in/mail", sign_in_pages.mail_link),

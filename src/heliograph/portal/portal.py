@@ -48,7 +48,7 @@ from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
 from heliograph.portal.uploaded_form import read_upload
 from heliograph.portal.visit import NotFresh
-from heliograph.users import NotSignedIn
+from heliograph.users import NotSignedIn, passkeys
 from heliograph.webhooks.http.address_guard import allowed_networks
 
 MAIL_EVERY_S: Final = 1.0
@@ -215,6 +215,7 @@ def portal_for(
             service_sender=settings.otp_sender,
             webhook_networks=allowed_networks(settings),
             client_of=client_of,
+            passkey_site=passkeys.site_of(settings.base_url),
         ),
         mailer_for(settings, db),
     )

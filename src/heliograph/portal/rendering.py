@@ -63,6 +63,7 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             now_ms=asking.now_ms,
             style=_address("portal.css"),
             script=_address("portal.js"),
+            passkey_script=_address("passkeys.js"),
             icon=_address("icon.svg"),
             **values,
         )

@@ -108,6 +108,7 @@ __all__ = [
     "members_of",
     "memberships",
     "page",
+    "passkeys",
     "read_password",
     "remove",
     "remove_member",

@@ -85,7 +85,7 @@ def confirm(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int)
 
     Raises InvalidRequest for a wrong code, and NotFound.
     """
-    step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms, after=0)
+    step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms)
     if step is None:
         raise refused(
             "code", f"must be the {DIGITS} digits that the app shows now, not {shown(code)}"
@@ -143,14 +143,12 @@ def use(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int) -> 
         it = recovery_codes.c.sha256 == _hash(_read_recovery_code(code))
         gone = recovery_codes.delete().where(it, recovery_codes.c.user_id == user_id)
         return tx.execute(gone).rowcount == 1
-    row = tx.execute(
-        sa.select(totps.c.secret, totps.c.last_step).where(_is_confirmed(user_id))
-    ).first()
+    row = tx.execute(sa.select(totps.c.secret).where(_is_confirmed(user_id))).first()
     if row is None:
         return False
     step = None
     with suppress(SecretUnreadable):  # then only a recovery code is right
-        step = _step_of(Encrypted(keys, PURPOSE).unseal(row.secret), code, now_ms, row.last_step)
+        step = _step_of(Encrypted(keys, PURPOSE).unseal(row.secret), code, now_ms)
     if step is None:
         return False
     used = totps.update().where(_is_confirmed(user_id), totps.c.last_step < step)
@@ -161,18 +159,16 @@ def _is_confirmed(user_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(totps.c.user_id == user_id, totps.c.confirmed_at_ms.is_not(None))
 
 
-def _step_of(secret: str, code: str, now_ms: int, after: int) -> int | None:
-    """Returns the step of time, later than `after`, whose code this is. All are compared, so the
-    time that it takes does not tell which.
+def _step_of(secret: str, code: str, now_ms: int) -> int | None:
+    """Returns the step of time whose code this is. All are compared, so the time that it takes does
+    not tell which.
     """
     given = code.replace(" ", "").encode()
     present = now_ms // (1_000 * STEP_S)
     steps = range(present - STEPS_BESIDE, present + STEPS_BESIDE + 1)
     generator = pyotp.TOTP(secret, digits=DIGITS, interval=STEP_S)
     right = [
-        step
-        for step in steps
-        if hmac.compare_digest(generator.generate_otp(step).encode(), given) and step > after
+        step for step in steps if hmac.compare_digest(generator.generate_otp(step).encode(), given)
     ]
     return right[0] if right else None
 

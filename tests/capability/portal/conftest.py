@@ -14,6 +14,7 @@ from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
 from heliograph.portal.sign_in.mailer import Mailer, to_server
+from heliograph.users import passkeys
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY
@@ -59,7 +60,14 @@ def portal(
 ) -> Iterator[Portal]:
     acceptor = acceptor_for(db, cache, lambda carrier_ids: None, FairQueue())
     portal = Portal(
-        Service(db, SECRET_KEY, acceptor, webhook_networks=AllowedNetworks(loopback=True)), mailer
+        Service(
+            db,
+            SECRET_KEY,
+            acceptor,
+            webhook_networks=AllowedNetworks(loopback=True),
+            passkey_site=passkeys.site_of(SITE),
+        ),
+        mailer,
     )
     yield portal
     run_loop(portal.close())

@@ -28,14 +28,22 @@ OPEN = {
     "/portal/sign-in",
     "/portal/sign-in/mail",
     "/portal/sign-in/code",
+    "/portal/sign-in/passkey",
     "/portal/sign-in/{link}",
     "/portal/invitation/{link}",
 }
+SIGN_IN_FORMS = (
+    "/portal/sign-in",
+    "/portal/sign-in/mail",
+    "/portal/sign-in/code",
+    "/portal/sign-in/passkey",
+)
 OWN = {
     "/portal/sign-out",
     "/portal/you",
     "/portal/you/password",
     "/portal/you/authenticator",
+    "/portal/you/passkeys",
     "/portal/you/sessions",
 }
 # what an account has, by the parameters of paths that name one of it
@@ -208,7 +216,13 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
     before = contents(db)
     own = [
         ("POST", path)
-        for path in ("/portal/sign-in", "/portal/sign-in/mail", "/portal/sign-in/code", *OWN)
+        for path in (
+            "/portal/sign-in",
+            "/portal/sign-in/mail",
+            "/portal/sign-in/code",
+            "/portal/sign-in/passkey",
+            *OWN,
+        )
         if path != "/portal/you"
     ]
     for method, path in [*asked(portal, there), *own]:

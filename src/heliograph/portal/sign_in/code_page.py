@@ -20,7 +20,7 @@ def ask(asking: PageRequest) -> Response:
             users.who_waits(tx, asking.waiting, now_ms=asking.now_ms)
     except NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    return page("code.html", asking, back=back, why="")
+    return _form(asking, 200, back)
 
 
 def judge(asking: PageRequest) -> Response:
@@ -33,11 +33,16 @@ def judge(asking: PageRequest) -> Response:
     except NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     except (WrongCode, TooManyCodes) as refused:
-        response = page("code.html", asking, status=refused.status, back=back, why=str(refused))
+        response = _form(asking, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
     return welcome(session, back, browser)
+
+
+def _form(asking: PageRequest, status: int, back: str, why: str = "") -> Response:
+    has_passkeys = asking.service.passkey_site is not None
+    return page("code.html", asking, status=status, back=back, why=why, has_passkeys=has_passkeys)
 
 
 def _finish(asking: PageRequest, code: str) -> tuple[str, str]:

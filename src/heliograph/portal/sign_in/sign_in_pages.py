@@ -25,32 +25,32 @@ class WrongPassword(Unauthorized):
 
 def signed_out(asking: PageRequest) -> Response:
     """Says how to come in. Who comes in is led to the page that was asked for."""
-    return _form(asking, 401, back=asking.page)
+    return form(asking, 401, back=asking.page)
 
 
 def confirm(asking: PageRequest) -> Response:
     """Asks who is signed in for the password once more, and leads back to the page."""
     with asking.db.read() as tx:
         user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    return _form(asking, 403, back=asking.page, email=user.email, is_known=True)
+    return form(asking, 403, back=asking.page, email=user.email, is_known=True)
 
 
 def ask_password(asking: PageRequest) -> Response:
     """Shows the form that signs in."""
-    return _form(asking, 200)
+    return form(asking, 200)
 
 
 def with_password(asking: PageRequest) -> Response:
     """Signs in whose password is right. A wrong one, and one of nobody, are told in the same way,
     and in the same time.
     """
-    form = asking.sent.form
-    back = path_of_page(form.get("back", ""))
-    guesser = Guesser(form.get("email", "").strip().lower(), asking.address, asking.browser)
+    sent = asking.sent.form
+    back = path_of_page(sent.get("back", ""))
+    guesser = Guesser(sent.get("email", "").strip().lower(), asking.address, asking.browser)
     try:
-        begun, browser = _begin(asking, guesser, form.get("password", ""))
+        begun, browser = _begin(asking, guesser, sent.get("password", ""))
     except (WrongPassword, TooManyTries) as refused:
-        response = _form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
+        response = form(asking, refused.status, back=back, why=str(refused), email=guesser.email)
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
@@ -100,7 +100,7 @@ def accept_invitation(asking: PageRequest) -> Response:
             home = home_of(accounts.by_id(tx, invitation.account_id))
     except SignInFirst as refused:
         back = path_of_page(f"/portal/invitation/{asking.path['link']}")
-        return _form(asking, refused.status, back=back, why=str(refused))
+        return form(asking, refused.status, back=back, why=str(refused))
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
@@ -166,21 +166,27 @@ def _begin(asking: PageRequest, guesser: Guesser, password: str) -> tuple[SignIn
         return begun, users.know_browser(tx, stored.user_id, asking.browser, now_ms=now_ms)
 
 
-def _form(
+def form(
     asking: PageRequest,
     status: int,
     *,
     back: str = HOME,
     why: str = "",
+    passkey_why: str = "",
     email: str = "",
     is_known: bool = False,
 ) -> Response:
+    """Shows all ways to come in. `why` says what was wrong with a password, `passkey_why` with a
+    passkey.
+    """
     return page(
         "signed_out.html",
         asking,
         status=status,
         back=back,
         why=why,
+        passkey_why=passkey_why,
+        has_passkeys=asking.service.passkey_site is not None,
         email=email,
         is_known=is_known,
         sends_mail=asking.service.sends_mail,

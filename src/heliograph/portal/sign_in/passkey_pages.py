@@ -1,0 +1,85 @@
+"""Passkeys: signing in with one, and looking after one's own. The browser asks what to sign when
+somebody presses the button, so a page may stay open for as long as it likes.
+"""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from heliograph import users
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.page_request import PageRequest, path_of_page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.sign_in import sign_in_pages, you
+from heliograph.portal.sign_in.coming_in import welcome
+from heliograph.portal.visit import Visit
+from heliograph.users import passkeys
+from heliograph.users.passkeys import Asker, PasskeyRefused
+
+PATH: Final = f"{you.PATH}/passkeys"
+PATH_SHOWN: Final = f"{you.PATH}#passkeys"
+CHOICES: Final = ("make", "rename", "remove")
+
+
+def how_to_sign_in(asking: PageRequest) -> Response:
+    """Answers what a passkey has to sign, for the script of the sign-in page."""
+    options = passkeys.how_to_sign_in(_asker(asking), now_ms=asking.now_ms)
+    return JSONResponse(options, headers=HEADERS)
+
+
+def sign_in(asking: PageRequest) -> Response:
+    """Signs in whose passkey has answered, and leads to the page that was asked for."""
+    form = asking.sent.form
+    back = path_of_page(form.get("back", ""))
+    try:
+        with asking.db.write() as tx:
+            user_id, session = passkeys.sign_in(
+                tx,
+                _asker(asking),
+                form.get("answer", ""),
+                seen_by=asking.seen_by,
+                now_ms=asking.now_ms,
+            )
+            users.end(tx, asking.session)
+            browser = users.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
+    except PasskeyRefused as refused:
+        return sign_in_pages.form(asking, refused.status, back=back, passkey_why=str(refused))
+    return welcome(session, back, browser)
+
+
+def how_to_make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Answers what a browser has to know to make a passkey, for the script of the user's page."""
+    visit.require_fresh(asking.now_ms)
+    options = passkeys.how_to_make(tx, _asker(asking), visit.session.user, now_ms=asking.now_ms)
+    return JSONResponse(options, headers=HEADERS)
+
+
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes a passkey of the user's, gives one another name, or removes one."""
+    visit.require_fresh(asking.now_ms)
+    form, user = asking.sent.form, visit.session.user
+    wanted = choice_of("do", form.get("do", ""), CHOICES)
+    name, passkey_id = form.get("name", ""), form.get("passkey", "")
+    if wanted == "make":
+        try:
+            passkeys.make(
+                tx, _asker(asking), user, name, form.get("answer", ""), now_ms=asking.now_ms
+            )
+        except PasskeyRefused as error:
+            message = str(error)
+            raise InvalidRequest(message, fields=[FieldError("answer", message)]) from error
+    elif wanted == "rename":
+        passkeys.rename(tx, user.id, passkey_id, name)
+    else:
+        passkeys.remove(tx, user.id, passkey_id)
+    return RedirectResponse(PATH_SHOWN, SEE_OTHER, HEADERS)
+
+
+def _asker(asking: PageRequest) -> Asker:
+    """Raises NotFound where the service has no name that passkeys could be for."""
+    site = asking.service.passkey_site
+    if site is None:
+        raise NotFound("This service takes no passkeys: HELIOGRAPH_BASE_URL is no name.")
+    return Asker(site, asking.service.secret_keys, asking.form_secret)

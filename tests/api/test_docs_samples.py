@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from heliograph import campaigns
-from heliograph.api.docs.samples import Sample
-from heliograph.api.docs.signatures import SIGNATURE_CHECKS
+from heliograph.requests import Sample
 from heliograph.webhooks.sign import headers, new_secret
+from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 from tests.support import plain_http
 from tests.support.api.server import Server, serving
 from tests.support.capability.campaigns import write_down

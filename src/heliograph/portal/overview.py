@@ -102,8 +102,8 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
         ),
         FirstStep(
             "Send a text in sandbox",
-            "It costs nothing, and a handset shows it.",
-            f"{home}/send",
+            "The quickstart has programs to copy. It costs nothing.",
+            f"{home}/quickstart",
             has_sent or _has_sent(tx, account_id, sandbox=True),
         ),
         FirstStep(

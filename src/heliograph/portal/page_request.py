@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
@@ -32,6 +33,9 @@ WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 HOME: Final = "/portal"
 PATH_MAX: Final = 2_000
+HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
+NEAR: Final = ("localhost", "127.0.0.1", "::1")
+DEVELOPMENT_URL: Final = "http://127.0.0.1:8080"
 AWAITED_S: Final = 30
 _COOKIE_OCTETS: Final = 32
 
@@ -76,14 +80,16 @@ class Service(NamedTuple):
     client_of: ClientOf = lambda _: None
     sends_mail: bool = False
     passkey_site: PasskeySite | None = None
+    base_url: str | None = None  # HELIOGRAPH_BASE_URL
 
 
 class PageRequest(NamedTuple):
     """Holds one request for a page.
 
-    `session` is the secret of the visitor's session, or empty; `waiting` that of a sign-in that
-    waits for a code. `form_secret` is what the tokens of
-    this visitor's forms are made of. `page` is the path of the page that is asked for, or that a
+    `site` is the address of this service, such as `https://sms.example.com`. `session` is the
+    secret of the visitor's session, or empty; `waiting` that of a sign-in that waits for a code.
+    `form_secret` is what the tokens of this visitor's forms are made of. `page` is the path of the
+    page that is asked for, or that a
     form was filled in at, with its query. `browser` is the secret of a browser that users have
     signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
     server's event loop.
@@ -101,6 +107,7 @@ class PageRequest(NamedTuple):
     address: str
     seen_by: str
     loop: asyncio.AbstractEventLoop
+    site: str
 
     @property
     def db(self) -> Database:
@@ -124,6 +131,17 @@ class PageRequest(NamedTuple):
     def form_token(self) -> str:
         """Returns what a form of ours carries in TOKEN_FIELD for this visitor."""
         return hmac.new(self.form_secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def site_of(request: Request) -> str:
+    """Returns the address that a browser knows this service by. Sessions come over HTTPS, or from
+    the machine itself, so what a proxy in front speaks does not matter.
+    """
+    host = request.headers.get("host", "")
+    if not HOST.fullmatch(host):
+        return DEVELOPMENT_URL
+    is_near = request.url.hostname in NEAR
+    return f"{'http' if is_near else 'https'}://{host}"
 
 
 def page_of(request: Request) -> str:

@@ -6,6 +6,7 @@ from heliograph.portal import (
     api_keys,
     members,
     overview,
+    quickstart,
     request_log,
     send,
     senders,
@@ -61,6 +62,11 @@ def _takes_file(path: str, may: Handler, handle: Handler) -> PageRoute:
 PAGES: Final = (
     _shows("/portal", to_members(overview.overview)),
     _shows(OF_ACCOUNT, to_members(overview.overview)),
+    _shows(f"{OF_ACCOUNT}/quickstart", to_members(quickstart.shown)),
+    _does(
+        f"{OF_ACCOUNT}/quickstart",
+        by_members(Right.KEYS, quickstart.make_key, quickstart.shown),
+    ),
     _shows(f"{OF_ACCOUNT}/send", to_members(send.form)),
     _does(f"{OF_ACCOUNT}/send", send.send),
     _does(f"{OF_ACCOUNT}/send/count", send.count),

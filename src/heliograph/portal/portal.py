@@ -41,6 +41,7 @@ from heliograph.portal.page_request import (
     read_query,
     require_ours,
     require_this_site,
+    site_of,
 )
 from heliograph.portal.pages import PAGES, PageRoute
 from heliograph.portal.rendering import HEADERS, Download, page, static_file
@@ -187,6 +188,7 @@ class Portal:
             browser=request.cookies.get(BROWSER_COOKIE, ""),
             address=str(self._service.client_of(request.scope) or ""),
             loop=asyncio.get_running_loop(),
+            site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
         )
 
@@ -216,6 +218,7 @@ def portal_for(
             webhook_networks=allowed_networks(settings),
             client_of=client_of,
             passkey_site=passkeys.site_of(settings.base_url),
+            base_url=settings.base_url,
         ),
         mailer_for(settings, db),
     )

@@ -150,6 +150,11 @@ def _once(asking: PageRequest, error: ServiceError | None) -> str:
     """
     if error is not None and error.status >= Unavailable.status:
         return asking.sent.form.get("once", "")
+    return new_once(asking)
+
+
+def new_once(asking: PageRequest) -> str:
+    """Returns a value for the hidden field of a form, whose text is sent once."""
     return ids.raw_of_number(ids.new_number(asking.now_ms))
 
 

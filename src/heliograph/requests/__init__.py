@@ -1,5 +1,5 @@
 """Describes requests as endpoints see them: the call, the answer, and what is stored of the
-Idempotency-Key.
+Idempotency-Key; and as clients write them, in several languages.
 """
 
 from typing import Final
@@ -21,6 +21,7 @@ from heliograph.requests.request_log import (
     store_requests,
     text_id,
 )
+from heliograph.requests.samples import Sample, samples
 from heliograph.requests.stored_keys import (
     INSERT_KEYS,
     KEYS_KEPT,
@@ -47,6 +48,7 @@ __all__ = [
     "RequestEnd",
     "RequestFilter",
     "RequestLog",
+    "Sample",
     "StoredKey",
     "UsedKeys",
     "acting_for_call",
@@ -59,6 +61,7 @@ __all__ = [
     "read_at_home",
     "refuse_used_key_of",
     "replay_or_run",
+    "samples",
     "sha256_of_body",
     "store_requests",
     "text_id",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from heliograph.api.docs.markup import anchor
-from heliograph.api.docs.samples import Sample, samples
-from heliograph.api.docs.signatures import SIGNATURE_CHECKS
+from heliograph.requests import Sample, samples
+from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 
 Json = dict[str, Any]
 

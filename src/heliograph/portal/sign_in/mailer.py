@@ -18,10 +18,10 @@ from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.log import survive_faults
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
+from heliograph.portal.page_request import DEVELOPMENT_URL
 from heliograph.users import DueMail
 
 TIMEOUT_S: Final = 20.0
-DEVELOPMENT_URL: Final = "http://127.0.0.1:8080"
 SIGN_IN: Final = "/portal/sign-in/"
 INVITATION: Final = "/portal/invitation/"
 LINK_TEXT: Final = """\

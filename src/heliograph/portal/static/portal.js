@@ -15,6 +15,21 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
   });
 }
 
+// A language that is chosen for one program is chosen for all, and for /docs, which remembers it under
+// the same name.
+function choose(language) {
+  for (const each of document.querySelectorAll(`input.language[value="${CSS.escape(language)}"]`)) each.checked = true;
+}
+for (const each of document.querySelectorAll("input.language")) {
+  each.addEventListener("change", () => {
+    const before = each.getBoundingClientRect().top;
+    choose(each.value);
+    scrollBy({ top: each.getBoundingClientRect().top - before, behavior: "instant" });
+    try { localStorage.setItem("language", each.value); } catch { /* it is chosen again next time */ }
+  });
+}
+try { choose(localStorage.getItem("language") || ""); } catch { /* the first one stays chosen */ }
+
 // Forms whose text is counted while it is typed. Without scripts a button counts.
 const COUNT_AFTER_MS = 250;
 for (const form of document.querySelectorAll("form[data-counts]")) {

@@ -4,7 +4,7 @@ sample.
 
 from typing import Final
 
-from heliograph.api.docs.samples import Sample
+from heliograph.requests import Sample
 
 _PYTHON: Final = '''\
 import hashlib

@@ -1,9 +1,10 @@
-"""Writes a request of the description in four languages: curl, Python, Node and PHP. Each sample is
-complete, and runs with the key in `API_KEY`.
+"""Writes a request in four languages: curl, Python, Node and PHP. Each sample is complete, and
+needs nothing that the language does not come with.
 """
 
 import json
 import shlex
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 Json = dict[str, Any]
@@ -17,28 +18,36 @@ class Sample(NamedTuple):
     code: str
 
 
-def samples(method: str, base: str, path: str, parameters: list[Json], body: Any) -> list[Sample]:
+def samples(
+    method: str,
+    base: str,
+    path: str,
+    parameters: Sequence[Json] = (),
+    body: Any = None,
+    key: str | None = None,
+) -> list[Sample]:
     """Returns the request of an example. `parameters` are as OpenAPI describes them. Those of
     the path are given, others are not. So no two samples share an Idempotency-Key: the second
-    one would be answered as a repetition of the first, or refused.
+    one would be answered as a repetition of the first, or refused. `key` is the API key that is
+    written into the sample; without one it is read from the environment variable API_KEY.
     """
     for parameter in parameters:
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", parameter["example"])
     url = f"{base}{path}"
     codes = {
-        "curl": _curl(method, url, body),
-        "python": _python(method, url, body),
-        "node": _node(method, url, body),
-        "php": _php(method, url, body),
+        "curl": _curl(method, url, body, key),
+        "python": _python(method, url, body, key),
+        "node": _node(method, url, body, key),
+        "php": _php(method, url, body, key),
     }
     return [Sample(language, name, codes[language]) for language, name in LANGUAGES.items()]
 
 
-def _curl(method: str, url: str, body: Any) -> str:
+def _curl(method: str, url: str, body: Any, key: str | None) -> str:
     lines = [
-        f"curl {url}" if method == "GET" else f"curl -X {method} {url}",
-        '-H "Authorization: Bearer $API_KEY"',
+        f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}",
+        f'-H "Authorization: Bearer {key or "$API_KEY"}"',
     ]
     if body is not None:
         lines += [
@@ -48,24 +57,42 @@ def _curl(method: str, url: str, body: Any) -> str:
     return " \\\n  ".join(lines)
 
 
-def _python(method: str, url: str, body: Any) -> str:
+def _python(method: str, url: str, body: Any, key: str | None) -> str:
+    bearer = f'"Bearer {key}"' if key else "f\"Bearer {os.environ['API_KEY']}\""
+    headers = [f'"Authorization": {bearer}']
+    if body is not None:
+        headers.append('"Content-Type": "application/json"')
     lines = [
-        "import os",
-        "import requests  # pip install requests",
+        "import json",
+        *([] if key else ["import os"]),
+        "import urllib.error",
+        "import urllib.request",
         "",
-        f"response = requests.{method.lower()}(",
+        "request = urllib.request.Request(",
         f'    "{url}",',
-        '    headers={"Authorization": f"Bearer {os.environ[\'API_KEY\']}"},',
+        f'    method="{method}",',
+        "    headers={",
+        *(f"        {header}," for header in headers),
+        "    },",
     ]
     if body is not None:
-        lines.append(f"    json={_literal(body, 4, _PYTHON)},")
+        lines.append(f"    data=json.dumps({_literal(body, 4, _PYTHON)}).encode(),")
     return "\n".join(
-        [*lines, "    timeout=30,", ")", "print(response.status_code, response.json())"]
+        [
+            *lines,
+            ")",
+            "try:",
+            "    response = urllib.request.urlopen(request, timeout=30)",
+            "except urllib.error.HTTPError as refused:",
+            "    response = refused",
+            "",  # so that it can be pasted into Python's prompt, too
+            "print(response.status, json.load(response))",
+        ]
     )
 
 
-def _node(method: str, url: str, body: Any) -> str:
-    given = {"Authorization": "`Bearer ${process.env.API_KEY}`"}
+def _node(method: str, url: str, body: Any, key: str | None) -> str:
+    given = {"Authorization": f"'Bearer {key}'" if key else "`Bearer ${process.env.API_KEY}`"}
     if body is not None:
         given["'Content-Type'"] = "'application/json'"
     lines = [
@@ -80,23 +107,25 @@ def _node(method: str, url: str, body: Any) -> str:
     return "\n".join([*lines, "});", "console.log(response.status, await response.json());"])
 
 
-def _php(method: str, url: str, body: Any) -> str:
-    given = ["'Authorization: Bearer ' . getenv('API_KEY')"]
+def _php(method: str, url: str, body: Any, key: str | None) -> str:
+    given = [
+        f"'Authorization: Bearer {key}'" if key else "'Authorization: Bearer ' . getenv('API_KEY')"
+    ]
     if body is not None:
         given.append("'Content-Type: application/json'")
     lines = [
         "<?php",
-        f"$request = curl_init('{url}');",
-        "curl_setopt_array($request, [",
-        "    CURLOPT_RETURNTRANSFER => true,",
-        *([] if method == "GET" else [f"    CURLOPT_CUSTOMREQUEST => '{method}',"]),
-        "    CURLOPT_HTTPHEADER => [",
+        f"echo file_get_contents('{url}', false, stream_context_create(['http' => [",
+        f"    'method' => '{method}',",
+        "    'timeout' => 30,",
+        "    'ignore_errors' => true,  // the answer says what is wrong",
+        "    'header' => [",
         *(f"        {header}," for header in given),
         "    ],",
     ]
     if body is not None:
-        lines.append(f"    CURLOPT_POSTFIELDS => json_encode({_literal(body, 4, _PHP)}),")
-    return "\n".join([*lines, "]);", "echo curl_exec($request);"])
+        lines.append(f"    'content' => json_encode({_literal(body, 4, _PHP)}),")
+    return "\n".join([*lines, "]])), PHP_EOL;"])
 
 
 class _Spelling(NamedTuple):

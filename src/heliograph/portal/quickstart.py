@@ -1,0 +1,117 @@
+"""The quickstart: programs that send a first text in sandbox, read its status and check a webhook,
+each complete, with the account's sender and a key that is made here.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import keys, senders
+from heliograph.base.errors import FieldError
+from heliograph.base.paging import PageWanted
+from heliograph.messages import read
+from heliograph.portal import send
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.message_pages.messages import row
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import page
+from heliograph.portal.visit import Visit
+from heliograph.requests import Sample, samples
+from heliograph.users import Right
+from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
+
+KEY_NAME: Final = "quickstart"
+PERMISSIONS: Final = ("sms.send", "sms.read")
+# what a reader replaces, where the page does not know it
+KEY_TO_COME: Final = "sk_test_YOUR_KEY"
+MESSAGE_TO_COME: Final = "MESSAGE_ID"
+PHONE: Final = "233201234567"  # no phone rings: a handset of the sandbox shows the text
+TEXT: Final = "Hello from Heliograph"
+# how each program is run, by its language; `{}` is its name
+RUN: Final = {
+    "curl": "Paste it into a terminal.",
+    "python": "Save it as {}.py, and run python3 {}.py",
+    "node": "Save it as {}.mjs, and run node {}.mjs",
+    "php": "Save it as {}.php, and run php {}.php",
+}
+
+
+class Program(NamedTuple):
+    """A sample, and how to run it."""
+
+    sample: Sample
+    run: str
+
+
+def shown(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the programs, which say where the key has to be written."""
+    return _shown(tx, asking, visit, None, errors)
+
+
+def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes a sandbox key that sends and reads, and shows the programs with it, this once."""
+    visit.require_fresh(asking.now_ms)
+    choice_of("do", asking.sent.form.get("do", ""), ("make_key",))
+    made = keys.issue(
+        tx,
+        visit.account.id,
+        name=KEY_NAME,
+        sandbox=True,
+        tier=keys.tiers_up_to(tx, visit.account.max_tier)[-1].name,
+        permissions=PERMISSIONS,
+        now_ms=asking.now_ms,
+    )
+    visit.audit(tx, asking, "key.make", keys.text_id(made.record), f"sandbox: {KEY_NAME}")
+    return _shown(tx, asking, visit, made.key)
+
+
+def _shown(
+    tx: Connection,
+    asking: PageRequest,
+    visit: Visit,
+    key: str | None,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    usable = senders.usable(tx, visit.account.id, sandbox=True)
+    sender = usable[0].sender if usable else send.SANDBOX_SENDER
+    newest = _newest_message(tx, visit)
+    base, in_programs = f"{asking.site}/api/v1", key or KEY_TO_COME
+    body = {"sender": sender, "message": TEXT, "recipients": [PHONE]}
+    status_path = f"/messages/{newest or MESSAGE_TO_COME}"
+    return page(
+        "quickstart.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        key=key,
+        key_to_come=KEY_TO_COME,
+        message_to_come=None if newest else MESSAGE_TO_COME,
+        may_make_key=visit.may(Right.KEYS),
+        may_add_webhook=visit.may(Right.WEBHOOKS),
+        sends=_programs("send", samples("POST", base, "/sms/send", body=body, key=in_programs)),
+        reads=_programs("status", samples("GET", base, status_path, key=in_programs)),
+        checks=[Program(sample, "") for sample in SIGNATURE_CHECKS],
+        phone=PHONE,
+        sender=sender,
+        once=send.new_once(asking),
+        typed={"recipients": PHONE, "message": TEXT},
+        errors={},
+        others=errors,
+        counted=None,
+    )
+
+
+def _programs(name: str, found: Sequence[Sample]) -> list[Program]:
+    return [Program(sample, RUN[sample.language].replace("{}", name)) for sample in found]
+
+
+def _newest_message(tx: Connection, visit: Visit) -> str | None:
+    """Returns the id of the newest message of the sandbox, if there is one."""
+    found = read.report(
+        tx, visit.account.id, PageWanted(1, None), read.Filters(), sandbox=True
+    ).messages
+    return str(row(found[0])["id"]) if found else None

@@ -1,0 +1,72 @@
+"""The quickstart: whose key it makes, and what its programs are made of. tests/browser
+runs them."""
+
+import html
+
+import pytest
+
+from heliograph import keys
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import Role
+from heliograph.users.sign_in import FRESH_MS
+from tests.support.factories import SENDER, open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+MAKE = {"do": "make_key"}
+
+
+def page_of(visitor: Visitor, home: str) -> str:
+    return html.unescape(visitor.get(f"{home}/quickstart").text)
+
+
+def test_a_key_is_made_for_the_sandbox_alone_and_shown_once(
+    visitor: Visitor, home: str, db: Database, amina: str
+) -> None:
+    assert "sk_test_YOUR_KEY" in page_of(visitor, home)
+    made = html.unescape(visitor.post(f"{home}/quickstart", MAKE).text)
+    with db.read() as tx:
+        (key,) = keys.page(tx, limit=10, account_id=amina)
+    assert (key.sandbox, key.permissions) == (True, ("sms.send", "sms.read"))
+    assert made.count(f"Bearer {key.prefix}") == 8  # two requests in four languages
+    assert "sk_test_YOUR_KEY" not in made
+    assert key.prefix not in page_of(visitor, home)
+
+
+def test_the_programs_have_the_services_address_and_the_accounts_sender(
+    visitor: Visitor, home: str, db: Database
+) -> None:
+    page = page_of(visitor, home)
+    assert page.count("https://heliograph.test/api/v1/sms/send") == 4
+    assert f'"sender": "{SENDER}"' in page
+    chidi = open_account(db, "chidi", sender=None)
+    visitor.sign_in("chidi@example.com", chidi)
+    assert '"sender": "SANDBOX"' in page_of(visitor, home_of(db, chidi))
+
+
+def test_an_address_that_is_none_stands_in_no_program(visitor: Visitor, home: str) -> None:
+    page = visitor.get(f"{home}/quickstart", headers={"Host": "a.example';rm -rf ~;'"})
+    assert "rm -rf" not in page.text
+    assert "http://127.0.0.1:8080/api/v1/sms/send" in page.text
+
+
+@pytest.mark.parametrize("role", [Role.MARKETER, Role.VIEWER])
+def test_who_makes_no_keys_is_told_who_does(
+    visitor: Visitor, db: Database, amina: str, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    home = home_of(db, amina)
+    page = page_of(visitor, home)
+    assert "Owners and developers of this account make keys" in page
+    assert ("Or send one from here" in page) == (role is Role.MARKETER)
+    assert visitor.post(f"{home}/quickstart", MAKE).status_code == 403
+
+
+def test_an_old_sign_in_makes_no_key(
+    at_noon: None, visitor: Visitor, home: str, db: Database, amina: str
+) -> None:
+    visitor.get(f"{home}/quickstart")
+    clock.move(FRESH_MS)
+    assert visitor.post(f"{home}/quickstart", MAKE).status_code == 403
+    with db.read() as tx:
+        assert keys.page(tx, limit=1, account_id=amina) == []

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Browser, expect
 
+from heliograph import senders
+from heliograph.base import clock
 from tests.support.api.server import Server
 from tests.support.portal.browsing import at_both_widths, come_in, link, opened, picture, send
 
@@ -91,7 +93,23 @@ def test_a_sender_is_registered_by_keyboard_alone(
     page.keyboard.press("Enter")
     row = page.get_by_role("row").filter(has_text="Corner Shop")
     expect(row).to_contain_text("submitted")
+    with server.cast.amina.db.write() as tx:
+        waiting = next(
+            each
+            for each in senders.page(tx, limit=9, account_id=server.cast.amina.account_id)
+            if each.status == "submitted"
+        )
+        senders.reject(tx, waiting.id, "Say what you send.", now_ms=clock.now_ms())
+    page.get_by_label("Sender", exact=True).fill(f"OTHER{width}")
+    page.get_by_label("Purpose").fill("Order updates")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Register it again").first).to_be_visible()
+    expect(page.get_by_text("some working days")).to_be_visible()
     picture(page, "senders")
+    if width == 390:  # the first to come
+        page.get_by_role("button", name="Make").first.focus()
+        page.keyboard.press("Enter")
+    expect(page.get_by_text("default", exact=True).first).to_be_visible()
     page.get_by_role("link", name="Money").click()
     expect(page.get_by_role("heading", name="Ledger")).to_be_visible()
     picture(page, "money")

@@ -90,6 +90,10 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/senders",
         by_members(Right.SENDERS, senders.register, senders.listed),
     ),
+    _does(
+        f"{OF_ACCOUNT}/senders/{{sender}}",
+        by_members(Right.SENDERS, senders.make_default, senders.listed),
+    ),
     _shows(f"{OF_ACCOUNT}/campaigns", to_members(campaigns.listed)),
     _shows(f"{OF_ACCOUNT}/campaigns/new", to_members(campaign_new.new)),
     _does(

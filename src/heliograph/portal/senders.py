@@ -1,7 +1,7 @@
-"""The sender IDs of an account: a list, and a form that registers one."""
+"""The sender IDs of an account: a list, a form that registers one, and which one is the default."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +12,9 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
+from heliograph.senders import Sender
 from heliograph.senders.api import read_registration
+from heliograph.senders.states import REJECTED, SUBMITTED
 from heliograph.users import Right
 
 # one page; an account has a few, and the API pages through more
@@ -32,20 +34,30 @@ def listed(
         asking,
         status=400 if errors else 200,
         visit=visit,
-        senders=found[:SHOWN_MAX],
+        senders=[ShownSender(sender, senders.text_id(sender)) for sender in found[:SHOWN_MAX]],
+        waits=any(sender.status == SUBMITTED for sender in found),
+        is_rejected=any(sender.status == REJECTED for sender in found),
         is_cut=len(found) > SHOWN_MAX,
         may_register=visit.may(Right.SENDERS),
-        typed={"mode": visit.mode, **asking.sent.form},
+        typed={"mode": visit.mode, **dict(asking.sent.query), **asking.sent.form},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
-        modes=MODES,
+        modes=visit.modes,
     )
+
+
+class ShownSender(NamedTuple):
+    """Holds a sender ID with its id in text form."""
+
+    sender: Sender
+    text_id: str
 
 
 def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Submits a sender ID for approval, as POST /sender-ids does, and shows the list."""
     body = body_of(asking)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
+    is_default = body.pop("is_default", None) is not None
     asked = read_registration(body)
     sender = senders.register(
         tx,
@@ -54,8 +66,16 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         sandbox=mode == "sandbox",
         country_code=asked.country_code,
         purpose=asked.purpose,
+        set_default=is_default,
         service_sender=asking.service.service_sender,
         now_ms=asking.now_ms,
     )
     visit.audit(tx, asking, "sender.register", senders.text_id(sender), sender.sender)
+    return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
+
+
+def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes a sender ID the one that texts come from when they name none, and shows the list."""
+    sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
+    visit.audit(tx, asking, "sender.make_default", senders.text_id(sender), sender.sender)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)

@@ -4,7 +4,14 @@ approves them.
 
 from heliograph.senders.history import as_step_record, history
 from heliograph.senders.look_alikes import look_alikes
-from heliograph.senders.register import PURPOSE_MAX, approve, register, reject, suspend
+from heliograph.senders.register import (
+    PURPOSE_MAX,
+    approve,
+    make_default,
+    register,
+    reject,
+    suspend,
+)
 from heliograph.senders.reserved import Reserved, release, reserve, reserved, why_reserved
 from heliograph.senders.rules import check
 from heliograph.senders.sender import (
@@ -35,6 +42,7 @@ __all__ = [
     "find",
     "history",
     "look_alikes",
+    "make_default",
     "named",
     "page",
     "register",
@@ -42,6 +50,7 @@ __all__ = [
     "release",
     "reserve",
     "reserved",
+    "states",
     "suspend",
     "text_id",
     "usable",

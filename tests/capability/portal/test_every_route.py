@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 from starlette.routing import Route
 
-from heliograph import accounts, campaigns, contacts, keys, users
+from heliograph import accounts, campaigns, contacts, keys, senders, users
 from heliograph.base import clock
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
@@ -47,7 +47,7 @@ OWN = {
     "/portal/you/sessions",
 }
 # what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint", "campaign", "contact")
+BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -82,6 +82,7 @@ class There(NamedTuple):
     endpoint: str
     campaign: str
     contact: str
+    sender: str
     phone: str = "233201234567"
 
 
@@ -101,6 +102,8 @@ def there(db: Database, amina: str) -> There:
     listening, _ = endpoint(db, amina)
     kept = stored(db, amina, name="amina's")
     drafted = write_down(db, amina, message="amina's")
+    with db.write() as tx:
+        named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
     return There(
         account,
         message="msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
@@ -108,6 +111,7 @@ def there(db: Database, amina: str) -> There:
         endpoint=endpoints.text_id(listening.id),
         campaign=campaigns.text_id(drafted),
         contact=contacts.text_id(kept),
+        sender=senders.text_id(named),
     )
 
 

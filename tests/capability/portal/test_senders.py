@@ -116,3 +116,62 @@ def test_a_rejected_sender_says_why(visitor: Visitor, db: Database, amina: str, 
     page = visitor.get(f"{home}/senders").text
     assert "It is &lt;b&gt;taken&lt;/b&gt;." in page
     assert re.search(r"badge rejected", page)
+
+
+def test_one_that_waits_or_was_rejected_says_why_and_is_registered_again(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        made = senders.register(
+            tx, amina, "BANK & CO", sandbox=False, country_code="GH", now_ms=clock.now_ms()
+        )
+    page = visitor.get(f"{home}/senders").text
+    assert "waits for the operator" in page
+    assert "from an hour to some working days" in page
+    assert "was rejected says why" not in page
+    with db.write() as tx:
+        senders.reject(tx, made.id, "Show that you are a bank.", now_ms=clock.now_ms())
+    page = visitor.get(f"{home}/senders").text
+    assert "Show that you are a bank." in page
+    assert "was rejected says why" in page
+    again = re.search(r'href="([^"]+senders[^"#]+)#register', page)
+    assert again is not None
+    page = visitor.get(html.unescape(again[1])).text
+    assert 'name="sender" value="BANK &amp; CO"' in page
+    assert 'name="country_code" value="GH"' in page
+    visitor.post(f"{home}/senders", {"sender": "BANK & CO", "purpose": "Statements"})
+    assert ("BANK & CO", "submitted", False) in registered(db, amina)
+
+
+def test_one_is_made_the_default_of_its_mode(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/senders")
+    for name in ("FIRST", "SECOND"):
+        form = {"sender": name, "mode": "sandbox", "is_default": "yes"}
+        visitor.post(f"{home}/senders", form)
+    assert defaults(db, amina) == {(amina, True): "SECOND"}
+    page = visitor.get(f"{home}/senders").text
+    [first] = re.findall(r'action="([^"]+)">(?:(?!action).)*Make FIRST the default', page, re.S)
+    assert visitor.post(first).status_code == 303
+    assert defaults(db, amina) == {(amina, True): "FIRST"}
+
+
+def test_whose_sender_it_is_not_makes_it_no_default(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    with db.write() as tx:
+        others = senders.register(tx, chidi, "CHIDI", sandbox=True, now_ms=clock.now_ms())
+    visitor.get(f"{home}/senders")
+    for text_id in (senders.text_id(others), "sid_x", "x"):
+        assert visitor.post(f"{home}/senders/{text_id}").status_code == 404
+    stranger.sign_in("dev@example.com", amina, Role.DEVELOPER)
+    page = stranger.get(f"{home}/senders").text
+    assert "make default" not in page
+    assert defaults(db, chidi) == {}
+
+
+def defaults(db: Database, account_id: str) -> dict[tuple[str, bool], str]:
+    with db.read() as tx:
+        return senders.default_senders(tx, [account_id])

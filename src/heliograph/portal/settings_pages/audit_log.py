@@ -49,6 +49,7 @@ ACTIONS: Final = {
     "member.remove": "Removed a member",
     "member.role": "Changed a member's role",
     "member.withdraw": "Withdrew an invitation",
+    "sender.make_default": "Made a sender ID the default",
     "sender.register": "Registered a sender ID",
     "settings.change": "Changed the settings",
     "site.link": "Linked a site",

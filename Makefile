@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 UV := .tools/bin/uv
-NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/wire/*/package-lock.json))
+NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/wire/*/package-lock.json tests/browser/*/package-lock.json))
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	$(if $(UPGRADE),--upgrade)
 
@@ -76,7 +76,7 @@ lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with has
 	$(COMPILE) --group build -o tools/build.lock
 
 clean: ## Remove everything that make made; never your data
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist $(wildcard tests/wire/*/node_modules)
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist $(wildcard tests/wire/*/node_modules tests/browser/*/node_modules)
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An installation that is newer than what it was made from is not made again. tools/install.sh says so by a file, under its lock.
@@ -89,6 +89,6 @@ clean: ## Remove everything that make made; never your data
 .venv/installed-dev: .tools/installed tools/build.lock requirements-dev.lock pyproject.toml
 	@tools/install.sh dev
 
-tests/wire/%/node_modules/.installed: tests/wire/%/package-lock.json
-	cd tests/wire/$* && npm ci --silent --no-audit --no-fund
+tests/%/node_modules/.installed: tests/%/package-lock.json
+	cd tests/$* && npm ci --silent --no-audit --no-fund
 	@touch $@

@@ -13,6 +13,7 @@ from heliograph.base import clock
 from heliograph.users import Role
 from tests.support import plain_http
 from tests.support.api.server import Server
+from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.visitor import EMAIL
 
 PICTURES = Path(__file__).parents[3] / "build" / "portal"
@@ -44,7 +45,9 @@ def come_in(page: Page, server: Server) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Takes the page in both themes, and sees that it fits into the window."""
+    """Takes the page in both themes, and sees that it fits into the window and that everybody can
+    use it.
+    """
     PICTURES.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
     assert size is not None
@@ -54,6 +57,7 @@ def picture(page: Page, name: str) -> None:
         page.emulate_media(color_scheme="light" if is_light else "dark")
         red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
         assert (int(red) > 127) == is_light
+        assert violations(page, of=OF_ALL if is_light else OF_COLORS) == [], f"{name}, {scheme}"
         page.screenshot(path=PICTURES / f"{name}-{size['width']}-{scheme}.png", full_page=True)
 
 

@@ -1,0 +1,93 @@
+"""Every page of the portal is found by its links from the overview, and can be used by everybody,
+at both widths and in both themes. What only a form leads to is judged by the journeys, picture by
+picture.
+"""
+
+from urllib.parse import urljoin, urlsplit
+
+from playwright.sync_api import Browser, Page
+from starlette.routing import compile_path
+
+from heliograph.portal.pages import PAGES
+from tests.support.api.server import Server
+from tests.support.capability.campaigns import write_down
+from tests.support.capability.webhooks import endpoint
+from tests.support.portal.browsing import at_both_widths, come_in, link, opened, send
+from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
+from tests.support.portal.stored_contacts import stored
+
+# no link of a page leads to these, and why
+LINKED_BY_NO_PAGE = {
+    "/portal/accounts/{account}/contacts/export": "is a file",
+    "/portal/invitation/{link}": "is in a mail; test_portal_members.py judges it",
+    "/portal/sign-in/{link}": "is in a mail, and judged here before the others",
+    "/portal/sign-in": "is for those who are not signed in, and judged here before the others",
+}
+SHOWN = {page.path for page in PAGES if not page.is_form}
+PAGES_MAX = 200
+
+
+def route_of(path: str) -> str | None:
+    """The first route that answers a path."""
+    for page in PAGES:
+        if not page.is_form and compile_path(page.path)[0].match(path):
+            return page.path
+    return None
+
+
+def judge(page: Page, told: list[str]) -> None:
+    for is_light in (True, False):
+        page.emulate_media(color_scheme="light" if is_light else "dark")
+        told += [
+            f"{urlsplit(page.url).path} {'light' if is_light else 'dark'}: {each}"
+            for each in violations(page, of=OF_ALL if is_light else OF_COLORS)
+        ]
+
+
+def judge_all(page: Page, told: list[str]) -> set[str]:
+    """Follows the links of each page, and judges one page of each route. Returns the routes."""
+    judged: set[str] = set()
+    seen = {page.url}
+    waiting = [page.url]
+    while waiting:
+        assert len(seen) < PAGES_MAX, "the links of the portal have no end"
+        address = waiting.pop(0)
+        route = route_of(urlsplit(address).path)
+        if route is None or route in LINKED_BY_NO_PAGE:
+            continue
+        # one row of a list is enough, but each query is another list
+        if route in judged and not urlsplit(address).query:
+            continue
+        page.goto(address)
+        if route not in judged:
+            judge(page, told)
+            judged.add(route)
+        for each in page.locator("a[href]").all():
+            found = urljoin(page.url, each.get_attribute("href")).partition("#")[0]
+            if found.startswith(page.url[: page.url.index("/portal")]) and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    return judged
+
+
+@at_both_widths
+def test_every_page_can_be_found_and_used_by_everybody(
+    browser: Browser, server: Server, width: int
+) -> None:
+    amina = server.cast.amina
+    stored(amina.db, amina.account_id, name="Ama Mensah", tags=["vip"])
+    write_down(amina.db, amina.account_id, message="Hi {name|friend}")
+    endpoint(amina.db, amina.account_id)
+    amina.key("sms.send")
+    send(server, "233201234567", "Your parcel is at the gate.")
+    page = opened(browser, width)
+    told: list[str] = []
+    page.goto(f"{server.url}/portal/sign-in")
+    judge(page, told)
+    page.goto(link(server))
+    judge(page, told)
+    come_in(page, server)
+    judged = judge_all(page, told)
+    page.context.close()
+    assert told == [], "\n\n".join(told)
+    assert SHOWN - judged == set(LINKED_BY_NO_PAGE)

@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := .tools/bin/uv
 NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcard tests/wire/*/package-lock.json tests/browser/*/package-lock.json))
+ASSETS := assets/build.py assets/package-lock.json
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	$(if $(UPGRADE),--upgrade)
 
@@ -76,17 +77,17 @@ lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with has
 	$(COMPILE) --group build -o tools/build.lock
 
 clean: ## Remove everything that make made; never your data
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist $(wildcard tests/wire/*/node_modules tests/browser/*/node_modules)
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist assets/built_of src/heliograph/portal/static/built $(wildcard tests/wire/*/node_modules tests/browser/*/node_modules)
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An installation that is newer than what it was made from is not made again. tools/install.sh says so by a file, under its lock.
 .tools/installed: tools/uv.lock tools/install.sh
 	@tools/install.sh uv $(PYTHON)
 
-.venv/installed-runtime: .tools/installed tools/build.lock requirements.lock pyproject.toml
+.venv/installed-runtime: .tools/installed tools/build.lock requirements.lock pyproject.toml $(ASSETS)
 	@tools/install.sh runtime
 
-.venv/installed-dev: .tools/installed tools/build.lock requirements-dev.lock pyproject.toml
+.venv/installed-dev: .tools/installed tools/build.lock requirements-dev.lock pyproject.toml $(ASSETS)
 	@tools/install.sh dev
 
 tests/%/node_modules/.installed: tests/%/package-lock.json

@@ -58,7 +58,7 @@ adopt_pip_settings() {
 }
 
 fill_venv() {
-    if done_since ".venv/installed-$1" .tools/installed tools/build.lock "$2" pyproject.toml; then return; fi
+    if done_since ".venv/installed-$1" .tools/installed tools/build.lock "$2" pyproject.toml assets/build.py assets/package-lock.json; then return; fi
     echo "Installing Heliograph and what it needs in .venv ..."
     adopt_pip_settings
     uv=.tools/bin/uv

@@ -19,6 +19,12 @@ from tests.support.sources import PACKAGE, PROJECT, ROOT
 
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)( ;)?", re.MULTILINE)
 
+# what pages load and others wrote, which a build gets by assets/package-lock.json
+BUILT = {
+    f"heliograph/portal/static/built/{name}"
+    for name in ("htmx.js", "htmx-license.txt", "icons.svg", "icons-license.txt")
+}
+
 
 class Built(NamedTuple):
     wheel: Path
@@ -130,6 +136,15 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(built: Built) ->
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == there
     assert {"heliograph/api/docs/page.html", "heliograph/migrations/env.py"} < packed
+    assert packed > BUILT
+
+
+def test_the_files_of_others_are_in_the_sdist_and_in_no_commit(built: Built) -> None:
+    with tarfile.open(built.sdist) as sdist:
+        packed = {name.partition("/src/")[2] for name in sdist.getnames()}
+    assert packed > BUILT
+    committed = _run("git", "ls-files", "src", cwd=ROOT, **os.environ)
+    assert not any(name in committed for name in BUILT)
 
 
 def test_the_sdist_holds_what_an_installation_needs(built: Built) -> None:

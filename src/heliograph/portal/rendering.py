@@ -29,7 +29,12 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
 }
 SEE_OTHER: Final = 303
-MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+MEDIA_TYPES: Final = {
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+    "txt": "text/plain",
+}
 YEAR_S: Final = 31_536_000
 MINUTE_S: Final = 60
 HOUR_S: Final = 3_600
@@ -65,6 +70,7 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             script=_address("portal.js"),
             passkey_script=_address("passkeys.js"),
             icon=_address("icon.svg"),
+            htmx=_address("htmx.js"),
             **values,
         )
     )
@@ -83,7 +89,13 @@ def static_files() -> dict[str, tuple[bytes, str]]:
     what is in it. So a browser may keep one for a year.
     """
     found = {}
-    for file in resources.files(__package__).joinpath("static").iterdir():
+    ours = resources.files(__package__).joinpath("static")
+    built = ours.joinpath("built")
+    if not built.is_dir():
+        raise FileNotFoundError("static/built is missing: `make install` makes it")
+    for file in (*ours.iterdir(), *built.iterdir()):
+        if not file.is_file():
+            continue
         content = file.read_bytes()
         stem, _, ending = file.name.rpartition(".")
         name = f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
@@ -135,6 +147,8 @@ def _environment() -> jinja2.Environment:
         "ago": _ago,
         "money": to_text,
     }
+    environment.globals["icons"] = _address("icons.svg")
+    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago, "money": to_text}
     return environment
 
 

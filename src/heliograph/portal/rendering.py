@@ -148,7 +148,6 @@ def _environment() -> jinja2.Environment:
         "money": to_text,
     }
     environment.globals["icons"] = _address("icons.svg")
-    environment.filters |= {"rfc3339": rfc3339, "grouped": _grouped, "ago": _ago, "money": to_text}
     return environment
 
 

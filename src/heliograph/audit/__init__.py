@@ -3,6 +3,7 @@
 from heliograph.audit.audit import Audit, audit
 from heliograph.audit.charges import verify_charges
 from heliograph.audit.events import events_size, verify_events
+from heliograph.audit.rollups import verify_rollups
 from heliograph.audit.smsc_log import NotALog, SmscLog, read_logs
 from heliograph.audit.tallies import verify_tallies
 
@@ -15,5 +16,6 @@ __all__ = [
     "read_logs",
     "verify_charges",
     "verify_events",
+    "verify_rollups",
     "verify_tallies",
 ]

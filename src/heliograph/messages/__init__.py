@@ -16,6 +16,7 @@ __all__ = [
     "report_file",
     "report_filters",
     "retention",
+    "rollups",
     "states",
     "sweeps",
 ]

@@ -66,6 +66,56 @@ tallies = sa.Table(
     sa.Column("credits", sa.BigInteger, nullable=False, comment="charged, less what was refunded"),
 )
 
+# Upper ends, in seconds, of the steps that the time from acceptance to delivery is counted in.
+DELIVERY_STEPS_S = (
+    1,
+    2,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1_800,
+    3_600,
+    10_800,
+    21_600,
+    43_200,
+    86_400,
+)
+DELIVERY_STEPS = (*(f"within_{step_s}_s" for step_s in DELIVERY_STEPS_S), "later")
+QUARTER_MS = 900_000  # some time zones begin their hours at :30 or :45, so an hour is too coarse
+
+# What became of messages that have left the state `queued`, by the quarter of an hour in which they
+# were accepted. Whoever changes some adds to a row of its own slot, as in `tallies`.
+rollups = sa.Table(
+    "rollups",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column(
+        "quarter_ms",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="when the quarter of an hour began",
+    ),
+    sa.Column("country_code", sa.String(2), primary_key=True, comment="empty: not known"),
+    sa.Column("sender", sa.String(15), primary_key=True),
+    sa.Column("type", sa.String(8), primary_key=True),
+    sa.Column(
+        "group_id", GROUP_ID, primary_key=True, autoincrement=False, comment="0: of no campaign"
+    ),
+    sa.Column("slot", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("segments", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False, comment="charged, less what was refunded"),
+    *(
+        sa.Column(name, sa.Integer, nullable=False)
+        for name in (*STATUSES[1:], *ERROR_CODES, *DELIVERY_STEPS)
+    ),
+)
+
 sends = sa.Table(
     "sends",
     metadata,

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import carriers, wallet
 from heliograph.audit.charges import verify_charges
+from heliograph.audit.rollups import verify_rollups
 from heliograph.audit.tallies import verify_tallies
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError, Unavailable
@@ -346,12 +347,17 @@ class House:
             )
 
     def assert_sound(self) -> None:
-        """The ledger proves the balances, the charges the messages, and the tallies are
-        what those add up to.
+        """The ledger proves the balances, the charges the messages, and the tallies and
+        roll-ups are what those add up to.
         """
         with self.db.read() as tx:
             wallet.read_one_snapshot(tx)
-            found = [*wallet.verify(tx), *verify_charges(tx), *verify_tallies(tx)]
+            found = [
+                *wallet.verify(tx),
+                *verify_charges(tx),
+                *verify_tallies(tx),
+                *verify_rollups(tx),
+            ]
         assert not found, found
 
     def carrier_is_removed_from_routes(self) -> None:

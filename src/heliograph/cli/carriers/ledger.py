@@ -93,7 +93,14 @@ class _Proof(NamedTuple):
 
 
 def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
-    from heliograph.audit import audit, events_size, verify_charges, verify_events, verify_tallies
+    from heliograph.audit import (
+        audit,
+        events_size,
+        verify_charges,
+        verify_events,
+        verify_rollups,
+        verify_tallies,
+    )
     from heliograph.base import clock
     from heliograph.wallet import read_one_snapshot, size, verify
 
@@ -105,6 +112,7 @@ def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | No
             *verify(tx),
             *verify_charges(tx),
             *verify_tallies(tx),
+            *verify_rollups(tx),
             *verify_events(tx, asked_ms),
         ]
         counts = size(tx) | {"webhook_events": events_size(tx)}

@@ -15,7 +15,7 @@ from heliograph.database.statements import (
     Nothing,
     Row,
 )
-from heliograph.messages import groups
+from heliograph.messages import groups, rollups
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
@@ -72,6 +72,8 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     await _queue_again(tx, carrier_id, changes)
     if moved := groups.moved(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
+    if counted := rollups.counted(changes.messages.values()):
+        await rollups.add(tx, counted, carrier_id)
     await emit_rows(tx, told)
 
 

@@ -1,0 +1,105 @@
+"""The proof of the roll-ups: they are what messages add up to, however these move, and whatever
+figure is not is found.
+"""
+
+import importlib
+
+import pytest
+import sqlalchemy as sa
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+
+from heliograph.audit import verify_rollups
+from heliograph.base import clock
+from heliograph.base.paging import first_id_of
+from heliograph.carriers import Outcome
+from heliograph.messages.retention.retention import MESSAGES, keep_from
+from heliograph.messages.rollups import COUNTS
+from heliograph.messages.tables import rollups
+from tests.support.capability.campaigning import sent
+from tests.support.capability.sending import House
+from tests.support.factories import awaited
+
+FILLED_BY = importlib.import_module("heliograph.migrations.versions.0021_rollups")
+LATE_MS = 4_000
+
+
+async def moved_on(house: House) -> None:
+    """Of three texts one is delivered after a while, one is refused and paid back, and one is
+    queued.
+    """
+    await sent(house, people=3)
+    link = house.turn()
+    await link.turn.once()
+    first, second, _ = link.open.values()
+    clock.move(LATE_MS)
+    link.receive(link.answer(first)[0], None)
+    link.answer(second, outcome=Outcome.REFUSED, command_status=0x0B)
+    await link.turn.once()
+
+
+def stored(house: House) -> dict[str, int]:
+    """The sums of all counts that are not 0."""
+    with house.db.read() as tx:
+        sums = tx.execute(sa.select(*(sa.func.sum(rollups.c[name]) for name in COUNTS))).one()
+    return {name: int(count) for name, count in zip(COUNTS, sums, strict=True) if count}
+
+
+@awaited
+async def test_a_message_counts_once_it_has_left_the_queue_as_what_became_of_it(
+    house: House,
+) -> None:
+    await moved_on(house)
+    assert stored(house) == {
+        "segments": 2,
+        "credits": 1,
+        "delivered": 1,
+        "failed": 1,
+        "carrier_rejected": 1,
+        "within_5_s": 1,
+    }
+    house.assert_sound()
+
+
+@pytest.mark.parametrize("figure", ["delivered", "failed", "carrier_rejected", "credits", "later"])
+@awaited
+async def test_a_roll_up_that_is_not_what_its_messages_add_up_to_is_found(
+    house: House, figure: str
+) -> None:
+    await moved_on(house)
+    house.assert_sound()
+    with house.db.write() as tx:
+        tx.execute(sa.update(rollups).values({figure: rollups.c[figure] + 7}))
+    with house.db.read() as tx:
+        [(account_id, what)] = verify_rollups(tx)
+    assert account_id == house.amina
+    is_ = stored(house)[figure] - 7
+    assert what.endswith(f"says {figure} {is_ + 7} (its messages add up to {is_})")
+
+
+@awaited
+async def test_messages_without_roll_ups_are_found_unless_some_may_have_been_deleted(
+    house: House,
+) -> None:
+    await moved_on(house)
+    with house.db.write() as tx:
+        tx.execute(sa.delete(rollups))
+    with house.db.read() as tx:
+        [(_, what)] = verify_rollups(tx)
+    assert "delivered 0 (its messages add up to 1)" in what
+    async with house.db.hot() as hot:
+        await keep_from(hot, MESSAGES, first_id_of(clock.now_ms() + 1))
+    with house.db.read() as tx:
+        assert verify_rollups(tx) == []
+
+
+@awaited
+async def test_the_migration_fills_roll_ups_from_stored_messages(house: House) -> None:
+    await moved_on(house)
+    before = stored(house)
+    with house.db.write() as tx:
+        tx.execute(sa.delete(rollups))
+        with Operations.context(MigrationContext.configure(tx)):
+            FILLED_BY._fill()
+    assert stored(house) == before
+    house.assert_sound()

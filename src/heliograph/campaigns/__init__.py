@@ -1,7 +1,7 @@
 """Manages campaigns: one text for many people is stored, paid for, and sent chunk by chunk."""
 
 from heliograph.campaigns.audience_lock import take_from_the_dead
-from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, page, text_id
+from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
 from heliograph.campaigns.draft import create, read_campaign_request, senders_for
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import Listed, create_listed
@@ -42,6 +42,7 @@ __all__ = [
     "forget_some",
     "jobs",
     "launch",
+    "of_groups",
     "page",
     "pause",
     "read_campaign_request",

@@ -1,5 +1,6 @@
 """Describes campaigns, and finds them."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -143,6 +144,15 @@ def page(
     if before_id is not None:
         query = query.where(campaigns.c.id < before_id)
     return [Campaign(*row) for row in tx.execute(query)]
+
+
+def of_groups(tx: Connection, account_id: str, group_ids: Sequence[int]) -> dict[int, Campaign]:
+    """Returns the campaigns of an account whose messages are of these groups, by their groups."""
+    query = sa.select(campaigns).where(
+        campaigns.c.account_id == account_id, campaigns.c.group_id.in_(group_ids)
+    )
+    found = [Campaign(*row) for row in tx.execute(query)]
+    return {campaign.group_id: campaign for campaign in found}
 
 
 def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign:

@@ -16,6 +16,7 @@ __all__ = [
     "report_file",
     "report_filters",
     "retention",
+    "rollup_reports",
     "rollups",
     "states",
     "sweeps",

@@ -1,15 +1,21 @@
 """The overview: what an account has, and what to do first."""
 
-from typing import NamedTuple
+from datetime import timedelta
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import keys, senders, users, wallet
 from heliograph.base.paging import PageWanted
-from heliograph.messages import read
+from heliograph.messages import read, rollup_reports
+from heliograph.messages.rollup_reports import MessageFigures, ReportOf
+from heliograph.messages.tables import ERROR_CODES
+from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
+from heliograph.portal.plots import Plot, plot_of
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in import you
 from heliograph.portal.visit import Visit, home_of
@@ -20,6 +26,8 @@ from heliograph.webhooks.states import FAILING, GONE
 
 LAST_MESSAGES = 8
 NOTICES_MAX = 5
+HOURS: Final = 24
+DAYS: Final = 30
 
 
 class FirstStep(NamedTuple):
@@ -29,6 +37,17 @@ class FirstStep(NamedTuple):
     how: str
     page: str
     is_done: bool
+
+
+class Activity(NamedTuple):
+    """What was sent in live mode today, in the last hours, and in the last days. `reasons` counts
+    what has failed in these days by the code of its error.
+    """
+
+    today: MessageFigures
+    hours: Plot
+    days: Plot
+    reasons: list[tuple[str, int]]
 
 
 class Attention(NamedTuple):
@@ -52,9 +71,31 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         sms_credits=held.shown.sms_credits,
         money=wallet.to_text(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
+        activity=_activity(tx, asking, visit),
+        advice=ADVICE,
         others=[(other.name, home_of(other)) for other in visit.others],
         notices=_notices(tx, visit, held),
         steps=_steps(tx, visit, bool(found.messages)),
+    )
+
+
+def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> Activity | None:
+    """Returns what was sent lately, or None if nothing was."""
+    zone, of = ZoneInfo(visit.account.time_zone), ReportOf(visit.account.id, sandbox=False)
+    today = rollup_reports.day_of(asking.now_ms, zone)
+    days = rollup_reports.parts_of(
+        tx, of, rollup_reports.spans_of_days(today - timedelta(days=DAYS - 1), today, zone)
+    )
+    added = rollup_reports.total(day.figures for day in days)
+    if not added.messages:
+        return None
+    hours = rollup_reports.parts_of(tx, of, [rollup_reports.last_hours(asking.now_ms, zone, HOURS)])
+    reasons = zip(ERROR_CODES, added.errors, strict=True)
+    return Activity(
+        days[-1].figures,
+        plot_of("hours", f"Last {HOURS} hours", "Hour", hours, zone),
+        plot_of("days", f"Last {DAYS} days", "Day", days, zone),
+        sorted((each for each in reasons if each[1]), key=lambda each: -each[1]),
     )
 
 

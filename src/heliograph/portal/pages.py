@@ -17,6 +17,7 @@ from heliograph.portal.contact_pages import contact_export, contact_import, cont
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import handsets, messages
+from heliograph.portal.report_pages import reports
 from heliograph.portal.settings_pages import audit_log, settings
 from heliograph.portal.sign_in import (
     authenticator,
@@ -104,6 +105,8 @@ PAGES: Final = (
     _does(CAMPAIGN, campaigns.change),
     _shows(f"{CAMPAIGN}/launch", to_members_in_steps(campaigns.ask_launch)),
     _does(f"{CAMPAIGN}/launch", campaigns.launch),
+    _shows(f"{OF_ACCOUNT}/reports", to_members(reports.shown)),
+    _shows(f"{OF_ACCOUNT}/reports/file", to_members(reports.file)),
     _shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
     _shows(f"{OF_ACCOUNT}/money/export", to_members(money.export)),
     _shows(f"{OF_ACCOUNT}/money/buy", to_members(purchase.ask)),

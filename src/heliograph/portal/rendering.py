@@ -144,6 +144,7 @@ def _environment() -> jinja2.Environment:
         "signed": _signed,
         "signed_money": _signed_money,
         "entry_words": _entry_words,
+        "signed_percent": _signed_percent,
         "ago": _ago,
         "money": to_text,
     }
@@ -171,6 +172,13 @@ def _entry_words(entry_type: str) -> str:
     """Returns what a type of a ledger entry is to a reader, such as `SMS charge`."""
     words = entry_type.replace("_", " ").replace("sms", "SMS").replace("topup", "top-up")
     return words[0].upper() + words[1:]
+
+
+def _signed_percent(part: float) -> str:
+    """Returns by how much something has changed, such as `+12 %`."""
+    percent = round(part * 100)
+    sign = "+" if percent > 0 else "\u2212" if percent < 0 else "\u00b1"
+    return f"{sign}{_grouped(abs(percent))}\u00a0%"
 
 
 def _ago(at_ms: int, now_ms: int) -> str:

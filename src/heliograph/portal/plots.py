@@ -1,0 +1,107 @@
+"""Plots are bars over time, as SVG that the server makes: no script draws them, and `portal.css`
+colors them.
+
+All pieces of a bar are messages, stacked by what became of them. The drawing has no text of its
+own, because it is stretched to the width of the page. Labels stand around it.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from heliograph.messages.rollup_reports import MessageFigures, ReportPart
+
+HEIGHT: Final = 100.0  # of the drawing, in its own units
+BAR: Final = 10  # from the start of one bar to that of the next
+GAP: Final = 2
+# the highest label of an axis is one of these times a power of ten; half of it is a label, too, and
+# must be a whole number
+TOPS: Final = (2, 3, 4, 6, 8, 10)
+
+
+class Piece(NamedTuple):
+    """A piece of a bar: what became of its messages, and where it is drawn."""
+
+    status: str
+    y: float
+    height: float
+
+
+class Bar(NamedTuple):
+    """The messages of one hour or day, and how they are drawn."""
+
+    label: str
+    figures: MessageFigures
+    x: int
+    pieces: tuple[Piece, ...]
+
+
+class Plot(NamedTuple):
+    """A plot, with the figures that its axis shows."""
+
+    name: str
+    title: str
+    of: str  # what a bar stands for
+    bars: tuple[Bar, ...]
+    top: int
+
+    @property
+    def width(self) -> int:
+        return BAR * len(self.bars) - GAP
+
+    @property
+    def figures(self) -> list[MessageFigures]:
+        return [bar.figures for bar in self.bars]
+
+    @property
+    def axis(self) -> tuple[str, str, str]:
+        """Returns the labels of the first, the middle and the last bar."""
+        labels = [bar.label for bar in self.bars]
+        return labels[0], labels[len(labels) // 2] if len(labels) > 2 else "", labels[-1]
+
+
+def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart], zone: ZoneInfo) -> Plot:
+    """Returns the plot of these hours or days. It names them as the zone's clocks do."""
+    top = _top(max((part.figures.messages for part in parts), default=0))
+    label: Callable[[int, ZoneInfo], str] = hour_name if of == "Hour" else day_name
+    bars = tuple(
+        Bar(label(part.start_ms, zone), part.figures, place * BAR, _pieces(part.figures, top))
+        for place, part in enumerate(parts)
+    )
+    return Plot(name, title, of, bars, top)
+
+
+def hour_name(at_ms: int, zone: ZoneInfo) -> str:
+    """Returns an hour as clocks show it, such as `14:00`."""
+    return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M")
+
+
+def day_name(at_ms: int, zone: ZoneInfo) -> str:
+    """Returns a day, such as `31 Jan`."""
+    return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%-d %b")
+
+
+def _pieces(figures: MessageFigures, top: int) -> tuple[Piece, ...]:
+    """Returns what is drawn of a bar, from below: nothing of what there is none of."""
+    counts = {"failed": figures.failed, "delivered": figures.delivered, "sent": figures.sent}
+    drawn, below = [], 0
+    for status, count in counts.items():
+        below += count
+        if count:
+            drawn.append(
+                Piece(
+                    status,
+                    y=round(HEIGHT - HEIGHT * below / top, 2),
+                    height=round(HEIGHT * count / top, 2),
+                )
+            )
+    return tuple(drawn)
+
+
+def _top(most: int) -> int:
+    """Returns the highest label of an axis that shows `most`."""
+    power = 1
+    while most > TOPS[-1] * power:
+        power *= 10
+    return next(top * power for top in TOPS if most <= top * power and top * power % 2 == 0)

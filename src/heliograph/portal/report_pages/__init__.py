@@ -1,0 +1,1 @@
+"""Shows what became of an account's messages, in figures."""

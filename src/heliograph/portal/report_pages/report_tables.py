@@ -1,0 +1,203 @@
+"""The tables of a report, as a page shows them and as a file has them."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import campaigns
+from heliograph.base.csv import cells as csv_cells
+from heliograph.messages import rollup_reports
+from heliograph.messages.rollup_reports import (
+    NOTHING,
+    Compared,
+    Grouped,
+    MessageFigures,
+    ReportOf,
+    ReportPart,
+    within_s,
+)
+from heliograph.messages.tables import ERROR_CODES
+from heliograph.portal.report_pages.report_query import ReportWanted
+from heliograph.portal.visit import Visit
+
+# Lines of one table, those with the most messages: what a thread of the pages makes in 50 ms. All
+# others are one line.
+LINES_MAX: Final = 1_000
+TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns")
+_DELIMITER: Final = ","
+
+
+class ReportLine(NamedTuple):
+    """A line of a table: the figures of a country, a sender or a campaign. `page` is the path of
+    its page, if it has one.
+    """
+
+    name: str
+    compared: Compared
+    page: str | None = None
+
+
+class OutcomeLine(NamedTuple):
+    """Says how many messages came to this end, and how many in as many days before."""
+
+    name: str
+    messages: int
+    before: int
+
+
+class AccountReport(NamedTuple):
+    """All figures of a report."""
+
+    days: list[ReportPart]
+    groups: list[Grouped]
+
+    @property
+    def total(self) -> Compared:
+        return Compared(
+            rollup_reports.total(group.figures for group in self.groups),
+            rollup_reports.total(group.before for group in self.groups),
+        )
+
+    @property
+    def delays(self) -> tuple[int, ...]:
+        return rollup_reports.delays_of(self.days)
+
+
+def read_report(tx: Connection, visit: Visit, wanted: ReportWanted) -> AccountReport:
+    """Reads the figures of the days that are wanted, and of as many before them."""
+    of = ReportOf(visit.account.id, sandbox=wanted.mode == "sandbox")
+    spans = rollup_reports.spans_of_days(wanted.first, wanted.last, wanted.zone)
+    groups = rollup_reports.groups_of(
+        tx,
+        of,
+        before_ms=rollup_reports.midnight_ms(wanted.first_before, wanted.zone),
+        start_ms=spans[0].start_ms,
+        end_ms=spans[-1].end_ms,
+    )
+    return AccountReport(rollup_reports.parts_of(tx, of, spans), groups)
+
+
+def countries(report: AccountReport) -> list[ReportLine]:
+    return _lines(report.groups, lambda group: group.country_code, lambda code: code or "unknown")
+
+
+def senders(report: AccountReport) -> list[ReportLine]:
+    return _lines(report.groups, lambda group: group.sender, str)
+
+
+def of_campaigns(tx: Connection, visit: Visit, report: AccountReport) -> list[ReportLine]:
+    """Returns a line for each campaign that messages are of, with its name and page."""
+    found = rollup_reports.compared_by(
+        [group for group in report.groups if group.group_id], lambda group: group.group_id
+    )
+    known = campaigns.of_groups(tx, visit.account.id, list(found)[:LINES_MAX])
+    lines = []
+    for group_id, compared in found.items():
+        campaign = known.get(group_id)
+        if campaign is not None:
+            page = f"{visit.home}/campaigns/{campaigns.text_id(campaign)}"
+            lines.append(ReportLine(campaign.name, compared, page))
+    return _with_others(lines, list(found.values())[LINES_MAX:])
+
+
+def outcomes(compared: Compared) -> list[OutcomeLine]:
+    """Returns what became of messages, the most frequent first after what was delivered."""
+    now, before = compared
+    reasons = [
+        OutcomeLine(code, count, was)
+        for code, count, was in zip(ERROR_CODES, now.errors, before.errors, strict=True)
+        if count or was
+    ]
+    return [
+        OutcomeLine("delivered", now.delivered, before.delivered),
+        OutcomeLine("on its way", now.sent, before.sent),
+        *sorted(reasons, key=lambda reason: -reason.messages),
+    ]
+
+
+def _lines(
+    groups: Sequence[Grouped],
+    key: Callable[[Grouped], Hashable],
+    name: Callable[[str], str],
+) -> list[ReportLine]:
+    found = rollup_reports.compared_by(groups, key)
+    lines = [ReportLine(name(str(each)), compared) for each, compared in found.items()]
+    return _with_others(lines[:LINES_MAX], [line.compared for line in lines[LINES_MAX:]])
+
+
+def _with_others(lines: list[ReportLine], others: Sequence[Compared]) -> list[ReportLine]:
+    if not others:
+        return lines
+    rest = Compared(
+        rollup_reports.total(each.figures for each in others),
+        rollup_reports.total(each.before for each in others),
+    )
+    return [*lines, ReportLine("all others", rest)]
+
+
+def file_of(table: str, tx: Connection, visit: Visit, wanted: ReportWanted) -> Iterator[str]:
+    """Yields the lines of a table as a CSV file has them."""
+    report = read_report(tx, visit, wanted)
+    rows: Sequence[Mapping[str, object]]
+    if table == "days":
+        rows = [_day_cells(part, wanted) for part in report.days]
+    elif table == "outcomes":
+        rows = [
+            {
+                "outcome": outcome.name,
+                "messages": outcome.messages,
+                "messages_before": outcome.before,
+            }
+            for outcome in outcomes(report.total)
+        ]
+    elif table == "campaigns":
+        rows = [_line_cells("campaign", line) for line in of_campaigns(tx, visit, report)]
+    elif table == "countries":
+        rows = [_line_cells("country", line) for line in countries(report)]
+    else:
+        rows = [_line_cells("sender", line) for line in senders(report)]
+    if rows:
+        yield csv_cells.line_of(rows[0], _DELIMITER)
+    for row in rows:
+        yield csv_cells.line_of(map(_cell, row.values()), _DELIMITER)
+
+
+def _cell(value: object) -> str:
+    return csv_cells.neutral(value) if isinstance(value, str) else str(value)
+
+
+def _day_cells(part: ReportPart, wanted: ReportWanted) -> Mapping[str, object]:
+    return {
+        "day": str(rollup_reports.day_of(part.start_ms, wanted.zone)),
+        **_cells(part.figures),
+        "half_delivered_within_s": _seconds(within_s(part.delays, 0.5)),
+        "most_delivered_within_s": _seconds(within_s(part.delays, 0.95)),
+    }
+
+
+def _line_cells(of: str, line: ReportLine) -> Mapping[str, object]:
+    now, before = line.compared
+    return {of: line.name, **_cells(now), "messages_before": before.messages}
+
+
+def _cells(figures: MessageFigures) -> dict[str, object]:
+    rate = figures.delivery_rate
+    return {
+        "messages": figures.messages,
+        "delivered": figures.delivered,
+        "on_its_way": figures.sent,
+        "failed": figures.failed,
+        "delivery_rate": "" if rate is None else f"{rate:.4f}",
+        "segments": figures.segments,
+        "credits": figures.credits,
+    }
+
+
+def _seconds(within: int | None) -> str:
+    return "" if within is None else str(within)
+
+
+def is_empty(report: AccountReport) -> bool:
+    """Returns whether there is nothing to show, neither now nor before."""
+    return report.total == Compared(NOTHING, NOTHING)

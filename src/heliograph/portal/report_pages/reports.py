@@ -1,0 +1,89 @@
+"""The page of reports: some days of an account in figures, and its tables as files."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.messages.rollup_reports import day_of, within_s
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.plots import plot_of
+from heliograph.portal.rendering import Download, page
+from heliograph.portal.report_pages import report_tables
+from heliograph.portal.report_pages.report_query import RANGES, USUAL, ReportWanted, read_wanted
+from heliograph.portal.visit import Visit
+
+SHOWN_MAX: Final = 20  # lines of a table on the page; its file has more
+DAYS: Final = "days"
+FIELDS: Final = ("mode", "days", "from", "to")
+
+
+def shown(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the report that the query asks for. If something is wrong with the query, the page says
+    so at the field, and shows no figures.
+    """
+    query = Query(asking.sent.query)
+    wanted = read_wanted(query, visit, asking.now_ms)
+    typed = dict(asking.sent.query)
+    errors: list[FieldError] = []
+    try:
+        query.finish()
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    values: dict[str, Any] = {} if errors else _figures(tx, visit, wanted)
+    return page(
+        "reports.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        wanted=wanted,
+        today=day_of(asking.now_ms, wanted.zone),
+        typed={"from": str(wanted.first), "to": str(wanted.last), "mode": wanted.mode} | typed,
+        chosen=None if typed.get("from") or typed.get("to") else typed.get("days") or USUAL,
+        ranges=RANGES,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS[2:]],
+        report=values,
+    )
+
+
+def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns one table of a report as a CSV file. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    wanted = read_wanted(query, visit, asking.now_ms)
+    table = query.choice("table", report_tables.TABLES) or DAYS
+    query.finish()
+    text = "".join(report_tables.file_of(table, tx, visit, wanted))
+    return Download(f"{table}-{wanted.first}-{wanted.last}.csv", _once(text))
+
+
+def _once(text: str) -> Iterator[str]:
+    yield text
+
+
+def _figures(tx: Connection, visit: Visit, wanted: ReportWanted) -> dict[str, Any]:
+    report = report_tables.read_report(tx, visit, wanted)
+    if report_tables.is_empty(report):
+        return {}
+    asked = {"mode": wanted.mode, "from": wanted.first, "to": wanted.last}
+    return {
+        "total": report.total,
+        "half": within_s(report.delays, 0.5),
+        "most": within_s(report.delays, 0.95),
+        "plot": plot_of("days", "By day", "Day", report.days, wanted.zone),
+        "outcomes": report_tables.outcomes(report.total),
+        "tables": [
+            ("countries", "By country", "Country", report_tables.countries(report)),
+            ("senders", "By sender", "Sender", report_tables.senders(report)),
+            ("campaigns", "By campaign", "Campaign", report_tables.of_campaigns(tx, visit, report)),
+        ],
+        "shown_max": SHOWN_MAX,
+        "files": {
+            table: f"{visit.home}/reports/file?{urlencode(asked | {'table': table})}"
+            for table in report_tables.TABLES
+        },
+    }

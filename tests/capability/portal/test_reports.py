@@ -1,0 +1,155 @@
+"""The figures of the overview and of reports: what they add up, where days begin, and what a query
+may ask.
+"""
+
+import csv
+import io
+import re
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.messages.rollup_reports import midnight_ms, spans_of_days, within_s
+from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
+from tests.support.factories import open_account
+from tests.support.portal.rolled_up import rolled_up
+from tests.support.portal.visitor import Visitor
+
+KATHMANDU = ZoneInfo("Asia/Kathmandu")  # its days begin at :15 of UTC
+
+
+def table(visitor: Visitor, home: str, name: str, query: str = "") -> list[dict[str, str]]:
+    """The lines of a file."""
+    answer = visitor.get(f"{home}/reports/file?table={name}{query}")
+    assert answer.status_code == 200, answer.text
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def figures(page: str) -> dict[str, str]:
+    """The large figures of a page, by their names."""
+    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+
+
+def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    now_ms, day_ms = clock.now_ms(), 86_400_000
+    chidi = open_account(db, "chidi")
+    delivered = {"delivered": 3, "within_5_s": 3, "segments": 6, "credits": 6}
+    rolled_up(db, amina, now_ms, **delivered)
+    rolled_up(db, amina, now_ms, slot=1, failed=1, expired=1, segments=1)
+    rolled_up(db, amina, now_ms - day_ms, country_code="NG", sender="MANGO", sent=4, segments=4)
+    rolled_up(db, amina, now_ms - 8 * day_ms, delivered=4, within_5_s=4)
+    rolled_up(db, amina, now_ms, sandbox=True, delivered=50)
+    rolled_up(db, chidi, now_ms, delivered=70)
+    shown = figures(visitor.get(f"{home}/reports?days=7").text)
+    assert shown["Messages"] == "8"
+    assert shown["Delivered"] == "37.5 %"
+    assert shown["Half of it arrived"] == "within 5 s"
+    assert shown["Credits"] == "6"
+    assert "+100\u00a0%, before: 4" in visitor.get(f"{home}/reports?days=7").text
+    countries = table(visitor, home, "countries", "&days=7")
+    assert [(line["country"], line["messages"], line["messages_before"]) for line in countries] == [
+        ("GH", "4", "4"),
+        ("NG", "4", "0"),
+    ]
+    assert {line["sender"]: line["on_its_way"] for line in table(visitor, home, "senders")} == {
+        "AMINA": "0",
+        "MANGO": "4",
+    }
+    outcomes = table(visitor, home, "outcomes", "&days=7")
+    assert [tuple(line.values()) for line in outcomes] == [
+        ("delivered", "3", "4"),
+        ("on its way", "4", "0"),
+        ("expired", "1", "0"),
+    ]
+    days = table(visitor, home, "days", "&days=7")
+    assert [line["messages"] for line in days] == ["0", "0", "0", "0", "0", "4", "4"]
+
+
+def test_days_begin_when_the_clocks_of_the_account_say_so(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        accounts.change(tx, amina, time_zone="Asia/Kathmandu")
+    today = datetime.now(KATHMANDU).date()
+    midnight = midnight_ms(today, KATHMANDU)
+    assert midnight % 3_600_000 == QUARTER_MS
+    rolled_up(db, amina, midnight, delivered=5)
+    rolled_up(db, amina, midnight - 1, delivered=2)
+    days = table(visitor, home, "days")
+    assert [line["messages"] for line in days[-2:]] == ["2", "5"]
+    assert days[-1]["day"] == str(today)
+    assert figures(visitor.get(home).text)["Sent today"] == "5"
+
+
+def test_days_on_which_clocks_are_changed_have_23_or_25_hours() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    spans = spans_of_days(date(2026, 3, 27), date(2026, 10, 26), berlin)
+    assert [(span.parts, span.part_ms // 3_600_000) for span in spans] == [
+        (2, 24),
+        (1, 23),
+        (209, 24),
+        (1, 25),
+        (1, 24),
+    ]
+    assert spans[0].start_ms == datetime(2026, 3, 26, 23, tzinfo=UTC).timestamp() * 1_000
+
+
+def test_a_share_is_reached_at_the_end_of_its_step_or_not_at_all() -> None:
+    delays = [0] * len(DELIVERY_STEPS)
+    assert within_s(delays, 0.5) is None
+    delays[0], delays[2], delays[-1] = 5, 4, 1
+    assert [within_s(delays, share) for share in (0.5, 0.51, 0.9, 0.95)] == [1, 5, 5, None]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("from=2026-02-30", "from must be a day"),
+        ("from={before_92_days}&to={today}", "must be at most 92 days, not 93 days"),
+        ("from={today}&to={yesterday}", "must not be before"),
+        ("to={tomorrow}", "must be from 2020-01-01 to"),
+        ("days=31", "days must be one of 7, 30, 90, not"),
+        ("country=GH", "country is not a query parameter here"),
+    ],
+)
+def test_a_query_that_asks_for_no_report_is_refused_at_its_field(
+    visitor: Visitor, home: str, query: str, says: str
+) -> None:
+    today = datetime.now(UTC).date()
+    query = query.format(
+        today=today,
+        yesterday=today - timedelta(days=1),
+        tomorrow=today + timedelta(days=1),
+        before_92_days=today - timedelta(days=92),
+    )
+    page = visitor.get(f"{home}/reports?{query}")
+    assert page.status_code == 400
+    assert says.removeprefix("from ") in page.text
+    assert visitor.get(f"{home}/reports/file?{query}").status_code == 400
+
+
+def test_an_account_that_sent_nothing_sees_what_to_do_and_no_plots(
+    visitor: Visitor, home: str
+) -> None:
+    assert "<svg" not in visitor.get(home).text
+    page = visitor.get(f"{home}/reports").text
+    assert "<svg" not in page
+    assert "No live message was sent in these days" in page
+
+
+def test_the_overview_says_why_messages_failed(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    rolled_up(db, amina, clock.now_ms(), failed=3, expired=2, blocked=1)
+    page = visitor.get(home).text
+    assert re.findall(r"<td><code>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
+        ("expired", "2"),
+        ("blocked", "1"),
+    ]
+    assert figures(page)["Delivered"] == "0.0 %"

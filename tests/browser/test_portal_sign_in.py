@@ -1,4 +1,5 @@
-"""Signing in, in a real browser: with the code of an authenticator app, and with a passkey."""
+"""Signing in, in a real browser: with the code of an authenticator app, with a
+passkey, and by signing up."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,7 +10,9 @@ from heliograph.base import clock
 from tests.support.api.server import Server, serving
 from tests.support.portal.authenticator import STEP_MS, code_of
 from tests.support.portal.browsing import at_both_widths, come_in, opened, picture
+from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL
+from tests.support.wire.documented_receiver import until
 
 PASSWORD = "purple kettle 41 sings"
 
@@ -25,6 +28,28 @@ def named_server(
         HELIOGRAPH_BASE_URL="http://localhost:{port}",
     ) as server:
         yield server._replace(url=server.url.replace("127.0.0.1", "localhost"))
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[Mailbox]:
+    with taking_mail() as box:
+        yield box
+
+
+@pytest.fixture(scope="module")
+def open_server(
+    new_database: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+    mailbox: Mailbox,
+) -> Iterator[Server]:
+    """A service at which strangers may sign up."""
+    with serving(
+        new_database("sqlite"),
+        tmp_path_factory.mktemp("serve"),
+        HELIOGRAPH_SIGNUP="open",
+        HELIOGRAPH_SMTP_URL=f"smtp://127.0.0.1:{mailbox.port}",
+    ) as server:
+        yield server
 
 
 def next_code(secret: str) -> str:
@@ -152,4 +177,49 @@ def test_a_browser_that_cannot_use_passkeys_says_so(browser: Browser, named_serv
     page.goto(f"{named_server.url}/portal/sign-in")
     expect(page.get_by_text("This browser cannot use passkeys")).to_be_visible()
     expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()
+    page.context.close()
+
+
+@at_both_widths
+def test_a_stranger_signs_up_sends_a_first_text_and_makes_a_key(
+    browser: Browser, open_server: Server, mailbox: Mailbox, width: int
+) -> None:
+    server, email = open_server, f"esi{width}@example.com"
+    page = opened(browser, width)
+    page.goto(f"{server.url}/portal/sign-in")
+    page.get_by_role("link", name="Make an account").click()
+    expect(page.get_by_label("Company")).to_be_focused()
+    page.keyboard.type("Esi Foods")
+    page.get_by_label("Your email address").fill(email)
+    page.locator("select[name=country]").select_option("Ghana")
+    page.get_by_label("Currency").fill("cedi")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("must be a currency of ISO 4217")).to_be_visible()
+    expect(page.locator("select[name=country]")).to_have_value("GH")
+    picture(page, "sign-up")
+    page.get_by_label("Currency").fill("")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(f"A link is on its way to {email}")).to_be_visible()
+    picture(page, "sign-up-mailed")
+    until(lambda: mailbox.got and mailbox.got[-1]["To"] == email, "no link was mailed")
+    page.goto(server.url + mailbox.link())
+    picture(page, "sign-up-confirm")
+    expect(page.get_by_role("button", name="Make it")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Esi Foods")).to_contain_text("sandbox only")
+    picture(page, "sign-up-overview")
+    page.get_by_role("link", name="Send a text in sandbox").click()
+    page.get_by_role("combobox", name="Sender").fill("SANDBOX")
+    page.get_by_label("To", exact=True).fill("233201234567")
+    page.get_by_label("Text", exact=True).fill("Hello from Esi Foods")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("blockquote")).to_have_text("Hello from Esi Foods")
+    page.get_by_role("link", name="API keys").click()
+    page.get_by_role("link", name="Make a key").click()
+    page.get_by_label("Name").fill("shop")
+    page.locator("input[name='may sms.send']").check()
+    page.get_by_role("button", name="Make the key").click()
+    expect(page.locator("#secret")).to_contain_text("sk_test_")
+    page.get_by_role("link", name="Overview").click()
+    picture(page, "sign-up-overview-later")
     page.context.close()

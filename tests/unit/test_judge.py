@@ -262,3 +262,10 @@ def test_a_dry_run_prices_everything_and_is_never_402(sandbox: bool) -> None:
     )
     assert len(verdict.rejected) == 1
     assert repr(purse) == before
+
+
+def test_an_account_in_sandbox_only_sends_nothing_live() -> None:
+    facts = FACTS._replace(sandbox_only=True)
+    verdict = refused(send(ACCRA), facts=facts)
+    assert (verdict.status, verdict.reason) == (403, "sandbox_only")
+    assert accepted(send(ACCRA, sandbox=True), facts=facts).credits_used == 0

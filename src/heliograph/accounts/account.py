@@ -12,6 +12,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Forbidden, InvalidRequest, NotFound
 from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
 
 PREFIX: Final = "acc"
 CUSTOMER_PREFIX: Final = "cus"  # of an account with a parent: a Connect customer
@@ -20,8 +21,9 @@ _NAMESAKES_SHOWN_MAX: Final = 5
 
 class Account(NamedTuple):
     """Holds a tenant. `id` and `parent_id` are raw. If `countries` is None, it may send wherever a
-    route leads. `sandbox` marks a customer that exists in sandbox only (docs/api.md, "Sandbox");
-    every other account has keys of both modes.
+    route leads. `sandbox` marks an account that exists in sandbox only: a customer that was
+    provisioned there (docs/api.md, "Sandbox"), or somebody who has signed up and has not been let
+    live yet. Every other account has both modes.
     """
 
     id: str
@@ -112,6 +114,15 @@ def require_open(account: Account) -> Account:
             " A closed account is not opened again."
         )
     return account
+
+
+def require_mode(account: Account, *, sandbox: bool) -> None:
+    """Raises InvalidRequest for something of live mode in an account that is in sandbox only."""
+    if not account.sandbox or sandbox:
+        return
+    if account.parent_id is None:
+        raise refused("mode", "must be sandbox until whoever runs this service lets you go live")
+    raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
 
 
 def find(tx: Connection, id_or_name: str) -> Account:

@@ -18,6 +18,7 @@ from heliograph.accounts.account import (
 from heliograph.accounts.states import ACCOUNT, ACTIVE, CLOSED, SUSPENDED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
+from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import one_line, refused
 from heliograph.database import config
@@ -121,6 +122,19 @@ def suspend(tx: Connection, account_id: str) -> Account:
 def resume(tx: Connection, account_id: str) -> Account:
     """Raises NotFound, AccountClosed."""
     return _become(tx, account_id, ACTIVE, status=ACTIVE)
+
+
+def go_live(tx: Connection, account_id: str) -> Account:
+    """Lets an account that has signed up make keys of live mode, and send. It does nothing for one
+    that may already. There is no way back: what was made in live mode stays.
+
+    Raises NotFound, AccountClosed, and InvalidRequest for a customer of the sandbox, whose figures
+    are not of the ledger.
+    """
+    account = require_open(locked(tx, account_id))
+    if account.sandbox and account.parent_id is not None:
+        raise InvalidRequest("A customer that was provisioned in sandbox stays there.")
+    return _update(tx, account_id, {"sandbox": False})
 
 
 def close(tx: Connection, account_id: str, *, now_ms: int) -> Account:

@@ -65,6 +65,7 @@ class Settings:
     portal: bool = True  # whether the developer portal is served
     # base/addresses.py says what it may be; None: no mail is sent, and no page offers any
     smtp_url: str | None = None
+    signup: bool = False  # whether strangers may make accounts, which are in sandbox only
     mail_from: str | None = None  # None: heliograph@ and the host of base_url
 
     @property
@@ -306,6 +307,12 @@ def _on_or_off(name: str) -> Callable[[Any], bool]:
     return check
 
 
+def _open_or_closed(value: Any) -> bool:
+    if value not in ("open", "closed"):
+        raise SettingError(_variable("signup"), repr(value), "open or closed")
+    return bool(value == "open")
+
+
 def _authorities(name: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         path = Path(str(value)).absolute()
@@ -383,6 +390,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "erase_after_days": _days("erase_after_days", *ERASE_DAYS),
     "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
     "portal": _on_or_off("portal"),
+    "signup": _open_or_closed,
     "smtp_url": _smtp_url,
     "mail_from": _mail_from,
 }

@@ -89,14 +89,9 @@ def create(
     down.
 
     Raises InvalidRequest for a sender that is not approved for this account and mode, and for a
-    live campaign of a sandbox customer.
+    live campaign of an account that is in sandbox only.
     """
-    account = accounts.by_id(tx, account_id)
-    if account.sandbox and not sandbox:
-        raise InvalidRequest(
-            "This customer is in sandbox only: its campaigns are too.",
-            fields=[FieldError("mode", "must be sandbox, as this customer is in sandbox only")],
-        )
+    accounts.require_mode(accounts.by_id(tx, account_id), sandbox=sandbox)
     wrong = _wrong_sender(tx, account_id, request.sender, sandbox=sandbox)
     if wrong is not None:
         raise InvalidRequest(

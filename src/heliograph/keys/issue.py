@@ -126,8 +126,7 @@ def issue(
     Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier,
     permission or expiry that cannot be.
     """
-    if accounts.kept_open(tx, account_id).sandbox and not sandbox:
-        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+    accounts.require_mode(accounts.kept_open(tx, account_id), sandbox=sandbox)
     if expires_at_ms is not None and expires_at_ms <= now_ms:
         raise refused(
             "expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}"

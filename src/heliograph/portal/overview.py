@@ -28,6 +28,8 @@ LAST_MESSAGES = 8
 NOTICES_MAX = 5
 HOURS: Final = 24
 DAYS: Final = 30
+APPROVED_SENDER: Final = "Have a sender ID approved"
+LIVE_TEXT: Final = "Send a live text"
 
 
 class FirstStep(NamedTuple):
@@ -62,7 +64,7 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     account = visit.account
     held = wallet.wallet_of(tx, account.id)
     found = read.report(
-        tx, account.id, PageWanted(LAST_MESSAGES, None), read.Filters(), sandbox=False
+        tx, account.id, PageWanted(LAST_MESSAGES, None), read.Filters(), sandbox=account.sandbox
     )
     return page(
         "overview.html",
@@ -134,7 +136,7 @@ def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
 def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
     """Returns what an account, and whoever looks at it, does first, in order."""
     account_id, home = visit.account.id, visit.home
-    return [
+    steps = [
         FirstStep(
             "Set a password",
             "You need no link any more.",
@@ -148,7 +150,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             has_sent or _has_sent(tx, account_id, sandbox=True),
         ),
         FirstStep(
-            "Have a sender ID approved",
+            APPROVED_SENDER,
             "It is the name that your texts come from.",
             f"{home}/senders",
             bool(senders.usable(tx, account_id, sandbox=False)),
@@ -159,9 +161,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             f"{home}/keys",
             bool(keys.page(tx, limit=1, account_id=account_id)),
         ),
-        FirstStep(
-            "Send a live text", "It shows up below within a second.", f"{home}/send", has_sent
-        ),
+        FirstStep(LIVE_TEXT, "It shows up below within a second.", f"{home}/send", has_sent),
         FirstStep(
             "Receive a webhook",
             "It tells your program what became of each text.",
@@ -169,6 +169,11 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             bool(endpoints.all_endpoints(tx, account_id, limit=1)),
         ),
     ]
+    if not visit.account.sandbox:
+        return steps
+    # what is refused until the operator lets the account go live is no step yet
+    possible = [step for step in steps if step.text not in (APPROVED_SENDER, LIVE_TEXT)]
+    return [*possible, FirstStep("Go live", "Ask whoever runs this service.", "", False)]
 
 
 def _has_sent(tx: Connection, account_id: str, *, sandbox: bool) -> bool:

@@ -79,6 +79,7 @@ class Service(NamedTuple):
     webhook_networks: AllowedNetworks = CLOSED
     client_of: ClientOf = lambda _: None
     sends_mail: bool = False
+    takes_sign_ups: bool = False
     passkey_site: PasskeySite | None = None
     base_url: str | None = None  # HELIOGRAPH_BASE_URL
 

@@ -24,6 +24,7 @@ from heliograph.portal.sign_in import (
     code_page,
     passkey_pages,
     sign_in_pages,
+    sign_up_pages,
     you,
 )
 from heliograph.portal.wallet_pages import low_balance, money, purchase
@@ -159,6 +160,10 @@ PAGES: Final = (
     _shows("/portal/sign-in", sign_in_pages.ask_password),
     _does("/portal/sign-in", sign_in_pages.with_password, Lane.PASSWORDS),
     _does("/portal/sign-in/mail", sign_in_pages.mail_link),
+    _shows(sign_up_pages.PATH, sign_up_pages.form),
+    _does(sign_up_pages.PATH, sign_up_pages.ask),
+    _shows(f"{sign_up_pages.PATH}/{{link}}", sign_up_pages.confirm),
+    _does(f"{sign_up_pages.PATH}/{{link}}", sign_up_pages.make),
     _shows("/portal/invitation/{link}", sign_in_pages.invited),
     _does("/portal/invitation/{link}", sign_in_pages.accept_invitation),
     _shows("/portal/sign-in/code", code_page.ask),

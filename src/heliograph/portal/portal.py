@@ -60,7 +60,10 @@ class Portal:
     """The pages, as an ASGI application. `is_mine` says which paths are its own."""
 
     def __init__(self, service: Service, mailer: Mailer | None = None) -> None:
-        self._service = service._replace(sends_mail=mailer is not None)
+        self._service = service._replace(
+            sends_mail=mailer is not None,
+            takes_sign_ups=service.takes_sign_ups and mailer is not None,
+        )
         self._mailer = mailer
         self._mailing: asyncio.Task[NoReturn] | None = None
         self._lanes = Lanes()
@@ -217,6 +220,7 @@ def portal_for(
             service_sender=settings.otp_sender,
             webhook_networks=allowed_networks(settings),
             client_of=client_of,
+            takes_sign_ups=settings.signup,
             passkey_site=passkeys.site_of(settings.base_url),
             base_url=settings.base_url,
         ),

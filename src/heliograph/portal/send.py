@@ -8,14 +8,14 @@ import msgspec
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import senders
+from heliograph import accounts, senders
 from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError, Unavailable
 from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.visit import Visit, visit_of
+from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
 
@@ -85,7 +85,8 @@ def _visit(asking: PageRequest) -> Visit:
 def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     """Returns what the form asks for, as the API reads it. Raises InvalidRequest."""
     body: dict[str, Any] = body_of(asking)
-    mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
+    mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
+    accounts.require_mode(visit.account, sandbox=mode == "sandbox")
     body = {name: body[name] for name in ("sender", "recipients", "reference") if name in body}
     if "recipients" in body:
         body["recipients"] = [

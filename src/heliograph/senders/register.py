@@ -56,8 +56,7 @@ def register(
         purpose = one_line("purpose", purpose, most=PURPOSE_MAX)
     # first: two registrations of one sender, or two defaults, wait for each other
     account = accounts.locked(tx, account_id)
-    if account.sandbox and not sandbox:
-        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+    accounts.require_mode(account, sandbox=sandbox)
     record = _registered(tx, account_id, spelling, sandbox=sandbox)
     if by is None and not sandbox and (record is None or record.status == REJECTED):
         refuse_reserved(tx, spelling, service_sender)

@@ -42,13 +42,18 @@ def mail_link(tx: Connection, email: str, *, now_ms: int) -> None:
     user_id = tx.execute(sa.select(users.c.id).where(users.c.email == email)).scalar()
     if user_id is None:
         return
+    if may_have_link(tx, user_id, now_ms=now_ms):
+        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
+
+
+def may_have_link(tx: Connection, user_id: str, *, now_ms: int) -> bool:
+    """Returns whether one more link may be mailed to a user (raw id)."""
     waiting = sa.select(sa.func.count()).where(mails.c.user_id == user_id)
     valid = sa.select(sa.func.count()).where(
         sign_in_links.c.user_id == user_id, sign_in_links.c.expires_at_ms > now_ms
     )
     there = tx.execute(waiting).scalar_one() + tx.execute(valid).scalar_one()
-    if there < MAILED_LINKS_MAX:
-        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
+    return there < MAILED_LINKS_MAX
 
 
 def mail_invitation(tx: Connection, invitation_id: str, *, now_ms: int) -> None:

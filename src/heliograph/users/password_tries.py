@@ -30,6 +30,10 @@ CODES_OF_BROWSER_MAX: Final = 10
 MAILS_OF_USER_MAX: Final = 5
 MAILS_OF_ADDRESS_MAX: Final = 50
 INVITATIONS_OF_ACCOUNT_MAX: Final = 100
+HOUR_MS: Final = 3_600_000
+# in an hour
+SIGN_UPS_OF_ADDRESS_MAX: Final = 10  # a class of students may come from one
+SIGN_UPS_MAX: Final = 100  # of all: mail to strangers, which must not look like spam
 BROWSER_KNOWN_MS: Final = 180 * DAY_MS
 BROWSERS_MAX: Final = 20  # of a user; the one that was not used for longest goes first
 _SECRET_OCTETS: Final = 32
@@ -114,6 +118,21 @@ def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
         _require_fewer(tx, about, most, now_ms, TooManyMails)
 
 
+def count_sign_up(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
+    """Counts that somebody wants an account: for all, by the address that it comes from, and by
+    the one that is mailed to.
+
+    Raises TooManyMails.
+    """
+    for about, most in (
+        (_about("sign-ups", "of all"), SIGN_UPS_MAX),
+        (_about("sign-ups from", _network(guesser.address)), SIGN_UPS_OF_ADDRESS_MAX),
+    ):
+        _require_fewer(tx, about, most, now_ms, TooManyMails, HOUR_MS)
+    about = _about("mails to", guesser.email)
+    _require_fewer(tx, about, MAILS_OF_USER_MAX, now_ms, TooManyMails)
+
+
 def count_invitation(tx: Connection, account_id: str, email: str, *, now_ms: int) -> None:
     """Counts that somebody is invited, by the account (raw id) and by whom it is for.
 
@@ -193,16 +212,21 @@ def _is_known(tx: Connection, guesser: Guesser, now_ms: int) -> bool:
 
 
 def _require_fewer(
-    tx: Connection, about: bytes, most: int, now_ms: int, refusal: type[RateLimited]
+    tx: Connection,
+    about: bytes,
+    most: int,
+    now_ms: int,
+    refusal: type[RateLimited],
+    window_ms: int = WINDOW_MS,
 ) -> None:
-    tries, until_ms = _counted(tx, about, now_ms)
+    tries, until_ms = _counted(tx, about, now_ms, window_ms)
     if tries > most:
         raise refusal(retry_after_s=-(-(until_ms - now_ms) // 1_000))
 
 
-def _counted(tx: Connection, about: bytes, now_ms: int) -> tuple[int, int]:
+def _counted(tx: Connection, about: bytes, now_ms: int, window_ms: int) -> tuple[int, int]:
     """Counts a try, and returns how many there were in this window, and when it ends."""
-    given = {"sha256": about, "now_ms": now_ms, "ends_ms": now_ms + WINDOW_MS}
+    given = {"sha256": about, "now_ms": now_ms, "ends_ms": now_ms + window_ms}
     row = tx.execute(_COUNT, given).one()
     return row.tries, row.until_ms
 

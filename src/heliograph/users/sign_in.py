@@ -107,7 +107,7 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
     ).scalar()
     if used is None:
         raise NotSignedIn()
-    return _begin_or_wait(tx, used, seen_by, now_ms)
+    return begin_for(tx, used, seen_by=seen_by, now_ms=now_ms)
 
 
 def begin_with_password(
@@ -121,10 +121,11 @@ def begin_with_password(
     still = sa.select(passwords.c.argon2).where(passwords.c.user_id == stored.user_id)
     if tx.execute(still).scalar() != stored.argon2:
         raise NotSignedIn()
-    return _begin_or_wait(tx, stored.user_id, seen_by, now_ms)
+    return begin_for(tx, stored.user_id, seen_by=seen_by, now_ms=now_ms)
 
 
-def _begin_or_wait(tx: Connection, user_id: str, seen_by: str, now_ms: int) -> SignIn:
+def begin_for(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> SignIn:
+    """Returns the sign-in that a user (raw id) begins whose first proof was right."""
     if not two_step.is_on(tx, user_id):
         return SignIn(begin_session(tx, user_id, seen_by=seen_by, now_ms=now_ms), waits=False)
     waiting = waiting_sign_ins

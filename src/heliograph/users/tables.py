@@ -137,6 +137,25 @@ used_challenges = sa.Table(
     sa.Index("used_challenges_by_age", "expires_at_ms"),
 )
 
+# somebody who wants an account, until the link in the mail is opened: nothing else is stored
+# before. It is stored for an address that is a user's, too, and mailed as a row of `mails` is.
+sign_ups = sa.Table(
+    "sign_ups",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False, unique=True),
+    sa.Column("company", sa.String(128), nullable=False),
+    sa.Column("country_code", sa.String(2), nullable=False),
+    sa.Column("currency", sa.String(3), nullable=False),
+    sa.Column("sha256", sa.LargeBinary(32), nullable=True, comment="of its link, once mailed"),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("due_at_ms", sa.BigInteger, nullable=True, comment="null: it was mailed"),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("sign_ups_by_link", "sha256"),
+    sa.Index("sign_ups_by_due", "due_at_ms"),
+    sa.Index("sign_ups_by_age", "expires_at_ms"),
+)
+
 invitations = sa.Table(
     "invitations",
     metadata,
@@ -178,5 +197,6 @@ KEPT = (
     PruningRule(known_browsers.name, "expires_at_ms", 0),
     PruningRule(password_tries.name, "until_ms", 0),
     PruningRule(waiting_sign_ins.name, "expires_at_ms", 0),
+    PruningRule(sign_ups.name, "expires_at_ms", 0),
     PruningRule(used_challenges.name, "expires_at_ms", 0),
 )

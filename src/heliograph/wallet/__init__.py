@@ -18,7 +18,7 @@ from heliograph.wallet.ledger import (
     post,
     topup,
 )
-from heliograph.wallet.money import currency, to_minor, to_number, to_text
+from heliograph.wallet.money import currency, currency_of, to_minor, to_number, to_text
 from heliograph.wallet.prices import (
     CreditsOffer,
     Price,
@@ -84,6 +84,7 @@ __all__ = [
     "close",
     "count_moved",
     "currency",
+    "currency_of",
     "grant",
     "history",
     "judge_alarm",

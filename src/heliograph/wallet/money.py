@@ -43,6 +43,15 @@ def currency(code: str) -> str:
     return upper
 
 
+def currency_of(country_code: str) -> str | None:
+    """Returns the currency of a country, the first one of several; None where there is none."""
+    from babel.core import get_global
+
+    tenders = get_global("territory_currencies").get(country_code, ())
+    there = [code for code, _, until, is_tender in tenders if until is None and is_tender]
+    return next((code for code in there if code in _in_use()), None)
+
+
 @cache
 def _in_use() -> frozenset[str]:
     # here, because it reads a file of 40 kB that most processes never need

@@ -105,8 +105,7 @@ def add(
     wanted = read_kinds(kinds)
     # two at once wait for each other
     account = accounts.require_open(accounts.locked(tx, account_id))
-    if account.sandbox and not sandbox:
-        raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+    accounts.require_mode(account, sandbox=sandbox)
     if (
         listens_until_ms is None
         and _count(tx, account.id, sandbox=sandbox) >= ENDPOINTS_PER_ACCOUNT_MAX

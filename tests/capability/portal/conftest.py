@@ -65,6 +65,7 @@ def portal(
             SECRET_KEY,
             acceptor,
             webhook_networks=AllowedNetworks(loopback=True),
+            takes_sign_ups=True,
             passkey_site=passkeys.site_of(SITE),
         ),
         mailer,

@@ -31,12 +31,16 @@ OPEN = {
     "/portal/sign-in/passkey",
     "/portal/sign-in/{link}",
     "/portal/invitation/{link}",
+    "/portal/sign-up",
+    "/portal/sign-up/{link}",
 }
 SIGN_IN_FORMS = (
     "/portal/sign-in",
     "/portal/sign-in/mail",
     "/portal/sign-in/code",
     "/portal/sign-in/passkey",
+    "/portal/sign-up",
+    "/portal/sign-up/x",
 )
 OWN = {
     "/portal/sign-out",

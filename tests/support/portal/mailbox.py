@@ -12,7 +12,7 @@ from aiosmtpd.controller import Controller
 
 from tests.support.services import free_port
 
-LINK = re.compile(r"https?://[^/\s]+(/portal/(?:sign-in|invitation)/[\w-]+)")
+LINK = re.compile(r"https?://[^/\s]+(/portal/(?:sign-in|sign-up|invitation)/[\w-]+)")
 
 
 class Mailbox:

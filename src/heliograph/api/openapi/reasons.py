@@ -34,6 +34,10 @@ REASONS: Final[dict[str, Reason]] = {
             "The account, its partner, or the customer it acts for is suspended. It can read, but"
             " change nothing."
         ),
+        sandbox_only=(
+            "The account is in sandbox only, until the operator lets it go live with"
+            " `heliograph account go-live`."
+        ),
         nested_customer="The account is a Connect customer itself, and cannot have customers.",
     ),
     **_reasons(

@@ -8,7 +8,7 @@ import click
 
 from heliograph.cli import checked_values
 from heliograph.cli.accounts.account_output import full_record, listed_record
-from heliograph.cli.accounts.account_status import close, pay_out, resume, suspend
+from heliograph.cli.accounts.account_status import close, go_live, pay_out, resume, suspend
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
@@ -32,7 +32,7 @@ command = Noun(
         " unique name."
     ),
 )
-for status_command in (suspend, resume, pay_out, close):
+for status_command in (suspend, resume, go_live, pay_out, close):
     command.add_command(status_command)
 
 

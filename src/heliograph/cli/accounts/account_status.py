@@ -1,4 +1,4 @@
-"""Defines the commands `heliograph account suspend`, `resume`, `pay-out` and `close`."""
+"""Defines the commands `heliograph account suspend`, `resume`, `go-live`, `pay-out` and `close`."""
 
 from collections.abc import Callable
 
@@ -50,6 +50,20 @@ def suspend(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     Who did it, when and why is kept: `heliograph account show` shows the last change.
     """
     _change_status(session, acc, "suspended", reason, by)
+
+
+@click.command("go-live", cls=Command, epilog=examples("account go-live 'Amina Foods'"))
+@click.argument("acc")
+def go_live(session: CommandRun, acc: str) -> None:
+    """Let an account that has signed up in the portal make live keys, and send live texts.
+
+    Until then it is in sandbox only. It cannot be taken back: suspend the account instead."""
+    from heliograph import accounts
+
+    with session.write() as tx:
+        account = accounts.go_live(tx, accounts.find(tx, acc).id)
+        record = full_record(tx, account)
+    show(session, record)
 
 
 @click.command(

@@ -298,7 +298,11 @@ def _load_facts(
     tx: Connection, keys: Sequence[tuple[str, bool]]
 ) -> dict[tuple[str, bool], AccountFacts]:
     of_account = sa.select(
-        accounts.c.id, accounts.c.countries, accounts.c.daily_credits, accounts.c.parent_id
+        accounts.c.id,
+        accounts.c.countries,
+        accounts.c.daily_credits,
+        accounts.c.parent_id,
+        accounts.c.sandbox,
     )
     rows = tx.execute(of_account.where(accounts.c.id.in_({key[0] for key in keys})))
     quotas = keys_quotas(tx, {key[0] for key in keys})
@@ -308,8 +312,9 @@ def _load_facts(
             daily,
             quotas[account_id],
             partner_id,
+            bool(is_sandbox),
         )
-        for account_id, countries, daily, partner_id in rows
+        for account_id, countries, daily, partner_id, is_sandbox in rows
     }
     senders = approved_senders(tx, {key[0] for key in keys})
     return {

@@ -14,7 +14,7 @@ from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
-from heliograph.messages.accept.refusals import SenderNotApproved, no_valid_recipient
+from heliograph.messages.accept.refusals import SandboxOnly, SenderNotApproved, no_valid_recipient
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
@@ -37,6 +37,7 @@ class AccountFacts(NamedTuple):
     daily_credits: int | None
     keys_quota: int | None = None  # octets of Idempotency-Keys a day; None: no bound
     partner_id: str | None = None  # raw; of a Connect customer
+    sandbox_only: bool = False
 
 
 @dataclass(slots=True)
@@ -73,6 +74,8 @@ def judge(
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
     `extension`: of its type, if that has one.
     """
+    if facts.sandbox_only and not request.sandbox:
+        return SandboxOnly()
     sender = (
         request.sender
         if request.sender_is_ours

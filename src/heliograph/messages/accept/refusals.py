@@ -5,7 +5,7 @@ recipients none of which can be sent to. Pure.
 from collections.abc import Sequence
 from typing import Final
 
-from heliograph.base.errors import InvalidRequest
+from heliograph.base.errors import Forbidden, InvalidRequest
 from heliograph.messages.accept.request import SendRequest
 
 REJECTED_REPORTED_MAX: Final = 100  # as many as an answer names of bad fields
@@ -16,6 +16,12 @@ class NoValidRecipient(InvalidRequest):
     """None of the recipients can be sent to."""
 
     reason = "no_valid_recipient"
+
+
+class SandboxOnly(Forbidden):
+    """This account is in sandbox only, until whoever runs this service lets it go live."""
+
+    reason = "sandbox_only"
 
 
 class SenderNotApproved(InvalidRequest):

@@ -1,5 +1,5 @@
 """What beside a password or a link lets a user in: codes of an authenticator app, recovery codes,
-and passkeys.
+and passkeys. People who sign up, until they have opened the link that was mailed to them.
 
 The version before goes on working: it knows nothing of the new tables.
 """
@@ -66,3 +66,25 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("sha256"),
     )
     op.create_index("used_challenges_by_age", "used_challenges", ["expires_at_ms"])
+    op.create_table(
+        "sign_ups",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("email", sa.String(length=254), nullable=False),
+        sa.Column("company", sa.String(length=128), nullable=False),
+        sa.Column("country_code", sa.String(length=2), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column(
+            "sha256",
+            sa.LargeBinary(length=32),
+            nullable=True,
+            comment="of its link, once mailed",
+        ),
+        sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("due_at_ms", sa.BigInteger(), nullable=True, comment="null: it was mailed"),
+        sa.Column("expires_at_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("email"),
+    )
+    op.create_index("sign_ups_by_link", "sign_ups", ["sha256"])
+    op.create_index("sign_ups_by_due", "sign_ups", ["due_at_ms"])
+    op.create_index("sign_ups_by_age", "sign_ups", ["expires_at_ms"])

@@ -20,12 +20,29 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.portal.page_request import DEVELOPMENT_URL
 from heliograph.users import DueMail
+from heliograph.users.sign_ups import DueSignUp
 
 TIMEOUT_S: Final = 20.0
 SIGN_IN: Final = "/portal/sign-in/"
 INVITATION: Final = "/portal/invitation/"
 LINK_TEXT: Final = """\
 This link signs you in to Heliograph, once, within a day:
+
+{link}
+
+If you did not ask for it, do nothing.
+"""
+SIGN_UP: Final = "/portal/sign-up/"
+SIGN_UP_TEXT: Final = """\
+This link makes your account on Heliograph, and signs you in, within a day:
+
+{link}
+
+If you did not ask for it, do nothing: then nothing is made.
+"""
+HAS_USER_TEXT: Final = """\
+You asked for an account on Heliograph, and you have a user there already. This link signs you in,
+once, within a day:
 
 {link}
 
@@ -59,13 +76,44 @@ class Mailer:
 
     async def once(self) -> int:
         """Sends what is due now, one after the other, and returns how much of it was sent."""
-        done = 0
+        done = await self._sign_ups()
         while (mail := await asyncio.to_thread(self._taken)) is not None:
             with survive_faults("mail_not_sent", level="warning", mail=mail.due.id):
                 await self._deliver(self._message(mail))
                 await asyncio.to_thread(self._sent, mail.due)
                 done += 1
         return done
+
+    async def _sign_ups(self) -> int:
+        """Sends to those who have signed up."""
+        done = 0
+        while (due := await asyncio.to_thread(self._taken_sign_up)) is not None:
+            with survive_faults("mail_not_sent", level="warning", mail=due.id):
+                if due.link is not None:
+                    await self._deliver(self._to_signed_up(due, due.link))
+                    done += 1
+                await asyncio.to_thread(self._mailed, due)
+        return done
+
+    def _taken_sign_up(self) -> DueSignUp | None:
+        now_ms = clock.now_ms()
+        with self._db.read() as tx:
+            if not users.sign_ups.any_due(tx, now_ms=now_ms):
+                return None
+        with self._db.write() as tx:
+            return users.sign_ups.take_due(tx, now_ms=now_ms)
+
+    def _mailed(self, due: DueSignUp) -> None:
+        with self._db.write() as tx:
+            users.sign_ups.mailed(tx, due)
+
+    def _to_signed_up(self, due: DueSignUp, link: str) -> EmailMessage:
+        message = self._empty(due.email, "Your account on Heliograph")
+        if due.is_user:
+            message.set_content(HAS_USER_TEXT.format(link=self._base_url + SIGN_IN + link))
+        else:
+            message.set_content(SIGN_UP_TEXT.format(link=self._base_url + SIGN_UP + link))
+        return message
 
     def _taken(self) -> TakenMail | None:
         now_ms = clock.now_ms()
@@ -84,16 +132,20 @@ class Mailer:
             users.sent(tx, mail)
 
     def _message(self, mail: TakenMail) -> EmailMessage:
-        message = EmailMessage()
-        message["From"] = f"Heliograph <{self._sender}>"
-        message["To"] = Address(addr_spec=mail.due.email)
         if mail.inviting is None:
-            message["Subject"] = "Your link to Heliograph"
+            message = self._empty(mail.due.email, "Your link to Heliograph")
             message.set_content(LINK_TEXT.format(link=self._base_url + SIGN_IN + mail.due.link))
         else:
-            message["Subject"] = f"You are invited to {mail.inviting}"
+            message = self._empty(mail.due.email, f"You are invited to {mail.inviting}")
             link = self._base_url + INVITATION + mail.due.link
             message.set_content(INVITATION_TEXT.format(name=mail.inviting, link=link))
+        return message
+
+    def _empty(self, to: str, subject: str) -> EmailMessage:
+        message = EmailMessage()
+        message["From"] = f"Heliograph <{self._sender}>"
+        message["To"] = Address(addr_spec=to)
+        message["Subject"] = subject
         return message
 
 

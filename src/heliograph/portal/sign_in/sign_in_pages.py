@@ -186,6 +186,7 @@ def form(
         back=back,
         why=why,
         passkey_why=passkey_why,
+        takes_sign_ups=asking.service.takes_sign_ups,
         has_passkeys=asking.service.passkey_site is not None,
         email=email,
         is_known=is_known,

@@ -1,0 +1,129 @@
+"""Signing up: whoever wants an account gives an address, and the link that is mailed to it makes
+the account. Whether the address is a user's already, only the mail says.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final, NamedTuple, TypeVar
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, users, wallet
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import page
+from heliograph.portal.sign_in.coming_in import came_in
+from heliograph.portal.visit import home_of
+from heliograph.text import country_codes
+from heliograph.users import Guesser, NotSignedIn, Role, SignIn
+from heliograph.users.sign_ups import SignUp
+
+PATH: Final = "/portal/sign-up"
+T = TypeVar("T")
+
+
+class Country(NamedTuple):
+    code: str
+    name: str
+
+
+def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 200) -> Response:
+    """Shows the form for an account."""
+    _require_open(asking)
+    return page(
+        "sign_up.html",
+        asking,
+        status=status,
+        typed=body_of(asking),
+        countries=_countries(),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def ask(asking: PageRequest) -> Response:
+    """Has a link mailed that makes the account."""
+    _require_open(asking)
+    try:
+        wanted = _read(body_of(asking))
+        guesser = Guesser(wanted.email, asking.address, asking.browser)
+        with asking.db.write() as tx:
+            users.count_sign_up(tx, guesser, now_ms=asking.now_ms)
+            users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms)
+    except InvalidRequest as refused:
+        return form(asking, refused.fields, refused.status)
+    except RateLimited as refused:
+        return form(asking, [FieldError("email", str(refused))], refused.status)
+    return page("sign_up_mailed.html", asking, email=wanted.email)
+
+
+def confirm(asking: PageRequest) -> Response:
+    """Shows what the link makes, and a button that makes it."""
+    try:
+        with asking.db.read() as tx:
+            wanted = users.sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
+    except NotSignedIn as refused:
+        return page("link_used.html", asking, status=refused.status)
+    return page("sign_up_confirm.html", asking, link=asking.path["link"], wanted=wanted)
+
+
+def make(asking: PageRequest) -> Response:
+    """Makes the account and its owner, signs in, and leads to the account's overview."""
+    try:
+        with asking.db.write() as tx:
+            wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)
+            begun, home = _made(tx, asking, wanted)
+    except NotSignedIn as refused:
+        return page("link_used.html", asking, status=refused.status)
+    return came_in(begun, home)
+
+
+def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:
+    """Returns the owner's sign-in, and the path of the new account, which is in sandbox only."""
+    now_ms = asking.now_ms
+    account = accounts.create(tx, wanted.company, wanted.country_code, sandbox=True, now_ms=now_ms)
+    wallet.open_wallet(tx, account.id, wanted.currency)
+    user = users.add(tx, wanted.email, now_ms=now_ms)
+    users.set_role(tx, user.id, account.id, Role.OWNER, now_ms=now_ms)
+    begun = users.begin_for(tx, user.id, seen_by=asking.seen_by, now_ms=now_ms)
+    if not begun.waits:
+        users.end(tx, asking.session)
+    return begun, home_of(account)
+
+
+def _read(body: dict[str, str]) -> SignUp:
+    """Returns what the form says. Raises InvalidRequest with all that is wrong."""
+    wrong: list[FieldError] = []
+
+    def read(field: str, reads: Callable[[str], T], otherwise: T) -> T:
+        try:
+            return reads(body.get(field, ""))
+        except InvalidRequest as refused:
+            wrong.extend(FieldError(field, error.message) for error in refused.fields)
+            return otherwise
+
+    company = read("company", lambda text: accounts.account_name("company", text), "")
+    email = read("email", users.read_email, "")
+    country = read("country", lambda code: accounts.known_country("country", code), "")
+    own = wallet.currency_of(country)
+    if "currency" in body or (country and own is None):
+        own = read("currency", wallet.currency, "")
+    if wrong:
+        raise InvalidRequest("The form has wrong fields.", fields=wrong)
+    return SignUp(email, company, country, own or "")
+
+
+@cache
+def _countries() -> tuple[Country, ...]:
+    """Returns the countries by their names."""
+    from babel.core import Locale  # it reads a long file
+
+    names = Locale("en").territories
+    found = [Country(code, names.get(code, code)) for code in country_codes()]
+    return tuple(sorted(found, key=lambda country: country.name))
+
+
+def _require_open(asking: PageRequest) -> None:
+    if not asking.service.takes_sign_ups:
+        raise NotFound("Nobody signs up at this service. Ask whoever runs it for an account.")

@@ -3,9 +3,11 @@
 from typing import Final
 
 from heliograph.accounts.account import (
+    CUSTOMER_PREFIX,
     Account,
     AccountClosed,
     by_id,
+    customer_of,
     find,
     kept_open,
     locked,
@@ -67,6 +69,7 @@ KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
 __all__ = [
     "CLOSED",
+    "CUSTOMER_PREFIX",
     "DAILY_CREDITS_MAX",
     "KEPT",
     "MEASURES",
@@ -91,6 +94,7 @@ __all__ = [
     "close",
     "counted_with",
     "create",
+    "customer_of",
     "find",
     "go_live",
     "kept_open",

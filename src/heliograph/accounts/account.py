@@ -1,6 +1,6 @@
 """Describes accounts, and finds them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -77,6 +77,24 @@ def by_id(tx: Connection, account_id: str) -> Account:
     if row is None:
         raise NotFound("There is no such account.")
     return of_row(row)
+
+
+def customer_of(tx: Connection, partner_ids: Collection[str], customer_text_id: str) -> Account:
+    """Returns the customer with this id in text form (`cus_…`) of one of these partners, whose ids
+    are raw, unless it is closed. Raises NotFound.
+    """
+    raw = ids.raw_of_text(CUSTOMER_PREFIX, customer_text_id)
+    if raw is not None and partner_ids:
+        found = tx.execute(
+            sa.select(accounts).where(
+                accounts.c.id == raw,
+                accounts.c.parent_id.in_(partner_ids),
+                accounts.c.closed_at_ms.is_(None),
+            )
+        ).one_or_none()
+        if found is not None:
+            return of_row(found)
+    raise NotFound("There is no such account.")
 
 
 def locked(tx: Connection, account_id: str) -> Account:

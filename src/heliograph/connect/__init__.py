@@ -2,14 +2,35 @@
 them and back.
 """
 
-from heliograph.connect.customer import as_record
+from heliograph.connect.credits import move_credits
+from heliograph.connect.customer import (
+    NEEDLE_MAX,
+    Customer,
+    as_record,
+    of_partner,
+    page,
+    require_active,
+)
 from heliograph.connect.provision import provision
-from heliograph.connect.request import REFERENCE_MAX, CustomerRequest
+from heliograph.connect.request import (
+    REFERENCE_MAX,
+    CustomerRequest,
+    read_customer_request,
+    read_move,
+)
 
 __all__ = [
+    "NEEDLE_MAX",
     "REFERENCE_MAX",
+    "Customer",
     "CustomerRequest",
     "api",
     "as_record",
+    "move_credits",
+    "of_partner",
+    "page",
     "provision",
+    "read_customer_request",
+    "read_move",
+    "require_active",
 ]

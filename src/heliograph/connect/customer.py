@@ -5,11 +5,12 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import text_of_id
+from heliograph.accounts import CUSTOMER_PREFIX, text_of_id
 from heliograph.accounts.states import ACTIVE, SUSPENDED
 from heliograph.accounts.tables import accounts, customers
+from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.errors import NotFound
+from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.paging import PageWanted
 from heliograph.wallet import to_number
 from heliograph.wallet.tables import wallets
@@ -58,6 +59,16 @@ _JOINED: Final = (
 )
 
 
+_FOUND_BY: Final = (
+    accounts.c.name,
+    customers.c.label,
+    customers.c.external_ref,
+    customers.c.phone,
+    customers.c.email,
+)
+NEEDLE_MAX: Final = 128  # of a search; the longest field that is searched
+
+
 def _of(partner_id: str, sandbox: bool) -> sa.Select[Any]:
     return (
         sa.select(*_FIELDS)
@@ -76,6 +87,27 @@ def by_id(tx: Connection, partner_id: str, account_id: str, *, sandbox: bool) ->
     return Customer(*row)
 
 
+def of_partner(tx: Connection, partner_id: str, customer_text_id: str) -> Customer:
+    """Returns a partner's customer of either mode by its id in text form. Raises NotFound."""
+    raw = ids.raw_of_text(CUSTOMER_PREFIX, customer_text_id)
+    for sandbox in (False, True) if raw is not None else ():
+        row = tx.execute(
+            _of(partner_id, sandbox).where(customers.c.account_id == raw)
+        ).one_or_none()
+        if row is not None:
+            return Customer(*row)
+    raise NotFound("There is no such customer.")
+
+
+def require_active(customer: Customer) -> None:
+    """Raises Forbidden for a customer that can be read, but not changed."""
+    if customer.suspended:
+        raise Forbidden(
+            "This customer is suspended: it can be read, but not changed.",
+            reason="account_suspended",
+        )
+
+
 def with_ref(
     tx: Connection, partner_id: str, external_ref: str, *, sandbox: bool
 ) -> Customer | None:
@@ -92,13 +124,23 @@ def page(
     *,
     sandbox: bool,
     external_ref: str | None = None,
+    needle: str | None = None,
 ) -> list[Customer]:
     """Returns at most `limit` + 1 customers, newest first. The one too many tells that there is
-    a next page.
+    a next page. `needle` is a part of a name, label, reference, phone or email address.
     """
     query = _of(partner_id, sandbox).order_by(customers.c.account_id.desc()).limit(wanted.limit + 1)
     if external_ref is not None:
         query = query.where(customers.c.external_ref == external_ref)
+    if needle is not None:
+        query = query.where(
+            sa.or_(
+                *(
+                    sa.func.lower(each).contains(needle.lower(), autoescape=True)
+                    for each in _FOUND_BY
+                )
+            )
+        )
     if wanted.before is not None:
         query = query.where(customers.c.account_id < wanted.before)
     return [Customer(*row) for row in tx.execute(query)]

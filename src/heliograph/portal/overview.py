@@ -41,7 +41,7 @@ class FirstStep(NamedTuple):
     is_done: bool
 
 
-class Activity(NamedTuple):
+class SentSoFar(NamedTuple):
     """What was sent in live mode today, in the last hours, and in the last days. `reasons` counts
     what has failed in these days by the code of its error.
     """
@@ -81,7 +81,7 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> Activity | None:
+def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | None:
     """Returns what was sent lately, or None if nothing was."""
     zone, of = ZoneInfo(visit.account.time_zone), ReportOf(visit.account.id, sandbox=False)
     today = rollup_reports.day_of(asking.now_ms, zone)
@@ -93,7 +93,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> Activity | N
         return None
     hours = rollup_reports.parts_of(tx, of, [rollup_reports.last_hours(asking.now_ms, zone, HOURS)])
     reasons = zip(ERROR_CODES, added.errors, strict=True)
-    return Activity(
+    return SentSoFar(
         days[-1].figures,
         plot_of("hours", f"Last {HOURS} hours", "Hour", hours, zone),
         plot_of("days", f"Last {DAYS} days", "Day", days, zone),

@@ -10,9 +10,11 @@ from heliograph.portal import (
     request_log,
     send,
     senders,
+    sites,
     webhooks,
 )
 from heliograph.portal.campaign_pages import campaign_new, campaigns
+from heliograph.portal.connect_pages import customers, provision
 from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
@@ -34,6 +36,7 @@ OF_ACCOUNT: Final = "/portal/accounts/{account}"
 CONTACTS: Final = f"{OF_ACCOUNT}/contacts"
 CONTACT: Final = f"{CONTACTS}/{{contact}}"
 CAMPAIGN: Final = f"{OF_ACCOUNT}/campaigns/{{campaign}}"
+CUSTOMER: Final = f"{OF_ACCOUNT}/connect/{{customer}}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
 
@@ -114,6 +117,14 @@ PAGES: Final = (
     _does(f"{OF_ACCOUNT}/money/buy", by_members(Right.MONEY, purchase.buy, purchase.ask)),
     _shows(f"{OF_ACCOUNT}/money/low", to_members(low_balance.ask)),
     _does(f"{OF_ACCOUNT}/money/low", by_members(Right.MONEY, low_balance.change, low_balance.ask)),
+    _shows(f"{OF_ACCOUNT}/connect", to_members(customers.listed)),
+    _shows(f"{OF_ACCOUNT}/connect/new", to_members(provision.new)),
+    _does(
+        f"{OF_ACCOUNT}/connect/new",
+        by_members(Right.CONNECT, provision.provision, provision.new),
+    ),
+    _shows(CUSTOMER, to_members(customers.one)),
+    _does(CUSTOMER, by_members(Right.CONNECT, customers.move, customers.one)),
     _shows(f"{OF_ACCOUNT}/keys", to_members(api_keys.listed)),
     _shows(f"{OF_ACCOUNT}/keys/new", to_members(api_keys.new)),
     _does(f"{OF_ACCOUNT}/keys/new", by_members(Right.KEYS, api_keys.make, api_keys.new)),
@@ -135,6 +146,8 @@ PAGES: Final = (
         by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
     ),
     _does(f"{ENDPOINT}/test", webhooks.test, Lane.WEBHOOK_TESTS),
+    _shows(f"{OF_ACCOUNT}/sites", to_members(sites.listed)),
+    _shows(f"{OF_ACCOUNT}/sites/{{site}}", to_members(sites.one)),
     _shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
     _does(
         f"{OF_ACCOUNT}/members",

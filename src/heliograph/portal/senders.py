@@ -12,9 +12,8 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
-from heliograph.senders import Sender
+from heliograph.senders import REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
-from heliograph.senders.states import REJECTED, SUBMITTED
 from heliograph.users import Right
 
 # one page; an account has a few, and the API pages through more

@@ -1,5 +1,6 @@
 """A visit is a request of somebody who is signed in, to one of his or her accounts."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -16,12 +17,15 @@ NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
 
 
 class Visit(NamedTuple):
-    """Says who asks, for which account, and in which role."""
+    """Says who asks, for which account, and in which role. `partner` is the account whose customer
+    `account` is, if the user acts for that customer and is no member of it.
+    """
 
     session: Session
     account: Account
     role: Role
     others: tuple[Account, ...]  # accounts that the user may choose, too
+    partner: Account | None = None
 
     @property
     def home(self) -> str:
@@ -37,6 +41,17 @@ class Visit(NamedTuple):
     def modes(self) -> tuple[str, ...]:
         """Returns the modes that the account has: a customer of the sandbox has no other."""
         return ("sandbox",) if self.account.sandbox else MODES
+
+    @property
+    def partners_home(self) -> str:
+        """Returns the path of the partner's overview, where the user acts for its customer."""
+        assert self.partner is not None
+        return home_of(self.partner)
+
+    @property
+    def is_partner(self) -> bool:
+        """Returns whether the account may have customers: a customer has none of its own."""
+        return self.account.parent_id is None
 
     @property
     def may_send(self) -> bool:
@@ -94,8 +109,8 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     """Returns the visit that this request is. The account is the one that the path names by its
     id, or else the user's oldest.
 
-    Raises NotSignedIn; NotFound for an account that the user is no member of, as if there were
-    none.
+    Raises NotSignedIn; NotFound for an account that the user is no member of and does not act for,
+    as if there were none.
     """
     session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
     memberships = users.memberships(tx, session.user.id)
@@ -108,9 +123,29 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     if wanted is None:
         raise NotFound(NO_ACCOUNT)
     if wanted not in of_user:
-        raise NotFound("There is no such account.")
+        return _acting(tx, session, list(of_user.values()), wanted)
     account, role = of_user.pop(wanted)
     return Visit(session, account, role, tuple(other for other, _ in of_user.values()))
+
+
+def _acting(
+    tx: Connection, session: Session, of_user: Sequence[tuple[Account, Role]], wanted: str
+) -> Visit:
+    """Returns the visit of somebody who acts for a customer of a partner, in the role that he or
+    she has there. It is judged with each request, by what is stored at that moment.
+
+    Raises NotFound for every other account.
+    """
+    partners = {
+        account.id: (account, role)
+        for account, role in of_user
+        if Right.CONNECT in users.RIGHTS[role] and account.closed_at_ms is None
+    }
+    customer = accounts.customer_of(tx, partners.keys(), wanted)
+    assert customer.parent_id is not None
+    partner, role = partners[customer.parent_id]
+    others = tuple(account for account, _ in of_user)
+    return Visit(session, customer, role, others, partner)
 
 
 def _is_active(tx: Connection, account: Account) -> bool:

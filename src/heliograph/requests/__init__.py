@@ -7,7 +7,7 @@ from typing import Final
 from heliograph.requests.acting_account import acting_for_call, read_at_home, refuse_used_key_of
 from heliograph.requests.audited_call import audit_call
 from heliograph.requests.endpoint import Answer, Call, Endpoint, Handler, InThread, idempotency_key
-from heliograph.requests.idempotency import replay_or_run
+from heliograph.requests.idempotency import replay_or_run, run_once
 from heliograph.requests.request_log import (
     LOG_EVERY_S,
     REQUESTS_KEPT,
@@ -61,6 +61,7 @@ __all__ = [
     "read_at_home",
     "refuse_used_key_of",
     "replay_or_run",
+    "run_once",
     "samples",
     "sha256_of_body",
     "store_requests",

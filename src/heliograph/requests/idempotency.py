@@ -61,8 +61,21 @@ def replay_or_run(
     place = _place(call, path)
     if place is None:
         return effect(tx)
+    return run_once(tx, place, call.body, effect, is_opt_out=is_opt_out)
+
+
+def run_once(
+    tx: Connection,
+    place: KeyPlace,
+    body: bytes,
+    effect: Callable[[Connection], Answer],
+    *,
+    is_opt_out: bool = False,
+) -> Answer:
+    """Does what `replay_or_run` does, for a key that no API call brings."""
+    path = place.path
     now_ms = clock.now_ms()
-    key = _key_of(place, call, now_ms)
+    key = _key_of(place, body, now_ms)
     free_old_key(tx, place, now_ms)
     used = find_key(tx, place, now_ms) or _claim(tx, key)
     if used is not None:
@@ -113,14 +126,14 @@ def _place(call: Call, path: str) -> KeyPlace | None:
     return KeyPlace(who.account_id, who.sandbox, path, call.idempotency_key)
 
 
-def _key_of(place: KeyPlace, call: Call, now_ms: int) -> StoredKey:
+def _key_of(place: KeyPlace, body: bytes, now_ms: int) -> StoredKey:
     """Returns the key as this request stores it, before there is an answer."""
     return StoredKey(
         place.account_id,
         place.sandbox,
         place.path,
         key=place.key,
-        body_sha256=sha256_of_body(call.body),
+        body_sha256=sha256_of_body(body),
         created_at_ms=now_ms,
     )
 

@@ -25,11 +25,13 @@ from heliograph.senders.sender import (
     text_id,
     usable,
 )
-from heliograph.senders.states import STATUSES
+from heliograph.senders.states import REJECTED, STATUSES, SUBMITTED
 
 __all__ = [
     "PURPOSE_MAX",
+    "REJECTED",
     "STATUSES",
+    "SUBMITTED",
     "Reserved",
     "Sender",
     "api",

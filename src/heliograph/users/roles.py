@@ -24,6 +24,7 @@ class Right(StrEnum):
     SENDERS = "senders"
     MEMBERS = "members"
     MONEY = "money"
+    CONNECT = "connect"
     SETTINGS = "settings"
 
 

@@ -2,7 +2,7 @@
 
 from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
 from heliograph.wallet.alarm import Alarm, judge_alarm
-from heliograph.wallet.daily_cap import count_moved, refusal_to_spend
+from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.ledger import (
@@ -67,6 +67,7 @@ __all__ = [
     "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
     "CreditsOffer",
+    "DailyCapReached",
     "Discrepancy",
     "Entry",
     "Figures",

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 from starlette.routing import Route
 
-from heliograph import accounts, campaigns, contacts, keys, senders, users
+from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, users
+from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import clock
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
@@ -51,7 +52,7 @@ OWN = {
     "/portal/you/sessions",
 }
 # what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender")
+BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "customer", "site")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -87,11 +88,24 @@ class There(NamedTuple):
     campaign: str
     contact: str
     sender: str
+    customer: str
+    site: str
     phone: str = "233201234567"
 
 
 @pytest.fixture
-def there(db: Database, amina: str) -> There:
+def bilal(db: Database, amina: str) -> str:
+    """A Connect customer of amina's."""
+    asked, _ = connect.read_customer_request(
+        {"full_name": "bilal", "phone": "233201234599", "country_code": "GH"}
+    )
+    with db.write() as tx:
+        made = connect.provision(tx, amina, asked, sandbox=False, now_ms=clock.now_ms())
+    return made.customer.account_id
+
+
+@pytest.fixture
+def there(db: Database, amina: str, bilal: str) -> There:
     with db.write() as tx:
         made = keys.issue(
             tx,
@@ -107,6 +121,14 @@ def there(db: Database, amina: str) -> There:
     kept = stored(db, amina, name="amina's")
     drafted = write_down(db, amina, message="amina's")
     with db.write() as tx:
+        shop = plugin.connect(
+            tx,
+            amina,
+            "https://amina.example",
+            plugin.SiteDetails(None, None, None, None, None),
+            sandbox=False,
+            now_ms=clock.now_ms(),
+        )
         named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
     return There(
         account,
@@ -116,6 +138,8 @@ def there(db: Database, amina: str) -> There:
         campaign=campaigns.text_id(drafted),
         contact=contacts.text_id(kept),
         sender=senders.text_id(named),
+        customer=accounts.text_of_id(bilal, is_customer=True),
+        site=plugin.text_id(shop),
     )
 
 
@@ -194,6 +218,80 @@ def test_a_user_of_another_account_finds_none_of_it(
         assert is_list_or_form or page.status_code == 404, path
         for secret in SECRETS:
             assert secret not in page.text, path
+    assert contents(db) == before
+
+
+def test_a_partners_owner_acts_for_its_customer_under_his_own_name(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    at_customer = there._replace(account=there.customer)
+    for method, path in asked(portal, at_customer):
+        if method != "GET":
+            continue
+        page = visitor.get(path)
+        things = [getattr(there, name) for name in BELOW if name != "customer"]
+        if "/connect" in path or any(thing in path for thing in things):
+            assert page.status_code == 404, path
+        else:
+            assert page.status_code in (200, 303), path
+        for secret in ("sk_live_", NOWHERE, "amina's"):
+            assert secret not in page.text, path
+    page = visitor.get(home_of(db, bilal))
+    assert "You act for <strong>bilal</strong>, a customer of amina" in page.text
+    assert EMAIL in page.text
+    assert f'href="{home_of(db, amina)}/connect"' in page.text
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        "another partner",
+        "the customer's user at the partner",
+        "a developer of the partner",
+        "a viewer of the partner",
+        "a former owner",
+        "an owner, the customer being closed",
+        "an owner, the customer being given away",
+    ],
+)
+def test_nobody_else_acts_for_a_customer(
+    visitor: Visitor,
+    portal: Portal,
+    db: Database,
+    amina: str,
+    bilal: str,
+    there: There,
+    who: str,
+) -> None:
+    chidi = open_account(db, "chidi")
+    member_of = {"another partner": chidi, "the customer's user at the partner": bilal}
+    own = member_of.get(who, amina)
+    role = next((each for each in Role if each.value in who), Role.OWNER)
+    visitor.sign_in("kofi@example.com", own, role)
+    visitor.get(home_of(db, own))
+    token = visitor.token
+    at = there if own == bilal else there._replace(account=there.customer)
+    with db.write() as tx:
+        user = users.find(tx, "kofi@example.com")
+        if who == "a former owner":
+            users.set_role(tx, user.id, amina, Role.VIEWER, now_ms=clock.now_ms())
+        elif "closed" in who:
+            accounts.close(tx, bilal, now_ms=clock.now_ms())
+        elif "given away" in who:
+            tx.execute(
+                account_rows.update().where(account_rows.c.id == bilal).values(parent_id=chidi)
+            )
+    before = contents(db)
+    refused = 401 if who == "a former owner" else 404
+    for method, path in asked(portal, at):
+        if method == "GET":
+            assert visitor.get(path).status_code == refused, path
+        else:
+            page = visitor.post_as_it_is(path, data={"form_token": token, "do": "send"})
+            assert page.status_code == refused or path.endswith("/import"), path
+        for secret in (*SECRETS, "bilal"):
+            assert secret not in visitor.page.text, path
     assert contents(db) == before
 
 

@@ -1,0 +1,154 @@
+"""What the plugins of an account's sites have told, as the account sees it: newest first, filtered
+and page by page.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import PageWanted, Span, first_id_of, read_span
+from heliograph.plugin.logs import LogEntry
+from heliograph.plugin.site import ID_PREFIX, Site
+from heliograph.plugin.tables import site_events, site_logs, sites
+
+# There is no index of events by site: nobody but this asks for them so. One page looks through so
+# many events of all sites, 30 ms; then it ends early, and its cursor goes on.
+EVENTS_LOOKED_AT_MAX: Final = 20_000
+WORD_MAX: Final = 64  # characters of an event's name
+
+
+class SiteEvent(NamedTuple):
+    """An event that a plugin told. Ids are raw; `payload` and `meta` are JSON objects."""
+
+    id: str
+    site_id: str
+    event: str
+    payload: str
+    meta: str | None
+    created_at_ms: int
+
+
+class ActivityFilters(NamedTuple):
+    """A list is narrowed to this; a field that is None narrows nothing."""
+
+    event: str | None
+    status: str | None
+    span: Span
+
+
+class EventsPage(NamedTuple):
+    """Holds a page of events. `next_before` is the raw id where the next page begins, or None on
+    the last page.
+    """
+
+    events: list[SiteEvent]
+    next_before: str | None
+
+
+def read_filters(query: Query) -> ActivityFilters:
+    """Reads all filters. What is wrong is added to the query's errors."""
+    return ActivityFilters(
+        query.text("event", most=WORD_MAX),
+        query.text("status", most=WORD_MAX),
+        read_span(query),
+    )
+
+
+def site_of(tx: Connection, account_id: str, site_text_id: str) -> Site:
+    """Returns an account's site of either mode. Raises NotFound, the same for another account's
+    and for none.
+    """
+    raw = ids.raw_of_text(ID_PREFIX, site_text_id)
+    row = tx.execute(
+        sa.select(sites).where(sites.c.id == raw, sites.c.account_id == account_id)
+    ).one_or_none()
+    if row is None:
+        raise NotFound("There is no such site.")
+    return Site(*row)
+
+
+def last_heard(tx: Connection, found: Sequence[Site]) -> dict[str, int]:
+    """Returns when each site's plugin last saved a key or reported a text, by raw id."""
+    newest = (
+        sa.select(site_logs.c.created_at_ms)
+        .where(site_logs.c.site_id == sites.c.id)
+        .order_by(site_logs.c.id.desc())
+        .limit(1)
+        .correlate(sites)
+        .scalar_subquery()
+    )
+    rows = tx.execute(
+        sa.select(sites.c.id, sites.c.updated_at_ms, newest).where(
+            sites.c.id.in_([site.id for site in found])
+        )
+    )
+    return {site_id: max(saved_ms, told_ms or 0) for site_id, saved_ms, told_ms in rows}
+
+
+def site_log(
+    tx: Connection, site: Site, wanted: PageWanted, filters: ActivityFilters
+) -> list[LogEntry]:
+    """Returns at most `limit` + 1 log entries of a site: the one too many tells that there is a
+    next page.
+    """
+    query = sa.select(site_logs).where(
+        site_logs.c.site_id == site.id, *_bounds(site_logs, wanted.before, filters)
+    )
+    if filters.status is not None:
+        query = query.where(site_logs.c.status == filters.status)
+    rows = tx.execute(query.order_by(site_logs.c.id.desc()).limit(wanted.limit + 1))
+    return [LogEntry(*row) for row in rows]
+
+
+def site_events_page(
+    tx: Connection, site: Site, wanted: PageWanted, filters: ActivityFilters
+) -> EventsPage:
+    """Returns a page of a site's events. It may hold fewer than `limit` and still have a next
+    one.
+    """
+    bounds = _bounds(site_events, wanted.before, filters._replace(event=None))
+    looked_at = (
+        sa.select(site_events)
+        .where(*bounds)
+        .order_by(site_events.c.id.desc())
+        .limit(EVENTS_LOOKED_AT_MAX)
+        .subquery()
+    )
+    query = sa.select(looked_at).where(looked_at.c.site_id == site.id)
+    if filters.event is not None:
+        query = query.where(looked_at.c.event == filters.event)
+    found = [
+        SiteEvent(*row)
+        for row in tx.execute(query.order_by(looked_at.c.id.desc()).limit(wanted.limit + 1))
+    ]
+    if len(found) > wanted.limit:
+        return EventsPage(found[: wanted.limit], found[wanted.limit - 1].id)
+    last = tx.execute(
+        sa.select(site_events.c.id)
+        .where(*bounds)
+        .order_by(site_events.c.id.desc())
+        .offset(EVENTS_LOOKED_AT_MAX - 1)
+        .limit(1)
+    ).scalar_one_or_none()
+    return EventsPage(found, last)
+
+
+def _bounds(
+    table: sa.Table, before: str | None, filters: ActivityFilters
+) -> list[sa.ColumnElement[bool]]:
+    """Returns what the rows of a list keep. Their ids begin with their times."""
+    bounds: list[Any] = []
+    if before is not None:
+        bounds.append(table.c.id < before)
+    if filters.event is not None:
+        bounds.append(table.c.event == filters.event)
+    if filters.span.since_ms is not None:
+        bounds.append(table.c.id >= first_id_of(filters.span.since_ms))
+    if filters.span.until_ms is not None:
+        bounds.append(table.c.id < first_id_of(filters.span.until_ms))
+    return bounds

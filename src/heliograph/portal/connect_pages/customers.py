@@ -1,0 +1,149 @@
+"""The customers of a partner: a list that can be searched, and one customer, which credits are
+moved to and from.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import connect, wallet
+from heliograph.accounts import text_of_id
+from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
+from heliograph.connect import NEEDLE_MAX, Customer
+from heliograph.portal.connect_pages.once import new_once, once
+from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.visit import MODES, Visit
+from heliograph.requests import Answer
+from heliograph.users import Right
+from heliograph.wallet import DailyCapReached
+
+FIELDS: Final = ("q", "mode")
+TO_CUSTOMER: Final = "to the customer"
+BACK: Final = "back to us"
+WAYS: Final = (TO_CUSTOMER, BACK)
+MOVE_FIELDS: Final = ("credits", "way", "reference")
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the customers that the query selects, newest first."""
+    require_partner(visit)
+    typed = dict(asking.sent.query)
+    typed["mode"] = typed.get("mode") or MODES[0]
+    found: list[Customer] = []
+    errors: list[FieldError] = []
+    older: str | None = None
+    try:
+        found, older = _selected(tx, asking, visit)
+    except InvalidRequest as wrong:
+        errors = list(wrong.fields)
+    return page(
+        "customers.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        customers=[(text_id(each), each) for each in found],
+        older=older,
+        typed=typed,
+        modes=MODES,
+        may_change=visit.may(Right.CONNECT),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+    )
+
+
+def _selected(
+    tx: Connection, asking: PageRequest, visit: Visit
+) -> tuple[list[Customer], str | None]:
+    """Returns one page of customers, and the query of the next. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query)
+    needle = query.text("q", most=NEEDLE_MAX)
+    sandbox = query.choice("mode", MODES) == "sandbox"
+    query.finish()
+    found = connect.page(tx, visit.account.id, wanted, sandbox=sandbox, needle=needle)
+    shown = found[: wanted.limit]
+    is_more = len(found) > wanted.limit
+    return shown, next_page(asking.sent.query, shown[-1].account_id) if is_more else None
+
+
+def one(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows one customer, what it holds, and the form that moves credits."""
+    customer = _customer(tx, asking, visit)
+    return page(
+        "customer.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        customer=customer,
+        id=text_id(customer),
+        credits_here=wallet.wallet_of(tx, visit.account.id).sms_credits,
+        may_change=visit.may(Right.CONNECT),
+        typed={"way": TO_CUSTOMER, **asking.sent.form},
+        ways=WAYS,
+        once=new_once(),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in MOVE_FIELDS],
+    )
+
+
+def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Moves credits to the customer, or back, as POST /connect/customers/{id}/credits does, and
+    shows the customer. A form that is sent twice moves once.
+    """
+    visit.require_fresh(asking.now_ms)
+    customer = _customer(tx, asking, visit)
+    connect.require_active(customer)
+    body = with_numbers(body_of(asking), "credits")
+    way = choice_of("way", body.pop("way", TO_CUSTOMER), WAYS)
+    credits = body.get("credits")
+    if isinstance(credits, int):
+        if credits < 1:
+            raise refused("credits", f"must be 1 or more, not {credits}")
+        body["credits"] = credits if way == TO_CUSTOMER else -credits
+    asked, _ = connect.read_move({name: body[name] for name in body if name != "once"})
+
+    def effect(tx: Connection) -> Answer:
+        try:
+            connect.move_credits(
+                tx,
+                visit.account.id,
+                customer.account_id,
+                asked,
+                sandbox=customer.sandbox,
+                now_ms=asking.now_ms,
+            )
+        except (InsufficientCredits, DailyCapReached) as short:
+            raise refused("credits", f"cannot be moved: {short}") from short
+        told = f"{asked.credits:+} credits"
+        visit.audit(tx, asking, "customer.credits", text_id(customer), told)
+        return Answer({})
+
+    place = f"POST {visit.home}/connect/{text_id(customer)}"
+    once(tx, asking, visit, place, sandbox=customer.sandbox, effect=effect)
+    shown = f"{visit.home}/connect/{text_id(customer)}"
+    return RedirectResponse(shown, SEE_OTHER, HEADERS)
+
+
+def require_partner(visit: Visit) -> None:
+    """Raises NotFound for a customer, which has no customers of its own."""
+    if not visit.is_partner:
+        raise NotFound("There is no such page.")
+
+
+def text_id(customer: Customer) -> str:
+    """Returns a customer's id in text form."""
+    return text_of_id(customer.account_id, is_customer=True)
+
+
+def _customer(tx: Connection, asking: PageRequest, visit: Visit) -> Customer:
+    require_partner(visit)
+    return connect.of_partner(tx, visit.account.id, asking.path["customer"])

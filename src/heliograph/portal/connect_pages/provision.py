@@ -1,0 +1,93 @@
+"""A partner makes a customer here, as POST /connect/customers does."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import connect, wallet
+from heliograph.base.errors import FieldError, InsufficientCredits
+from heliograph.base.json import decode_object
+from heliograph.base.short_texts import refused
+from heliograph.portal.connect_pages.customers import require_partner, text_id
+from heliograph.portal.connect_pages.once import new_once, once
+from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.visit import Visit
+from heliograph.requests import Answer
+from heliograph.users import Right
+from heliograph.wallet import DailyCapReached
+
+FIGURES: Final = ("initial_sms_credits", "initial_wallet_balance")
+FIELDS: Final = (
+    "mode",
+    "full_name",
+    "phone",
+    "country_code",
+    "email",
+    "external_ref",
+    "label",
+    "currency",
+    *FIGURES,
+)
+PATH: Final = "POST /portal/connect"  # of keys: those of programs have other paths
+
+
+def new(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the form."""
+    require_partner(visit)
+    visit.require(tx, Right.CONNECT)
+    visit.require_fresh(asking.now_ms)
+    held = wallet.wallet_of(tx, visit.account.id)
+    wanted = dict(asking.sent.query).get("mode")
+    typed = {
+        "mode": wanted if wanted in visit.modes else visit.mode,
+        "country_code": visit.account.country_code,
+        "once": new_once(),
+        **asking.sent.form,
+    }
+    return page(
+        "customer_new.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        wallet=held,
+        typed=typed,
+        modes=visit.modes,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+    )
+
+
+def provision(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Makes the customer, and shows it. A form that is sent twice makes one; so does a reference
+    of the partner's that a customer has already.
+    """
+    require_partner(visit)
+    visit.require_fresh(asking.now_ms)
+    body = with_numbers(body_of(asking), *FIGURES)
+    sandbox = choice_of("mode", body.get("mode", visit.mode), visit.modes) == "sandbox"
+    asked, _ = connect.read_customer_request(
+        {name: body[name] for name in FIELDS if name in body and name != "mode"}
+    )
+
+    def effect(tx: Connection) -> Answer:
+        try:
+            made = connect.provision(
+                tx, visit.account.id, asked, sandbox=sandbox, now_ms=asking.now_ms
+            )
+        except (InsufficientCredits, DailyCapReached) as short:
+            field = FIGURES[0] if asked.initial_credits else FIGURES[1]
+            raise refused(field, f"cannot be given: {short}") from short
+        if made.created:
+            visit.audit(tx, asking, "customer.provision", text_id(made.customer))
+        return Answer({"id": text_id(made.customer)})
+
+    answer = once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    assert answer.raw is not None
+    made = decode_object(answer.raw)["id"]
+    return RedirectResponse(f"{visit.home}/connect/{made}", SEE_OTHER, HEADERS)

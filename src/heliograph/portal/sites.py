@@ -1,0 +1,112 @@
+"""The sites that are linked to an account: a list, and what the plugin of one has told."""
+
+import json
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import plugin
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.plugin import LogEntry, Site, SiteEvent
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import next_page, page
+from heliograph.portal.visit import Visit
+
+SHOWS: Final = ("log", "events")
+FIELDS: Final = ("event", "status", "since", "until")
+# characters of a payload in the list; all of it is in the API's answer to whoever sent it
+PAYLOAD_SHOWN_MAX: Final = 2_000
+
+
+class Activity(NamedTuple):
+    """Holds one page of what a plugin has told, and the query of the next."""
+
+    log: list[LogEntry]
+    events: list[SiteEvent]
+    older: str | None
+
+
+NOTHING: Final = Activity([], [], None)
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the account's sites of both modes, newest first."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query)
+    query.finish()
+    found = plugin.sites_page(
+        tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
+    )
+    shown = found[: wanted.limit]
+    heard = plugin.last_heard(tx, shown)
+    is_more = len(found) > wanted.limit
+    return page(
+        "sites.html",
+        asking,
+        visit=visit,
+        sites=[(plugin.text_id(site), site, heard[site.id]) for site in shown],
+        older=next_page(asking.sent.query, shown[-1].id) if is_more else None,
+    )
+
+
+def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows one site, and its log or its events that the query selects, newest first."""
+    site = plugin.site_of(tx, visit.account.id, asking.path["site"])
+    typed = dict(asking.sent.query)
+    activity = NOTHING
+    errors: list[FieldError] = []
+    try:
+        activity = _selected(tx, asking, site)
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    return page(
+        "site.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        site=site,
+        id=plugin.text_id(site),
+        heard_ms=plugin.last_heard(tx, [site])[site.id],
+        log=activity.log,
+        events=[(event, _payload(event)) for event in activity.events],
+        older=activity.older,
+        typed=typed,
+        show=typed.get("show") if typed.get("show") in SHOWS else SHOWS[0],
+        kept=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
+        is_filtered=any(typed.get(name) for name in FIELDS),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in FIELDS],
+    )
+
+
+def _selected(tx: Connection, asking: PageRequest, site: Site) -> Activity:
+    """Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query)
+    filters = plugin.read_filters(query)
+    show = query.choice("show", SHOWS) or SHOWS[0]
+    query.finish()
+    if show == "events":
+        found = plugin.site_events_page(tx, site, wanted, filters)
+        return Activity([], found.events, _next(asking, found.next_before))
+    log = plugin.site_log(tx, site, wanted, filters)
+    return Activity(log[: wanted.limit], [], _next(asking, _below(log, wanted)))
+
+
+def _below(log: list[LogEntry], wanted: PageWanted) -> str | None:
+    return log[wanted.limit - 1].id if len(log) > wanted.limit else None
+
+
+def _next(asking: PageRequest, before: str | None) -> str | None:
+    return None if before is None else next_page(asking.sent.query, before)
+
+
+def _payload(event: SiteEvent) -> str:
+    """Returns the beginning of what an event carries, for people to read."""
+    payload: Any = json.loads(event.payload)
+    text = json.dumps(payload, ensure_ascii=False, indent=2)
+    return text if len(text) <= PAYLOAD_SHOWN_MAX else f"{text[:PAYLOAD_SHOWN_MAX]}…"

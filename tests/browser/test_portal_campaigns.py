@@ -2,6 +2,8 @@
 is refused, scheduled and canceled.
 """
 
+from pathlib import Path
+
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
@@ -106,4 +108,63 @@ def test_a_campaign_that_is_too_dear_is_scheduled_and_canceled(
     picture(page, "campaigns-scheduled")
     page.get_by_role("button", name="Cancel it for good").click()
     expect(page.get_by_text("canceled", exact=True)).to_be_visible()
+    page.context.close()
+
+
+@at_both_widths
+def test_a_text_is_previewed_while_it_is_typed_and_tested_on_a_handset(
+    browser: Browser, server: Server, width: int
+) -> None:
+    amina, tag = server.cast.amina, f"silver {width}"
+    people = [
+        {"phone": phone, "name": name or None, "tags": [tag]}
+        for phone, name in zip(phones(3, first=5_000 + width * 10), NAMES, strict=True)
+    ]
+    add_contacts(amina.db, amina.account_id, people, sandbox=True)
+    page = opened(browser, width)
+    come_in(page, server)
+    page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new?mode=sandbox")
+    page.get_by_label("Contacts with any").check()
+    page.get_by_label("Tags, each").fill(tag)
+    page.get_by_role("textbox", name="Text").press_sequentially("Hi {name|friend}, it is May")
+    expect(page.locator("#count").get_by_text("Hi Ama Mensah, it is May")).to_be_visible()
+    expect(page.locator("#count").get_by_text("Hi friend, it is May")).to_be_visible()
+    picture(page, "campaigns-preview")
+    page.get_by_label("Name").fill("Mangoes again")
+    page.get_by_role("button", name="Save the draft").click()
+    page.get_by_label("Your number").focus()
+    page.keyboard.type("0209999999")
+    picture(page, "campaigns-draft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("blockquote")).to_have_text("Hi Ama Mensah, it is May")
+    page.context.close()
+
+
+@at_both_widths
+def test_a_file_with_a_column_of_another_name_becomes_a_campaign(
+    browser: Browser, server: Server, width: int, tmp_path: Path
+) -> None:
+    amina = server.cast.amina
+    sheet = tmp_path / "numbers.csv"
+    sheet.write_text("who;Handy;city\nAma;0201234568;Accra\nKofi;12;Tema\nEfua;0201234569;\n")
+    page = opened(browser, width)
+    come_in(page, server)
+    page.goto(f"{server.url}/portal/accounts/{amina.text_id}/campaigns/new?mode=sandbox")
+    page.get_by_role("link", name="numbers of a file").click()
+    page.get_by_label("CSV file").set_input_files(sheet)
+    expect(page.get_by_text("{who}, {Handy}, {city}")).to_be_visible()
+    page.get_by_label("Name").fill("Mangoes for a list")
+    page.get_by_role("textbox", name="Text").fill("Hi {who}, see you in {city|Accra}.")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_text("must name the column of the numbers")).to_be_visible()
+    picture(page, "campaigns-file-wrong")
+    page.get_by_label("CSV file").set_input_files(sheet)
+    page.get_by_role("combobox", name="Column of the numbers").fill("Handy")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_role("heading", name="2 recipients")).to_be_visible()
+    expect(page.get_by_text("Hi Efua, see you in Accra.")).to_be_visible()
+    expect(page.get_by_text("It says '12', which is not a valid number.")).to_be_visible()
+    picture(page, "campaigns-file")
+    page.get_by_role("link", name="To the draft").click()
+    expect(page.get_by_text("the numbers of a file")).to_be_visible()
     page.context.close()

@@ -2,7 +2,12 @@
 
 from heliograph.campaigns.audience_lock import take_from_the_dead
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
-from heliograph.campaigns.draft import create, read_campaign_request, senders_for
+from heliograph.campaigns.draft import (
+    create,
+    read_campaign_request,
+    read_preview_request,
+    senders_for,
+)
 from heliograph.campaigns.forget_recipients import forget_some
 from heliograph.campaigns.from_file import Listed, create_listed
 from heliograph.campaigns.lifecycle import (
@@ -17,7 +22,16 @@ from heliograph.campaigns.lifecycle import (
     start_soon,
 )
 from heliograph.campaigns.numbers_file import Numbers
-from heliograph.campaigns.preview import Unfilled, sample, samples, unfilled, unfilled_of
+from heliograph.campaigns.preview import (
+    SampleText,
+    Unfilled,
+    WantedAudience,
+    sample,
+    samples,
+    samples_of,
+    unfilled,
+    unfilled_of,
+)
 from heliograph.campaigns.price import Quote
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.restored import Stopped, stop_all
@@ -29,8 +43,10 @@ __all__ = [
     "Listed",
     "Numbers",
     "Quote",
+    "SampleText",
     "Stopped",
     "Unfilled",
+    "WantedAudience",
     "api",
     "as_record",
     "audience_size",
@@ -46,10 +62,12 @@ __all__ = [
     "page",
     "pause",
     "read_campaign_request",
+    "read_preview_request",
     "read_start_time",
     "resume",
     "sample",
     "samples",
+    "samples_of",
     "schedule",
     "senders_for",
     "start_due",

@@ -1,7 +1,7 @@
 """Describes campaigns, and finds them."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 import sqlalchemy as sa
@@ -33,6 +33,19 @@ def audience_of(stored_json: str) -> Audience:
     """Reads the column `audience`."""
     stored = msgspec.json.decode(stored_json)
     return Audience(stored["kind"], tuple(stored.get("tags", ())), stored.get("whole", True))
+
+
+class AudienceHolder(Protocol):
+    """What has an audience: a campaign, or one that is not written down yet."""
+
+    @property
+    def group_id(self) -> int: ...
+    @property
+    def account_id(self) -> str: ...
+    @property
+    def sandbox(self) -> bool: ...
+    @property
+    def audience(self) -> Audience: ...
 
 
 class Campaign(NamedTuple):

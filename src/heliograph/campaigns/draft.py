@@ -54,11 +54,45 @@ def read_campaign_request(body: dict[str, Any]) -> CampaignRequest:
     )
     sender = form.text("sender", required=True, most=SENDER_ASKED_MAX)
     template = form.value("message", read=read_template, required=True)
-    kind = form.value("audience", read=_kind, required=True)
-    tags = form.value("tags", read=read_tags) or ()
+    audience = _read_audience(form, has_tags=bool(body.get("tags")))
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     rate = form.integer("rate", least=1, most=RATE_MAX)
-    if kind is not None and (kind == "tags") != bool(body.get("tags")):
+    form.finish()
+    assert name is not None
+    assert sender is not None
+    assert template is not None
+    assert audience is not None
+    return CampaignRequest(
+        name,
+        sender,
+        template,
+        audience,
+        validity_s or VALIDITY_DEFAULT_S,
+        rate,
+    )
+
+
+def read_preview_request(body: dict[str, Any]) -> tuple[Template, Audience]:
+    """Reads the fields `message`, `audience` and `tags` of a campaign that is still being written.
+
+    Raises InvalidRequest for all bad fields together.
+    """
+    form = Form(body)
+    template = form.value("message", read=read_template, required=True)
+    audience = _read_audience(form, has_tags=bool(body.get("tags")))
+    form.finish()
+    assert template is not None
+    assert audience is not None
+    return template, audience
+
+
+def _read_audience(form: Form, *, has_tags: bool) -> Audience | None:
+    """Reads `audience` and `tags`, which belong together; None if they are refused."""
+    kind = form.value("audience", read=_kind, required=True)
+    tags = form.value("tags", read=read_tags) or ()
+    if kind is None:
+        return None
+    if (kind == "tags") != has_tags:
         form.refuse(
             "tags",
             (
@@ -67,19 +101,8 @@ def read_campaign_request(body: dict[str, Any]) -> CampaignRequest:
                 else f"cannot be given with the audience {kind}"
             ),
         )
-    form.finish()
-    assert name is not None
-    assert sender is not None
-    assert template is not None
-    assert kind is not None
-    return CampaignRequest(
-        name,
-        sender,
-        template,
-        Audience(kind, tags, whole=kind != "numbers"),
-        validity_s or VALIDITY_DEFAULT_S,
-        rate,
-    )
+        return None
+    return Audience(kind, tags, whole=kind != "numbers")
 
 
 def create(

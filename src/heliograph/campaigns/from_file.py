@@ -88,10 +88,11 @@ def create_listed(
     *,
     sandbox: bool,
     tell: Tell = lambda people: None,
+    most: int = NUMBERS_MAX,
 ) -> Listed:
-    """Makes a draft to the numbers of a file. Bad lines are left out, and told. A file that cannot
-    be read to its end, or in which nobody is left, makes no campaign; one whose reading was killed
-    cannot be launched.
+    """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
+    are left out, and told. A file that cannot be read to its end, or in which nobody is left, makes
+    no campaign; one whose reading was killed cannot be launched.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
@@ -106,8 +107,8 @@ def create_listed(
             recipients = reading.recipients(batch)
             stored += lock.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023  it is called at once
             tell(len(batch))
-            if reading.rows > NUMBERS_MAX:
-                raise InvalidRequest(f"The file has more than {NUMBERS_MAX} numbers.")
+            if reading.rows > most:
+                raise InvalidRequest(f"The file has more than {most} numbers.")
         if not stored:
             raise InvalidRequest(_nobody(reading))
     except (InvalidRequest, StorageQuotaReached):

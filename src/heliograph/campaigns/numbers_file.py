@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Final, NamedTuple
 
-from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader, column_name, phone_column
+from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader, column_name
+from heliograph.base.csv.reader import phone_column as known_phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import cut, refused
 from heliograph.campaigns.template import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
@@ -41,12 +42,20 @@ class _Layout(NamedTuple):
 
 class Numbers:
     """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`:
-    without one, of numbers with a leading 0. `columns`: what its header names, as soon as that is
+    without one, of numbers with a leading 0. `phone_column`: what its header calls the numbers;
+    without one, that is known by its name. `columns`: what its header names, as soon as that is
     read; empty without one.
     """
 
-    def __init__(self, file: IO[str], country: str | None, home: str | None = None) -> None:
+    def __init__(
+        self,
+        file: IO[str],
+        country: str | None,
+        home: str | None = None,
+        phone_column: str | None = None,
+    ) -> None:
         self._file = file
+        self._phone_column = phone_column
         self._country = country
         self._home = home
         self.columns: tuple[str, ...] = ()
@@ -75,7 +84,7 @@ class Numbers:
             if why or not any(cells):
                 continue
             if layout is None:
-                layout, is_header = _layout(cells, self._country)
+                layout, is_header = _layout(cells, self._country, self._phone_column)
                 self.columns = tuple(filter(None, layout.names))
                 _require_columns(asked_for, self.columns)
                 if is_header:
@@ -154,13 +163,17 @@ def _row(
     return NumberRow(line, phone, values if own_name is None else {NAME: own_name, **values})
 
 
-def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
+def _layout(
+    cells: list[str], country: str | None, phone_column: str | None
+) -> tuple[_Layout, bool]:
     """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
-    numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
     known = [column_name(cell) for cell in cells]
-    named = phone_column(known)
+    if phone_column is not None:
+        return _Layout(_place_of(phone_column, cells, known), _unlike(cells)), True
+    numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
+    named = known_phone_column(known)
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
         return _Layout(numbers[0] if numbers else 0, ()), False
     if len(cells) == 1:
@@ -170,10 +183,33 @@ def _layout(cells: list[str], country: str | None) -> tuple[_Layout, bool]:
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
         )
+    if known.count(PHONE_COLUMNS[0]) > 1:
+        raise _twice(cells)
+    return _Layout(named, _unlike(cells)), True
+
+
+def _place_of(phone_column: str, cells: list[str], known: list[str]) -> int:
+    """Returns where the column of this name stands in a header. Raises InvalidRequest."""
+    wanted = column_name(phone_column)
+    if wanted not in known:
+        raise refused(
+            "phone_column",
+            f"must be a column of the file ({cut(', '.join(cells), NAMES_SAID_MAX)}), not"
+            f" {shown(phone_column)}",
+        )
+    return known.index(wanted)
+
+
+def _unlike(cells: list[str]) -> tuple[str, ...]:
+    """Returns the names of a header, which differ. Raises InvalidRequest."""
     # spreadsheets leave columns without one behind the last
     names = [cell for cell in cells if cell]
-    if len(set(names)) < len(names) or known.count(PHONE_COLUMNS[0]) > 1:
-        raise InvalidRequest(
-            f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
-        )
-    return _Layout(named, tuple(cells)), True
+    if len(set(names)) < len(names):
+        raise _twice(cells)
+    return tuple(cells)
+
+
+def _twice(cells: list[str]) -> InvalidRequest:
+    return InvalidRequest(
+        f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
+    )

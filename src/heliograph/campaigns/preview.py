@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import InvalidRequest
-from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.campaign import Audience, Campaign
 from heliograph.campaigns.fill_in import Filling
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.price import Quote
 from heliograph.campaigns.recipients import Contacts, WrittenRecipients
-from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS, FilledText, counted
+from heliograph.campaigns.template import PHONE, TOO_MANY_SEGMENTS, FilledText, Template, counted
 from heliograph.text import SEGMENTS_MAX
 
 SAMPLES: Final = 3
@@ -58,6 +58,24 @@ def unfilled_of(quote: Quote) -> Unfilled:
     )
 
 
+class WantedAudience(NamedTuple):
+    """Says whom a campaign would be for that is not written down yet."""
+
+    account_id: str
+    sandbox: bool
+    audience: Audience
+    group_id: int = 0  # no recipients are stored
+
+
+def samples_of(tx: Connection, template: Template, wanted: WantedAudience) -> list[SampleText]:
+    """Returns what the first contacts of an audience would get of a text, as they are now."""
+    filling = Filling(template)
+    return [
+        _sample(person.phone, person.name, template.fill(filling.values_of(person)))
+        for person in Contacts(wanted).first_reached(tx, SAMPLES)
+    ]
+
+
 def samples(tx: Connection, campaign: Campaign) -> list[SampleText]:
     """Returns what the first recipients of the audience would get, as it is now. Of contacts, only
     the first thousands are looked at.
@@ -68,11 +86,11 @@ def samples(tx: Connection, campaign: Campaign) -> list[SampleText]:
             _sample(phone, None, text if plain is None else plain)
             for phone, text in WrittenRecipients(campaign).first(tx, SAMPLES).items()
         ]
-    filling = Filling(campaign.template)
-    return [
-        _sample(person.phone, person.name, campaign.template.fill(filling.values_of(person)))
-        for person in Contacts(campaign).first_reached(tx, SAMPLES)
-    ]
+    return samples_of(
+        tx,
+        campaign.template,
+        WantedAudience(campaign.account_id, campaign.sandbox, campaign.audience),
+    )
 
 
 def _sample(phone: int, name: str | None, text: str | None) -> SampleText:

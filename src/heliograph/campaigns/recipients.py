@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import clock
-from heliograph.campaigns.campaign import Campaign
+from heliograph.campaigns.campaign import AudienceHolder, Campaign
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts
@@ -90,7 +90,7 @@ class AudienceMember(NamedTuple):
 class Contacts:
     """Reads the contacts of a campaign's account and mode."""
 
-    def __init__(self, campaign: Campaign) -> None:
+    def __init__(self, campaign: AudienceHolder) -> None:
         self._campaign = campaign
         self._of_account = _of_account(campaign)
 
@@ -324,7 +324,7 @@ def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient])
 
 
 def charge_recipients(
-    tx: Connection, campaign: Campaign, recipients: int, text_octets: int = 0
+    tx: Connection, campaign: AudienceHolder, recipients: int, text_octets: int = 0
 ) -> None:
     """Counts so many that are written down. Raises StorageQuotaReached."""
     charge(
@@ -337,7 +337,7 @@ def charge_recipients(
     )
 
 
-def _of_account(campaign: Campaign) -> sa.ColumnElement[bool]:
+def _of_account(campaign: AudienceHolder) -> sa.ColumnElement[bool]:
     return (contacts.c.account_id == campaign.account_id) & (
         contacts.c.sandbox == sa.literal(campaign.sandbox)
     )

@@ -13,7 +13,7 @@ from heliograph.portal import (
     sites,
     webhooks,
 )
-from heliograph.portal.campaign_pages import campaign_new, campaigns
+from heliograph.portal.campaign_pages import campaign_file, campaign_new, campaign_test, campaigns
 from heliograph.portal.connect_pages import customers, provision
 from heliograph.portal.contact_pages import contact_export, contact_import, contacts
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
@@ -105,6 +105,15 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/campaigns/new",
         by_members(Right.CAMPAIGNS, campaign_new.write_down, campaign_new.new),
     ),
+    _does(
+        f"{OF_ACCOUNT}/campaigns/new/preview",
+        by_members(Right.CAMPAIGNS, campaign_new.preview, campaign_new.no_preview),
+    ),
+    _shows(f"{OF_ACCOUNT}/campaigns/new/import", to_members(campaign_file.ask)),
+    _takes_file(
+        f"{OF_ACCOUNT}/campaigns/new/import", to_members(campaign_file.ask), campaign_file.store
+    ),
+    _does(f"{CAMPAIGN}/test", campaign_test.send_test),
     _shows(CAMPAIGN, to_members_in_steps(campaigns.one)),
     _does(CAMPAIGN, campaigns.change),
     _shows(f"{CAMPAIGN}/launch", to_members_in_steps(campaigns.ask_launch)),

@@ -58,7 +58,7 @@ def send(asking: PageRequest) -> Response:
     try:
         request = _request(asking, visit)
         request.dry_run = asking.sent.form.get("do") != "send"
-        answer = _accepted(asking, request)
+        answer = accepted(asking, request)
     except Conflict:
         error = Conflict("This form was sent before, with another text. Send it as a new one?")
         with asking.db.read() as tx:
@@ -100,12 +100,18 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
         sandbox=mode == "sandbox",
         home=visit.account.country_code,
     )
+    keep_once(asking, request, body)
+    return request
+
+
+def keep_once(asking: PageRequest, request: SendRequest, body: dict[str, Any]) -> None:
+    """Sees to it that a form that is sent twice sends once. Its hidden field says which one it
+    is.
+    """
     if once := asking.sent.form.get("once"):
-        # the same form that is sent twice sends once
         request.idempotency_key = hashlib.sha256(once.encode()).hexdigest()
         request.body_sha256 = hashlib.sha256(msgspec.json.encode(body)).digest()
         request.path = PATH
-    return request
 
 
 def _typed_text(asking: PageRequest) -> str:
@@ -113,7 +119,7 @@ def _typed_text(asking: PageRequest) -> str:
     return asking.sent.form.get("message", "").replace("\r\n", "\n")
 
 
-def _accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
+def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = asking.service
     sending = accept_or_tell(service.acceptor, service.db, request, asking.in_thread)
@@ -132,7 +138,7 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     try:
         request = _request(asking, visit)
         request.dry_run = True
-        answer = _accepted(asking, request)
+        answer = accepted(asking, request)
     except ServiceError:
         pass  # the button that sends says what is missing
     return Counted(

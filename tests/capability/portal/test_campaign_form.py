@@ -8,7 +8,8 @@ import pytest
 from heliograph import senders
 from heliograph.base import clock
 from heliograph.database.database import Database
-from tests.support.portal.campaign_pages import FORM, HOSTILE, those_of
+from tests.support.capability.campaigns import add_contacts
+from tests.support.portal.campaign_pages import FORM, HOSTILE, those_of, words_of
 from tests.support.portal.visitor import Visitor
 
 
@@ -63,3 +64,36 @@ def test_the_senders_are_those_of_the_mode(
     assert [(made.sender, made.sandbox) for made in those_of(db, amina)] == [("TRIAL", True)]
     refused = visitor.post(f"{home}/campaigns/new", {**FORM, "mode": "test"})
     assert "mode must be one of live, sandbox" in html.unescape(refused.text)
+
+
+def test_three_recipients_are_shown_before_anything_is_stored(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    people = [
+        {"phone": phone, "name": name, "tags": [tag], "opted_out": out}
+        for phone, name, tag, out in (
+            ("233200000001", "Ama", "gold", False),
+            ("233200000002", "Kofi", "gold", True),
+            ("233200000003", "Efua", "silver", False),
+            ("233200000004", None, "gold", False),
+        )
+    ]
+    add_contacts(db, amina, people)
+    visitor.get(f"{home}/campaigns/new")
+    typed = {"message": "Hi {name|friend}", "audience": "tags", "tags": "gold"}
+    part = words_of(visitor.post(f"{home}/campaigns/new/preview", typed).text)
+    who_gets_what = "233200000001, Ama Hi Ama 1 segment 233200000004 Hi friend 1 segment"
+    assert part == f"What recipients get {who_gets_what}"
+    page = visitor.post(f"{home}/campaigns/new", {**typed, "do": "preview"})
+    assert (page.status_code, "Hi friend" in page.text) == (200, True)
+    assert those_of(db, amina) == []
+    for typed, says in (
+        ({"message": "Hi {name"}, "that belongs to no placeholder"),
+        ({"message": ""}, ""),
+        ({"message": "Hi", "audience": "tags"}, ""),
+        ({"message": "Hi", "mode": "sandbox"}, "Nobody to show"),
+        ({"message": "Hi", "mode": "test"}, ""),
+    ):
+        part = words_of(visitor.post(f"{home}/campaigns/new/preview", typed).text)
+        assert says in part
+        assert says or not part

@@ -1,14 +1,14 @@
-"""The form that writes a campaign down."""
+"""The form that writes a campaign down, and shows while it is typed what recipients would get."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
-from heliograph.base.errors import FieldError
-from heliograph.campaigns import Campaign
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.campaigns import Campaign, SampleText
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
@@ -18,6 +18,13 @@ from heliograph.users import Right
 
 AUDIENCES: Final = ("all", "tags")
 FIELDS: Final = ("name", "sender", "message", "audience", "tags")
+
+
+class TextPreview(NamedTuple):
+    """Shows what the first recipients would get, or says what is `wrong` with the text."""
+
+    samples: list[SampleText]
+    wrong: str | None = None
 
 
 def new(
@@ -37,6 +44,7 @@ def new(
         asking,
         status=400 if errors else 200,
         visit=visit,
+        preview=None if errors or not asking.sent.form else _previewed(tx, asking, visit),
         typed=typed,
         errors={_of_form(error.field): error.message for error in errors},
         others=[error for error in errors if _of_form(error.field) not in FIELDS],
@@ -46,19 +54,42 @@ def new(
     )
 
 
+def preview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the part of the page that shows what the first recipients would get."""
+    return page("campaign_preview.html", asking, visit=visit, preview=_previewed(tx, asking, visit))
+
+
+def no_preview(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+) -> Response:
+    """Returns the part of the page that shows nothing, because a field cannot be read."""
+    return page("campaign_preview.html", asking, visit=visit, preview=None)
+
+
+def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview | None:
+    """Returns what the first recipients would get of what is typed so far, or what is wrong with
+    the text; None if there is no text, or nobody whom it is for.
+    """
+    try:
+        mode, body = _typed(asking, visit)
+        if not body["message"]:
+            return None
+        template, audience = campaigns.read_preview_request(body)
+    except InvalidRequest as refused:
+        wrong = [error.message for error in refused.fields if error.field == "message"]
+        return TextPreview([], wrong[0]) if wrong else None
+    wanted = campaigns.WantedAudience(visit.account.id, mode == "sandbox", audience)
+    return TextPreview(campaigns.samples_of(tx, template, wanted))
+
+
 def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet."""
-    body: dict[str, Any] = dict(body_of(asking))
-    mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
-    audience = choice_of("audience", body.get("audience", "all"), AUDIENCES)
-    wanted = campaigns.read_campaign_request(
-        {
-            **body,
-            "audience": audience,
-            "message": _lines(body["message"]) if "message" in body else None,
-            "tags": _tags(body.get("tags", "")),
-        }
-    )
+    """Stores a draft, as `campaign create` does, and shows it. Nothing is sent yet. With the button
+    that previews, nothing is stored.
+    """
+    if asking.sent.form.get("do") == "preview":
+        return new(tx, asking, visit)
+    mode, body = _typed(asking, visit)
+    wanted = campaigns.read_campaign_request(body)
     campaign = campaigns.create(
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
     )
@@ -66,6 +97,20 @@ def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return RedirectResponse(
         f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", SEE_OTHER, HEADERS
     )
+
+
+def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:
+    """Returns the mode of the form, and its fields as `campaign create` has them. Raises
+    InvalidRequest for what is no choice of the form.
+    """
+    body: dict[str, Any] = dict(body_of(asking))
+    mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
+    return mode, {
+        **body,
+        "audience": choice_of("audience", body.get("audience", "all"), AUDIENCES),
+        "message": lines_of(body["message"]) if "message" in body else None,
+        "tags": _tags(body.get("tags", "")),
+    }
 
 
 def _like(campaign: Campaign) -> dict[str, str]:
@@ -80,7 +125,7 @@ def _like(campaign: Campaign) -> dict[str, str]:
     }
 
 
-def _lines(text: str) -> str:
+def lines_of(text: str) -> str:
     """Returns a text with its line breaks as they are sent: a browser adds a carriage return to
     each.
     """

@@ -21,8 +21,11 @@ from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, states
+from heliograph.messages import read
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
+from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
+from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import Visit, visit_of
@@ -78,7 +81,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def one(asking: PageRequest, visit: Visit) -> Response:
     """Shows one campaign. What it would cost is found out in transactions of its own."""
-    return _shown(asking, visit)
+    return show(asking, visit)
 
 
 def ask_launch(asking: PageRequest, visit: Visit) -> Response:
@@ -119,7 +122,7 @@ def change(asking: PageRequest) -> Response:
             action = f"campaign.{asking.sent.form['do']}"
             visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
     except (Conflict, InvalidRequest) as refusal:
-        return _shown(asking, visit, refusal)
+        return show(asking, visit, refusal)
     return _to(visit, campaign)
 
 
@@ -152,7 +155,8 @@ def _require(tx: Connection, asking: PageRequest) -> Visit:
     return visit
 
 
-def _shown(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None) -> Response:
+def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None) -> Response:
+    """Shows one campaign, with what was refused. It opens transactions, so none may be open."""
     with asking.db.read() as tx:
         campaign = of_account(tx, asking.path["campaign"], visit)
         is_starting = _is_starting(campaign, asking.now_ms)
@@ -161,6 +165,11 @@ def _shown(asking: PageRequest, visit: Visit, refusal: ServiceError | None = Non
         values: dict[str, Any] = {
             "record": campaigns.as_record(campaign, tally),
             "samples": campaigns.samples(tx, campaign) if is_open else [],
+            "failures": read.failures_of(
+                tx, visit.account.id, campaign.group_id, sandbox=campaign.sandbox
+            )
+            if tally.failed
+            else None,
         }
     quote, unpriced = None, None
     if is_open:
@@ -186,7 +195,10 @@ def _shown(asking: PageRequest, visit: Visit, refusal: ServiceError | None = Non
         is_over=campaign.status in OVER,
         scheduled=_local(campaign, visit, "%Y-%m-%d %H:%M %Z"),
         why=REASONS.get(campaign.status_reason or ""),
-        refusal=refusal if "at" not in errors or not is_open else None,
+        refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
+        once=send.new_once(asking),
+        typed=form,
+        advice=ADVICE,
         at=form.get("at") or _local(campaign, visit, "%Y-%m-%dT%H:%M"),
         as_far_field=AS_FAR_FIELD,
         as_far=AS_FAR_FIELD in form if errors else campaign.as_far_as_credits_reach,

@@ -93,3 +93,18 @@ for (const form of document.querySelectorAll("form[data-finds]")) {
   });
   form.addEventListener("submit", () => { asked += 1; });
 }
+
+// The columns that the first line of a chosen file names are offered by the fields that ask for one.
+for (const file of document.querySelectorAll("input[data-names]")) {
+  file.addEventListener("change", async () => {
+    const [first] = (await (file.files[0]?.slice(0, 65536).text() ?? "")).replace(/^\ufeff/, "").split(/\r?\n/, 1);
+    const rows = [",", ";", "\t"].map((delimiter) => first.split(delimiter));
+    const cells = rows.reduce((most, row) => (row.length > most.length ? row : most));
+    const names = cells.map((cell) => cell.trim().replace(/^"|"$/g, "")).filter((name) => name && !/^\+?[0-9 ]+$/.test(name));
+    document.getElementById(file.dataset.names).replaceChildren(...names.map((name) => new Option(name, name)));
+    const found = document.getElementById(`${file.dataset.names}-found`);
+    if (found === null) return;
+    found.hidden = names.length === 0;
+    found.querySelector("span").textContent = names.map((name) => `{${name}}`).join(", ");
+  });
+}

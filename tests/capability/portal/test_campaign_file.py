@@ -1,0 +1,104 @@
+"""A campaign to the numbers of a file is made in the portal, and a page says what became of its
+lines.
+"""
+
+import html
+import re
+
+import httpx
+import pytest
+
+from heliograph.database.database import Database
+from heliograph.portal.campaign_pages import campaign_file
+from tests.support.factories import SENDER, phones
+from tests.support.portal.campaign_pages import HOSTILE, those_of, words_of
+from tests.support.portal.visitor import Visitor
+
+FORM = {"name": "Spring", "sender": SENDER, "message": "Hi {first name|friend} in {city}"}
+SHEET = """first name;mobile no;city
+Ama;0201234568;Accra
+<script>;12;Tema
+;0201234567;Kumasi
+Ama;0201234568;Accra
+"""
+
+
+def upload(visitor: Visitor, home: str, text: str, **fields: str) -> httpx.Response:
+    path = f"{home}/campaigns/new/import"
+    visitor.get(path)
+    file = {"file": ("numbers.csv", text.encode(), "text/csv")}
+    return visitor.post(path, {**FORM, **fields}, files=file)
+
+
+def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    page = upload(visitor, home, SHEET, phone_column="Mobile no")
+    assert page.status_code == 200
+    figures = dict(re.findall(r"<dt>([\w ]+)</dt><dd>(\d+)</dd>", page.text))
+    assert figures == {"Lines": "4", "Recipients": "2", "Repeated": "1", "Left out": "1"}
+    said = words_of(page.text)
+    assert "<script>" not in page.text
+    assert "3 It says '12', which is not a valid number." in said.replace('"', "'")
+    assert "233201234567 Hi friend in Kumasi 1 segment" in said
+    assert "233201234568 Hi Ama in Accra 1 segment" in said
+    (draft,) = those_of(db, amina)
+    assert (draft.status, draft.audience.kind, draft.sandbox) == ("draft", "numbers", False)
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("sheet", "fields", "at", "says"),
+    [
+        (SHEET, {}, "file", "header must name the column of the numbers phone"),
+        (SHEET, {"phone_column": "tel"}, "phone_column", "first name, mobile no, city"),
+        (SHEET, {"phone_column": "mobile no", "message": "{town}"}, "file", "asks for {town}"),
+        (SHEET, {"message": "Hi {"}, "message", "belongs to no placeholder"),
+        (SHEET, {"sender": "CHIDI"}, "sender", "must be one that is approved"),
+        (SHEET, {"country_code": "XX"}, "country_code", "XX"),
+        ("", {}, "file", "is required"),
+        ("phone\n12\n", {"message": "Hi"}, "file", "None of the file's 1 lines can be sent to"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_makes_no_campaign_and_is_told_at_its_field(
+    visitor: Visitor,
+    db: Database,
+    amina: str,
+    home: str,
+    sheet: str,
+    fields: dict[str, str],
+    at: str,
+    says: str,
+) -> None:
+    page = upload(visitor, home, sheet, name=HOSTILE, **fields)
+    assert page.status_code == 400
+    found = re.search(rf'id="{at}-error">(.*?)</span>', page.text, re.DOTALL)
+    assert found, page.text
+    assert says in html.unescape(found[1])
+    assert html.escape(HOSTILE) in page.text
+    assert those_of(db, amina) == []
+
+
+@pytest.mark.judged_in_python
+def test_a_file_with_more_numbers_than_a_page_takes_is_refused(
+    visitor: Visitor,
+    db: Database,
+    amina: str,
+    home: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(campaign_file, "NUMBERS_MAX", 3)
+    page = upload(visitor, home, "\n".join(phones(4)), message="Hi")
+    assert "The file has more than 3 numbers" in page.text
+    assert those_of(db, amina) == []
+    assert upload(visitor, home, "\n".join(phones(3)), message="Hi").status_code == 200
+
+
+def test_of_many_bad_lines_a_hundred_are_listed_and_all_are_counted(
+    visitor: Visitor, home: str
+) -> None:
+    page = upload(visitor, home, "phone\n" + "1\n" * 150 + "233201234567", message="Hi")
+    assert page.text.count('<td class="why">') == 100
+    assert "<dt>Left out</dt><dd>150</dd>" in page.text
+    assert "… and 50 more." in page.text

@@ -41,6 +41,9 @@ MAY_OPEN_A_TRANSACTION = {
         "the first process makes its key the database's before it does anything else"
     ),
     "contacts/import_file.py": "each batch of a file's contacts is a transaction",
+    "messages/count_rollups.py": (
+        "a quarter of an hour is counted in one transaction and stored in another, which is short"
+    ),
     "messages/accept/acceptor.py": "a batch of sends is a transaction",
     "messages/carrier/turn.py": "a carrier's turn is a transaction",
     "messages/sweeps/sweep.py": "each step of a sweep is a batch, and so a transaction",

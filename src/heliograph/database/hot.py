@@ -7,7 +7,7 @@ calls run in the one writer thread (`hot_sqlite.py`).
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
@@ -18,16 +18,20 @@ from heliograph.database.postgresql.arrays import as_text, literal
 
 T = TypeVar("T")
 
+KNOWN_MAX: Final = 1_000
 _PLACE: Final = re.compile(r"\$(\d+)")
 
 
 class HotTx(Protocol):
     """A transaction of the hot paths. `signals`: the names of what it has done, of which listeners
-    of this process are told once it is committed (`CommitListeners`).
+    of this process are told once it is committed (`CommitListeners`). `learned`: what the next
+    ones may know of it then, in `known`, so that they need not store it again.
     """
 
     postgresql: bool
     signals: set[str]
+    learned: dict[int, int]
+    known: Mapping[int, int]
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         """Returns the rows of one statement with `$1…` for its values. The text is the same for
@@ -59,6 +63,7 @@ class CommitListeners:
 
     def __init__(self) -> None:
         self._listeners: dict[str, list[Callable[[], None]]] = {}
+        self.known: dict[int, int] = {}
 
     def listen(self, name: str, tell: Callable[[], None]) -> None:
         self._listeners.setdefault(name, []).append(tell)
@@ -66,7 +71,10 @@ class CommitListeners:
     def stop_listening(self, name: str, tell: Callable[[], None]) -> None:
         self._listeners[name].remove(tell)
 
-    def committed(self, signals: set[str]) -> None:
+    def committed(self, signals: set[str], learned: Mapping[int, int]) -> None:
+        if len(self.known) > KNOWN_MAX:
+            self.known.clear()  # then it is stored once more
+        self.known.update(learned)
         for name in signals:
             for tell in self._listeners.get(name, ()):
                 tell()
@@ -92,6 +100,8 @@ class _OrdinaryTx:
     def __init__(self, tx: Connection) -> None:
         self.postgresql = tx.dialect.name == "postgresql"
         self.signals: set[str] = set()
+        self.learned: dict[int, int] = {}
+        self.known: Mapping[int, int] = {}
         self._tx = tx
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:

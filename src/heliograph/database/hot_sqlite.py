@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -21,9 +21,11 @@ T = TypeVar("T")
 class _SqliteTx:
     postgresql = False
 
-    def __init__(self, writer: "_SqliteWriter") -> None:
+    def __init__(self, writer: "_SqliteWriter", known: Mapping[int, int]) -> None:
         self._writer = writer
         self.signals: set[str] = set()
+        self.learned: dict[int, int] = {}
+        self.known = known
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         return await self._writer.run(
@@ -63,7 +65,7 @@ class SqliteHot:
         writer = self._writer = self._writer or _SqliteWriter(self._path)
         with reachable():
             async with self._turn:
-                tx = _SqliteTx(writer)
+                tx = _SqliteTx(writer, self._listeners.known)
                 try:
                     await writer.run(self._begin)
                     yield tx
@@ -73,7 +75,7 @@ class SqliteHot:
                     await asyncio.shield(writer.run(self._end))
                     raise
         self._commits.confirmed_s = clock.monotonic_s()
-        self._listeners.committed(tx.signals)
+        self._listeners.committed(tx.signals, tx.learned)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         self._lock.acquire()

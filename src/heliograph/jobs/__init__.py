@@ -7,4 +7,5 @@ __all__ = [
     "erase_number",
     "pruning",
     "retention",
+    "roll_up",
 ]

@@ -7,6 +7,7 @@ __all__ = [
     "accept",
     "api",
     "carrier",
+    "count_rollups",
     "doubt",
     "events",
     "groups",
@@ -17,7 +18,6 @@ __all__ = [
     "report_filters",
     "retention",
     "rollup_reports",
-    "rollups",
     "states",
     "sweeps",
 ]

@@ -33,8 +33,8 @@ class MessageIds(Row, frozen=True):
 
 class LockedMessage(Row, frozen=True):
     """Holds a message under lock. `listeners` holds the endpoints that hear of its account, in the
-    form that `webhooks.parse_listeners` takes. The last fields, from `text` on, are what an event
-    shows besides, and are read only if there are such endpoints.
+    form that `webhooks.parse_listeners` takes. The fields that follow it are what an event shows
+    besides, and are read only if there are such endpoints.
     """
 
     id: Id
@@ -52,35 +52,33 @@ class LockedMessage(Row, frozen=True):
     error_message: Text | None
     group_id: Int | None
     listeners: Text | None
-    type: Text
-    sender: Text
+    type: Text | None
+    sender: Text | None
     country_code: Text | None
-    created_at_ms: BigInt
     text: Text | None
     encoding: Text | None
     reference: Text | None
+    created_at_ms: BigInt | None
     sent_at_ms: BigInt | None
     delivered_at_ms: BigInt | None
     failed_at_ms: BigInt | None
     campaign_id: Id | None
 
 
-# Roll-ups count by type and sender, so the send is always read. SQLite is asked once for all: an
-# execution costs as much as a row. While there is no endpoint at
+# SQLite is asked once for all: an execution costs as much as a row. While there is no endpoint at
 # all, nobody is looked for.
 _SHOWN: Final = f"""heard AS (
         SELECT a.id, {{listeners}} AS listeners FROM (SELECT DISTINCT account_id FROM m
             WHERE {ENDPOINTS_EXIST}) d
         JOIN accounts a ON a.id = d.account_id JOIN webhook_endpoints e ON {LISTENS} GROUP BY a.id)
     SELECT m.id, m.send_id, m.account_id, m.sandbox, m.recipient, m.status, m.segments, m.credits,
-        m.refunded, m.parts_accepted, m.parts_delivered, m.error_code, m.error_message, m.group_id,
-        h.listeners, s.type, s.sender, m.country_code, s.created_at_ms,
-        CASE WHEN h.listeners IS NOT NULL THEN s.text END AS text, s.encoding,
-        CASE WHEN h.listeners IS NOT NULL THEN s.reference END AS reference,
-        m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
-    FROM m JOIN sends s ON s.id = m.send_id LEFT JOIN heard h ON h.id = m.account_id
-    LEFT JOIN groups g ON g.id = CASE WHEN h.listeners IS NOT NULL THEN s.group_id END
-    ORDER BY m.id"""
+        m.refunded, m.parts_accepted,
+        m.parts_delivered, m.error_code, m.error_message, m.group_id, h.listeners, s.type,
+            s.sender, m.country_code, s.text, s.encoding,
+        s.reference, s.created_at_ms, m.sent_at_ms, m.delivered_at_ms, m.failed_at_ms, g.campaign_id
+    FROM m LEFT JOIN heard h ON h.id = m.account_id LEFT JOIN sends s ON s.id = CASE
+        WHEN h.listeners IS NOT NULL THEN m.send_id END
+    LEFT JOIN groups g ON g.id = s.group_id ORDER BY m.id"""
 _LOCK_MESSAGES: Final = Statement(
     MessageIds,
     LockedMessage,

@@ -88,7 +88,7 @@ DELIVERY_STEPS = (*(f"within_{step_s}_s" for step_s in DELIVERY_STEPS_S), "later
 QUARTER_MS = 900_000  # some time zones begin their hours at :30 or :45, so an hour is too coarse
 
 # What became of messages that have left the state `queued`, by the quarter of an hour in which they
-# were accepted. Whoever changes some adds to a row of its own slot, as in `tallies`.
+# were accepted (count_rollups.py).
 rollups = sa.Table(
     "rollups",
     metadata,
@@ -107,12 +107,24 @@ rollups = sa.Table(
     sa.Column(
         "group_id", GROUP_ID, primary_key=True, autoincrement=False, comment="0: of no campaign"
     ),
-    sa.Column("slot", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("segments", sa.BigInteger, nullable=False),
     sa.Column("credits", sa.BigInteger, nullable=False, comment="charged, less what was refunded"),
     *(
         sa.Column(name, sa.Integer, nullable=False)
         for name in (*STATUSES[1:], *ERROR_CODES, *DELIVERY_STEPS)
+    ),
+    sa.Index("rollups_by_quarter", "quarter_ms"),
+)
+
+# Quarters of an hour of which messages were changed: they are counted anew (rollups.py). Each
+# process marks in a slot of its own, so that nobody waits.
+rollup_marks = sa.Table(
+    "rollup_marks",
+    metadata,
+    sa.Column("quarter_ms", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("slot", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column(
+        "until_ms", sa.BigInteger, nullable=False, comment="its messages may change until then"
     ),
 )
 

@@ -20,6 +20,7 @@ from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
+from heliograph.jobs.roll_up import keep_rolling_up
 from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import kept_for
@@ -94,6 +95,7 @@ class Sending:
             asyncio.create_task(clock_watch.keep(self._db)),
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(

@@ -13,12 +13,19 @@ from heliograph.audit import verify_rollups
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
+from heliograph.messages.count_rollups import (
+    COUNTS,
+    SETTLED_AFTER_MS,
+    RollupCounter,
+    marked,
+)
 from heliograph.messages.retention.retention import MESSAGES, keep_from
-from heliograph.messages.rollups import COUNTS
-from heliograph.messages.tables import rollups
+from heliograph.messages.rollups import MARKED_FOR_MS
+from heliograph.messages.tables import rollup_marks, rollups
 from tests.support.capability.campaigning import sent
 from tests.support.capability.sending import House
 from tests.support.factories import awaited
+from tests.support.portal.rolled_up import count_all
 
 FILLED_BY = importlib.import_module("heliograph.migrations.versions.0021_rollups")
 LATE_MS = 4_000
@@ -39,7 +46,8 @@ async def moved_on(house: House) -> None:
 
 
 def stored(house: House) -> dict[str, int]:
-    """The sums of all counts that are not 0."""
+    """The sums of all counts that are not 0, once all that is marked was counted."""
+    count_all(house.db)
     with house.db.read() as tx:
         sums = tx.execute(sa.select(*(sa.func.sum(rollups.c[name]) for name in COUNTS))).one()
     return {name: int(count) for name, count in zip(COUNTS, sums, strict=True) if count}
@@ -69,11 +77,12 @@ async def test_a_roll_up_that_is_not_what_its_messages_add_up_to_is_found(
     await moved_on(house)
     house.assert_sound()
     with house.db.write() as tx:
+        is_ = tx.execute(sa.select(sa.func.sum(rollups.c[figure]))).scalar_one()
         tx.execute(sa.update(rollups).values({figure: rollups.c[figure] + 7}))
     with house.db.read() as tx:
-        [(account_id, what)] = verify_rollups(tx)
+        [(account_id, what)] = verify_rollups(tx, marked_too=True)
+        assert verify_rollups(tx) == []  # it will be counted again
     assert account_id == house.amina
-    is_ = stored(house)[figure] - 7
     assert what.endswith(f"says {figure} {is_ + 7} (its messages add up to {is_})")
 
 
@@ -83,7 +92,7 @@ async def test_messages_without_roll_ups_are_found_unless_some_may_have_been_del
 ) -> None:
     await moved_on(house)
     with house.db.write() as tx:
-        tx.execute(sa.delete(rollups))
+        tx.execute(sa.delete(rollup_marks))
     with house.db.read() as tx:
         [(_, what)] = verify_rollups(tx)
     assert "delivered 0 (its messages add up to 1)" in what
@@ -94,12 +103,49 @@ async def test_messages_without_roll_ups_are_found_unless_some_may_have_been_del
 
 
 @awaited
-async def test_the_migration_fills_roll_ups_from_stored_messages(house: House) -> None:
+async def test_the_migration_marks_what_is_stored_and_the_service_counts_it(house: House) -> None:
     await moved_on(house)
     before = stored(house)
     with house.db.write() as tx:
         tx.execute(sa.delete(rollups))
+        tx.execute(sa.delete(rollup_marks))
         with Operations.context(MigrationContext.configure(tx)):
-            FILLED_BY._fill()
+            FILLED_BY._mark_all()
+    RollupCounter(house.db).once(clock.now_ms())
+    with house.db.read() as tx:
+        assert marked(tx) == []  # nothing can change any more that was marked so
+        assert verify_rollups(tx) == []
     assert stored(house) == before
+
+
+@awaited
+async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House) -> None:
+    await moved_on(house)
+    now_ms = clock.now_ms()
+    counter = RollupCounter(house.db)
+    with house.db.read() as tx:
+        [quarter] = marked(tx)
+    assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
+    counter.once(quarter.until_ms + SETTLED_AFTER_MS)
+    with house.db.read() as tx:
+        assert [each.quarter_ms for each in marked(tx)] == [quarter.quarter_ms]
+    counter.once(quarter.until_ms + 2 * SETTLED_AFTER_MS)
+    with house.db.read() as tx:
+        assert marked(tx) == []
+        assert verify_rollups(tx) == []
+
+
+@awaited
+async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) -> None:
+    """A receipt comes an hour later: the mark of its message is long gone."""
+    await sent(house, people=1)
+    link = house.turn()
+    await link.turn.once()
+    [submission] = link.open.values()
+    carrier_ref, _ = link.answer(submission), await link.turn.once()
+    RollupCounter(house.db).once(clock.now_ms() + 2 * SETTLED_AFTER_MS)
+    clock.move(LATE_MS + MARKED_FOR_MS)
+    link.receive(carrier_ref[0], None)
+    await link.turn.once()
+    assert stored(house)["delivered"] == 1
     house.assert_sound()

@@ -109,7 +109,7 @@ class WatchedTx:
     def __init__(self, tx: HotTx, waits: list[str]) -> None:
         self._tx = tx
         self._waits = waits
-        self.signals = tx.signals
+        self.signals, self.learned, self.known = tx.signals, tx.learned, tx.known
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         self._note(sql)

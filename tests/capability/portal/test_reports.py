@@ -41,7 +41,7 @@ def test_a_report_adds_up_the_account_and_the_mode_alone_beside_the_days_before(
     chidi = open_account(db, "chidi")
     delivered = {"delivered": 3, "within_5_s": 3, "segments": 6, "credits": 6}
     rolled_up(db, amina, now_ms, **delivered)
-    rolled_up(db, amina, now_ms, slot=1, failed=1, expired=1, segments=1)
+    rolled_up(db, amina, now_ms, type="otp", failed=1, expired=1, segments=1)
     rolled_up(db, amina, now_ms - day_ms, country_code="NG", sender="MANGO", sent=4, segments=4)
     rolled_up(db, amina, now_ms - 8 * day_ms, delivered=4, within_5_s=4)
     rolled_up(db, amina, now_ms, sandbox=True, delivered=50)

@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heliograph.database.database import Database
-from heliograph.messages.rollups import COUNTS
+from heliograph.messages.count_rollups import COUNTS, count_quarter, marked
 from heliograph.messages.tables import QUARTER_MS, rollups
 
 
@@ -19,11 +19,18 @@ def rolled_up(db: Database, account_id: str, at_ms: int, **values: Any) -> None:
         "sender": "AMINA",
         "type": "sms",
         "group_id": 0,
-        "slot": 0,
         **dict.fromkeys(COUNTS, 0),
     }
     with db.write() as tx:
         tx.execute(sa.insert(rollups).values(row | values))
+
+
+def count_all(db: Database) -> None:
+    """Counts all quarters that are marked, now. The marks stay, as they do in a running service."""
+    with db.read() as tx:
+        found = marked(tx)
+    for quarter in found:
+        count_quarter(db, quarter, quarter.until_ms)
 
 
 def forget_rollups(db: Database, account_id: str) -> None:

@@ -1,7 +1,7 @@
 """Transactions of the hot paths on PostgreSQL, by asyncpg."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
@@ -27,9 +27,15 @@ CLOSE_S: Final = 2.0  # for connections to be closed in order at the end
 class _PostgresTx:
     postgresql = True
 
-    def __init__(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
+    def __init__(
+        self,
+        connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]",
+        known: Mapping[int, int],
+    ) -> None:
         self._connection = connection
         self.signals: set[str] = set()
+        self.learned: dict[int, int] = {}
+        self.known = known
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         with self._connection.asking:
@@ -81,7 +87,7 @@ class PostgresHot:
                     connection.asking.may_cut = True
                     with connection.asking:
                         await connection.execute("BEGIN")
-                    tx = _PostgresTx(connection)
+                    tx = _PostgresTx(connection, self._listeners.known)
                     try:
                         yield tx
                     except BaseException as error:
@@ -157,7 +163,7 @@ class PostgresHot:
                 raise
         else:
             self._commits.confirmed_s = clock.monotonic_s()
-            self._listeners.committed(tx.signals)
+            self._listeners.committed(tx.signals, tx.learned)
             if not told.done():
                 told.set_result(None)
         finally:

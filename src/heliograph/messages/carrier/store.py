@@ -72,8 +72,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     await _queue_again(tx, carrier_id, changes)
     if moved := groups.moved(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
-    if counted := rollups.counted(changes.messages.values()):
-        await rollups.add(tx, counted, carrier_id)
+    await rollups.mark(tx, changes.messages.values(), changes.now_ms)
     await emit_rows(tx, told)
 
 

@@ -1,7 +1,7 @@
-"""Roll-ups: what became of messages, by quarter of an hour. They are filled from the messages that are stored.
+"""Roll-ups: what became of messages, by quarter of an hour.
 
-The version before does not keep them: stop all its processes before this. Whatever one of them changes meanwhile
-is missing, and `heliograph ledger verify` names it.
+All quarters that have messages are marked here, and counted once the service runs. The version
+before marks nothing; what it changes meanwhile is counted within six hours after it has ended.
 """
 
 import sqlalchemy as sa
@@ -11,19 +11,7 @@ revision = "0021"
 down_revision = "0020"
 
 ID = sa.Uuid(as_uuid=False)
-DAY_MS = 86_400_000  # of messages in one statement: what it sorts fits into the memory
-STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400)
-CODES = (
-    "carrier_rejected",
-    "undeliverable",
-    "expired",
-    "rejected",
-    "unknown",
-    "canceled",
-    "blocked",
-    "no_route",
-)
-DELAY = "(m.delivered_at_ms - s.created_at_ms)"
+QUARTER_MS = 900_000
 
 
 def upgrade() -> None:
@@ -50,7 +38,6 @@ def upgrade() -> None:
             autoincrement=False,
             comment="0: of no campaign",
         ),
-        sa.Column("slot", sa.SmallInteger(), autoincrement=False, primary_key=True),
         sa.Column("segments", sa.BigInteger(), nullable=False),
         sa.Column(
             "credits",
@@ -86,56 +73,38 @@ def upgrade() -> None:
         sa.Column("within_86400_s", sa.Integer(), nullable=False),
         sa.Column("later", sa.Integer(), nullable=False),
     )
-    _fill()
+    op.create_index("rollups_by_quarter", "rollups", ["quarter_ms"])
+    op.create_table(
+        "rollup_marks",
+        sa.Column("quarter_ms", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("slot", sa.SmallInteger(), primary_key=True, autoincrement=False),
+        sa.Column(
+            "until_ms",
+            sa.BigInteger(),
+            nullable=False,
+            comment="its messages may change until then",
+        ),
+    )
+    _mark_all()
 
 
-def _fill() -> None:
-    """Counts the stored messages, those of one day after the other: a range of ids."""
+def _mark_all() -> None:
+    """Marks all quarters of an hour that have messages: each is found by the index of ids."""
     connection = op.get_bind()
     messages = sa.table("messages", sa.column("id", ID))
-    ends = [
-        connection.execute(sa.select(messages.c.id).order_by(order).limit(1)).scalar_one_or_none()
-        for order in (messages.c.id.asc(), messages.c.id.desc())
-    ]
-    first, last = (int(end.replace("-", ""), 16) >> 80 if end else None for end in ends)
-    if first is None or last is None:
-        return
-    counted = sa.text(_statement()).bindparams(
-        sa.bindparam("first", type_=ID), sa.bindparam("last", type_=ID)
+    marks = sa.table(
+        "rollup_marks", *(sa.column(name) for name in ("quarter_ms", "slot", "until_ms"))
     )
-    for from_ms in range(first, last + 1, DAY_MS):
-        until_ms = from_ms + DAY_MS
-        connection.execute(
-            counted, {"first": f"{from_ms << 80:032x}", "last": f"{until_ms << 80:032x}"}
+    at_ms = 0
+    while True:
+        first = sa.literal(f"{at_ms << 80:032x}", ID)
+        query = (
+            sa.select(messages.c.id).where(messages.c.id >= first).order_by(messages.c.id).limit(1)
         )
-
-
-def _statement() -> str:
-    conditions = {
-        "sent": "m.status = 'sent'",
-        "delivered": "m.status = 'delivered'",
-        "failed": "m.status = 'failed'",
-    } | {code: f"m.error_code = '{code}'" for code in CODES}
-    after_ms = None
-    for until_s in STEPS_S:
-        more = "" if after_ms is None else f" AND {DELAY} > {after_ms}"
-        after_ms = until_s * 1_000
-        conditions[f"within_{until_s}_s"] = (
-            f"m.status = 'delivered' AND {DELAY} <= {after_ms}{more}"
-        )
-    conditions["later"] = f"m.status = 'delivered' AND {DELAY} > {after_ms}"
-    sums = ", ".join(f"sum(CASE WHEN {each} THEN 1 ELSE 0 END)" for each in conditions.values())
-    counts = ("segments", "credits", *conditions)
-    added = ", ".join(f"{name} = rollups.{name} + excluded.{name}" for name in counts)
-    return f"""
-        INSERT INTO rollups (account_id, sandbox, quarter_ms, country_code, sender, type, group_id,
-            slot, segments, credits, {", ".join(conditions)})
-        SELECT m.account_id, m.sandbox, s.created_at_ms - s.created_at_ms % 900000,
-            coalesce(m.country_code, ''), s.sender, s.type, coalesce(m.group_id, 0), 0,
-            sum(m.segments), sum(m.credits - m.refunded), {sums}
-        FROM messages m JOIN sends s ON s.id = m.send_id
-        WHERE m.id >= :first AND m.id < :last AND m.status <> 'queued'
-        GROUP BY m.account_id, m.sandbox, s.created_at_ms - s.created_at_ms % 900000,
-            coalesce(m.country_code, ''), s.sender, s.type, coalesce(m.group_id, 0)
-        ON CONFLICT (account_id, sandbox, quarter_ms, country_code, sender, type, group_id, slot)
-        DO UPDATE SET {added}"""
+        found = connection.execute(query).scalar()
+        if found is None:
+            return
+        found_ms = int(found.replace("-", ""), 16) >> 80
+        quarter_ms = found_ms - found_ms % QUARTER_MS
+        connection.execute(sa.insert(marks).values(quarter_ms=quarter_ms, slot=-1, until_ms=0))
+        at_ms = quarter_ms + QUARTER_MS

@@ -98,6 +98,8 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
         visit.account.country_code,
         phone_column,
     )
+    with asking.db.write() as tx:  # before the first of the transactions that store it
+        visit.audit(tx, asking, "campaign.write", detail=wanted.name)
     listed = campaigns.create_listed(
         asking.db,
         visit.account.id,

@@ -1,0 +1,219 @@
+"""Counts the messages of marked quarters of an hour, and stores that as their roll-ups."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import clock
+from heliograph.base.paging import first_id_of
+from heliograph.database.database import Database
+from heliograph.messages.retention import MESSAGES, first_kept
+from heliograph.messages.states import DELIVERED, QUEUED
+from heliograph.messages.tables import (
+    DELIVERY_STEPS,
+    DELIVERY_STEPS_S,
+    ERROR_CODES,
+    QUARTER_MS,
+    STATUSES,
+    messages,
+    rollup_marks,
+    rollups,
+    sends,
+)
+
+# After the end of a mark, a transaction that relied on it is over: its statements have 10 s each,
+# and the clocks of processes may differ a little.
+SETTLED_AFTER_MS: Final = 60_000
+QUARTERS_AT_ONCE: Final = 1_000  # of one look at the marks
+# before a quarter is counted again: at least this, and so many times what it took, so that counting
+# keeps the database busy for a twentieth of the time
+EVERY_MS: Final = 2_000
+RESTS: Final = 20
+# what a process of the version before has changed bears no mark, so the last days are counted again
+# now and then: messages change no more after them
+REPEATED_EVERY_MS: Final = 6 * 3_600_000
+REPEATED_MS: Final = 4 * 86_400_000
+_MS_SHIFT: Final = 80  # an id begins with the milliseconds of its time
+
+Counts: TypeAlias = dict[str, int]
+
+
+class RollupKey(NamedTuple):
+    """Says which messages are counted together. `account_id` is raw, `country_code` is empty if it
+    is not known, and `group_id` is 0 for messages of no campaign.
+    """
+
+    account_id: str
+    sandbox: bool
+    quarter_ms: int
+    country_code: str
+    sender: str
+    type: str
+    group_id: int
+
+
+class MarkedQuarter(NamedTuple):
+    """A quarter of an hour whose messages may have changed until `until_ms`."""
+
+    quarter_ms: int
+    until_ms: int
+
+
+COUNTS: Final = ("segments", "credits", *STATUSES[1:], *ERROR_CODES, *DELIVERY_STEPS)
+
+
+class RollupCounter:
+    """Counts marked quarters again and again. It is used in one thread."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._due_ms: dict[int, int] = {}  # by quarter: before then it is not counted again
+        self._repeated_ms = 0
+
+    def once(self, now_ms: int) -> None:
+        """Counts all quarters that are marked and due."""
+        if self._repeated_ms + REPEATED_EVERY_MS <= now_ms:
+            with self._db.write() as tx:
+                mark_again(tx, now_ms - REPEATED_MS, now_ms)
+            self._repeated_ms = now_ms
+        with self._db.read() as tx:
+            found = marked(tx)
+        for quarter in found:
+            if self._due_ms.get(quarter.quarter_ms, 0) <= now_ms:
+                took_ms = count_quarter(self._db, quarter, now_ms)
+                self._due_ms[quarter.quarter_ms] = now_ms + max(EVERY_MS, RESTS * took_ms)
+        still_marked = {quarter.quarter_ms for quarter in found}
+        for quarter_ms in self._due_ms.keys() - still_marked:
+            del self._due_ms[quarter_ms]
+
+
+def marked(tx: Connection) -> list[MarkedQuarter]:
+    """Returns the oldest quarters that are marked."""
+    query = (
+        sa.select(rollup_marks.c.quarter_ms, sa.func.max(rollup_marks.c.until_ms))
+        .group_by(rollup_marks.c.quarter_ms)
+        .order_by(rollup_marks.c.quarter_ms)
+        .limit(QUARTERS_AT_ONCE)
+    )
+    return [MarkedQuarter(*row) for row in tx.execute(query)]
+
+
+def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
+    """Counts the messages of a quarter, and stores its roll-ups. Returns how many milliseconds that
+    took. `now_ms` is from before the mark was read. The mark goes when all that relied on it is
+    counted. Of a quarter whose messages have been deleted, in whole or in part, the roll-ups stay.
+    """
+    began_s = clock.monotonic_s()
+    with db.read() as tx:
+        is_whole = quarter.quarter_ms >= whole_from_ms(tx)
+        found = counted(tx, quarter.quarter_ms) if is_whole else {}
+    with db.write() as tx:
+        if is_whole:
+            _store(tx, quarter.quarter_ms, found)
+        if quarter.until_ms + SETTLED_AFTER_MS < now_ms or not is_whole:
+            tx.execute(
+                sa.delete(rollup_marks).where(
+                    rollup_marks.c.quarter_ms == quarter.quarter_ms,
+                    rollup_marks.c.until_ms <= quarter.until_ms,
+                )
+            )
+    return round((clock.monotonic_s() - began_s) * 1_000)
+
+
+def whole_from_ms(tx: Connection) -> int:
+    """Returns the first quarter of an hour of which no message can have been deleted."""
+    first_ms = int(first_kept(tx, MESSAGES), 16) >> _MS_SHIFT
+    return -(-first_ms // QUARTER_MS) * QUARTER_MS
+
+
+def quarters_with_messages(tx: Connection, from_ms: int) -> Iterator[int]:
+    """Yields the quarters of an hour that have messages, from this moment on."""
+    at_ms = from_ms
+    while True:
+        query = sa.select(messages.c.id).where(messages.c.id >= first_id_of(at_ms))
+        found = tx.execute(query.order_by(messages.c.id).limit(1)).scalar()
+        if found is None:
+            return
+        found_ms = int(found, 16) >> _MS_SHIFT
+        quarter_ms = found_ms - found_ms % QUARTER_MS
+        yield quarter_ms
+        at_ms = quarter_ms + QUARTER_MS
+
+
+def mark_again(tx: Connection, from_ms: int, now_ms: int) -> None:
+    """Marks all quarters that have messages, from this moment on."""
+    for quarter_ms in list(quarters_with_messages(tx, from_ms)):
+        tx.execute(
+            sa.delete(rollup_marks).where(
+                rollup_marks.c.quarter_ms == quarter_ms, rollup_marks.c.slot == _SLOT_OF_REPEATS
+            )
+        )
+        tx.execute(
+            sa.insert(rollup_marks).values(
+                quarter_ms=quarter_ms,
+                slot=_SLOT_OF_REPEATS,
+                until_ms=now_ms - SETTLED_AFTER_MS - 1,
+            )
+        )
+
+
+def counted(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
+    """Counts the messages that were accepted in a quarter of an hour and have left the state
+    `queued`.
+    """
+    message, send = messages.c, sends.c
+    keys = {
+        "account_id": message.account_id,
+        "sandbox": message.sandbox,
+        "country_code": sa.func.coalesce(message.country_code, ""),
+        "sender": send.sender,
+        "type": send.type,
+        "group_id": sa.func.coalesce(message.group_id, 0),
+    }
+    is_counted: dict[str, sa.ColumnElement[bool]] = {
+        name: message.status == name for name in STATUSES if name != QUEUED
+    } | {name: message.error_code == name for name in ERROR_CODES}
+    delay_ms, after_ms = message.delivered_at_ms - send.created_at_ms, None
+    for name, until_s in zip(DELIVERY_STEPS, (*DELIVERY_STEPS_S, None), strict=True):
+        is_counted[name] = sa.and_(
+            message.status == DELIVERED,
+            sa.true() if until_s is None else delay_ms <= until_s * 1_000,
+            sa.true() if after_ms is None else delay_ms > after_ms,
+        )
+        after_ms = None if until_s is None else until_s * 1_000
+    sums = {
+        "segments": sa.func.sum(message.segments),
+        "credits": sa.func.sum(message.credits - message.refunded),
+    } | {name: sa.func.sum(sa.case((is_one, 1), else_=0)) for name, is_one in is_counted.items()}
+    query = (
+        sa.select(
+            *(column.label(name) for name, column in keys.items()),
+            *(sums[name].label(name) for name in COUNTS),
+        )
+        .join_from(messages, sends, send.id == message.send_id)
+        .where(
+            message.id >= first_id_of(quarter_ms),
+            message.id < first_id_of(quarter_ms + QUARTER_MS),
+            message.status != QUEUED,
+        )
+        .group_by(*keys.values())
+    )
+    return {
+        RollupKey(quarter_ms=quarter_ms, **{name: row._mapping[name] for name in keys}): {
+            name: int(row._mapping[name]) for name in COUNTS
+        }
+        for row in tx.execute(query)
+    }
+
+
+def _store(tx: Connection, quarter_ms: int, found: dict[RollupKey, Counts]) -> None:
+    tx.execute(sa.delete(rollups).where(rollups.c.quarter_ms == quarter_ms))
+    if found:
+        tx.execute(
+            sa.insert(rollups), [{**key._asdict(), **counts} for key, counts in found.items()]
+        )
+
+
+_SLOT_OF_REPEATS: Final = -1  # of no process

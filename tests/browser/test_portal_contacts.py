@@ -93,3 +93,48 @@ def test_a_file_is_imported_and_saved_again(browser: Browser, server: Server, wi
         b"phone,name,email,tags,opted_out\r\n233201234567,Kofi M,,,no\r\n"
     )
     page.context.close()
+
+
+@at_both_widths
+def test_a_file_with_columns_of_other_names_is_imported_and_some_contacts_are_tagged(
+    browser: Browser, server: Server, width: int
+) -> None:
+    page = opened(browser, width)
+    come_in(page, server)
+    tag = f"gold {width}"
+    contacts_page = f"{server.url}/portal/accounts/{server.cast.amina.text_id}/contacts"
+    page.goto(f"{contacts_page}/import?mode=sandbox")
+    sheet = f"Handy,wer\n02000{width:05},Ama {width}\n02001{width:05},Kofi {width}\n".encode()
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "people.csv", "mimeType": "text/csv", "buffer": sheet}
+    )
+    page.get_by_text("The columns have other names").click()
+    offered = page.locator("#columns option")
+    expect(offered).to_have_count(2)
+    page.get_by_role("combobox", name="Phone", exact=True).fill("Handy")
+    page.get_by_role("combobox", name="Name", exact=True).fill("wer")
+    picture(page, "contact-import-columns")
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_text("phone (Handy), name (wer)")).to_be_visible()
+    page.goto(f"{contacts_page}?mode=sandbox&q={width}")
+    here = page.get_by_role("navigation").get_by_role("link", name="Contacts")
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_label(f"Select 2332001{width:05}").focus()
+    page.keyboard.press("Space")
+    picture(page, "contacts-selected")
+    page.get_by_role("button", name="Tag the selected …").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Tag", exact=True).focus()
+    page.keyboard.type(tag)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"Add {tag} to 1 contact?")).to_be_visible()
+    picture(page, "contacts-tags")
+    page.get_by_role("button", name="Add it to 1 contact").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"Added {tag} to 1 contact")).to_be_visible()
+    page.get_by_role("link", name="To the contacts").click()
+    expect(page.get_by_role("cell", name=f"Kofi {width}")).to_be_visible()
+    expect(page.get_by_role("cell", name=f"Ama {width}")).to_have_count(0)
+    page.get_by_role("button", name="Tag all that this finds …").click()
+    expect(page.get_by_text(f"that the search for “{tag}” finds")).to_be_visible()
+    page.context.close()

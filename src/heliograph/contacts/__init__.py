@@ -34,6 +34,7 @@ __all__ = [
     "page",
     "read_change",
     "search",
+    "tag_many",
     "text_id",
     "update",
     "upsert",

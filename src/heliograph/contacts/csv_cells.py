@@ -4,13 +4,14 @@ Pure. Cells are neutral, and come back as they were.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from heliograph.base.csv.cells import neutral, plain
 from heliograph.base.csv.reader import PHONE_COLUMNS, column_name, phone_column
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import cut, refused
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.fields import (
@@ -94,11 +95,16 @@ class Layout(NamedTuple):
         }
 
 
-def layout_of(header: Sequence[str]) -> Layout:
-    """Raises InvalidRequest, which names every column that is wrong."""
+def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyType({})) -> Layout:
+    """Returns how the columns of a file are understood. `columns` says what the file calls a field;
+    those that it does not name are known by their names.
+
+    Raises InvalidRequest, which names every column that is wrong.
+    """
     names = [plain(cell.strip()).strip() for cell in header]
     known = [column_name(name) for name in names]
-    phone = phone_column(known)
+    said = {field: _place_of(column, field, names, known) for field, column in columns.items()}
+    phone = said.get("phone", phone_column(known))
     if phone is None:
         found = cut(", ".join(shown(name) for name in names), FOUND_SHOWN_MAX) or "nothing"
         raise InvalidRequest(
@@ -112,6 +118,10 @@ def layout_of(header: Sequence[str]) -> Layout:
         try:
             if place == phone or name == "" or name.startswith(COMMENT_MARK):
                 continue
+            if place in said.values():
+                field = next(each for each, column in said.items() if column == place)
+            elif field in said:
+                continue  # another column has been named for it
             if field in (*FIELDS, "country_code"):
                 _once(fields, field, place)
             else:
@@ -126,6 +136,17 @@ def layout_of(header: Sequence[str]) -> Layout:
             f"The first line is wrong: {'; '.join(wrong[:WRONG_SAID_MAX] + more)}."
         )
     return Layout(fields, custom, names)
+
+
+def _place_of(column: str, field: str, names: Sequence[str], known: Sequence[str]) -> int:
+    """Returns where the column stands that a field was said to be. Raises InvalidRequest."""
+    wanted = column_name(column)
+    if wanted not in known:
+        has = cut(", ".join(names), FOUND_SHOWN_MAX) or "none"
+        raise refused(
+            f"{field}_column", f"must be a column of the file ({has}), not {shown(column)}"
+        )
+    return known.index(wanted)
 
 
 def change_of(

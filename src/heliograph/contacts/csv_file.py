@@ -3,8 +3,9 @@ rows cannot be stored.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import TextIOWrapper
+from types import MappingProxyType
 from typing import IO, NamedTuple, TextIO
 
 from heliograph.base.csv.reader import CsvReader
@@ -49,9 +50,16 @@ class Sheet:
     InvalidRequest when it is no such file.
     """
 
-    def __init__(self, file: TextIO, country: str | None, home: str) -> None:
+    def __init__(
+        self,
+        file: TextIO,
+        country: str | None,
+        home: str,
+        columns: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """`file`: of `text_of`. `country`: whose dialling rules numbers are read by. `home`:
-        without one, those of numbers with a leading 0.
+        without one, those of numbers with a leading 0. `columns`: what the file calls a field,
+        where it has another name for it.
         """
         self._country, self._home = country, home
         reader = CsvReader(file)
@@ -62,7 +70,7 @@ class Sheet:
         if not all(map(_is_utf_8, head.cells)):
             raise InvalidRequest("The first line is not UTF-8; save the file as UTF-8.")
         self.header = head.cells
-        self.layout: Layout = layout_of(self.header)
+        self.layout: Layout = layout_of(self.header, columns)
 
     def rows(self) -> Iterator[ContactRow | BadContactRow]:
         """Each row that is not empty. Raises InvalidRequest where the file cannot be read

@@ -129,6 +129,33 @@ def update(
     return after
 
 
+def replace_tags(
+    tx: Connection,
+    owner: ContactOwner,
+    changes: Sequence[tuple[Contact, tuple[str, ...]]],
+    *,
+    now_ms: int,
+) -> None:
+    """Gives contacts these tags in place of theirs. The caller holds the lock, and has read them
+    since. At most AT_ONCE_MAX. Raises StorageQuotaReached.
+    """
+    touched = [
+        (contact, changed(contact, ContactPatch(None, {"tags": tags}), now_ms))
+        for contact, tags in changes
+    ]
+    if not touched:
+        return
+    charge(
+        tx,
+        owner.account_id,
+        StoredKind.CONTACTS,
+        sum(growth(before, after) for before, after in touched),
+        sandbox=owner.sandbox,
+        now_ms=now_ms,
+    )
+    _update(tx, owner, [after for _, after in touched])
+
+
 def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
     """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
     lock_contacts(tx, owner)

@@ -15,7 +15,12 @@ from heliograph.portal import (
 )
 from heliograph.portal.campaign_pages import campaign_file, campaign_new, campaign_test, campaigns
 from heliograph.portal.connect_pages import customers, provision
-from heliograph.portal.contact_pages import contact_export, contact_import, contacts
+from heliograph.portal.contact_pages import (
+    contact_export,
+    contact_import,
+    contact_tags,
+    contacts,
+)
 from heliograph.portal.handlers import Handler, by_members, to_members, to_members_in_steps
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import handsets, messages
@@ -86,6 +91,8 @@ PAGES: Final = (
     _shows(f"{CONTACTS}/export", to_members(contact_export.export)),
     _shows(f"{CONTACTS}/import", to_members(contact_import.ask)),
     _takes_file(f"{CONTACTS}/import", to_members(contact_import.ask), contact_import.store),
+    _shows(f"{CONTACTS}/tags", to_members_in_steps(contact_tags.ask)),
+    _does(f"{CONTACTS}/tags", contact_tags.change),
     _shows(CONTACT, to_members(contacts.one)),
     _does(CONTACT, by_members(Right.CONTACTS, contacts.change, contacts.one)),
     _shows(f"{CONTACT}/remove", to_members(contacts.ask_remove)),

@@ -58,6 +58,7 @@ from heliograph.users.tables import KEPT
 from heliograph.users.user import (
     User,
     add,
+    disable,
     find,
     memberships,
     page,
@@ -94,6 +95,7 @@ __all__ = [
     "count_mail",
     "count_sign_up",
     "count_try",
+    "disable",
     "end",
     "end_one",
     "end_others",

@@ -165,6 +165,13 @@ def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
     end_all_sessions(tx, user_id)
 
 
+def disable(tx: Connection, user_id: str) -> None:
+    """Takes all roles of a user away, and ends the user's sessions and links."""
+    for member in memberships(tx, user_id):
+        remove_member(tx, user_id, member.account_id)
+    end_all_sessions(tx, user_id)  # also of a user who had no role
+
+
 def memberships(tx: Connection, user_id: str) -> list[Member]:
     """Returns in which accounts a user has which role, the oldest account first."""
     query = (

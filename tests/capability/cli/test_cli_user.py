@@ -1,9 +1,12 @@
 """`heliograph user …`: people who sign in to the portal."""
 
+import pytest
+
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
 from tests.support.capability.commands import Run, typed
+from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
 
 
@@ -54,3 +57,18 @@ def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
     with db.read() as tx:
         assert not users.two_step.is_on(tx, user.id)
         assert users.two_step.recovery_codes_left(tx, user.id) == 0
+
+
+def test_a_user_is_created_by_the_other_name_too_and_disabled_everywhere(
+    run: Run, db: Database, amina: str
+) -> None:
+    open_account(db, "chidi")
+    made = run(*typed("user create ama@example.com --account amina --role owner --json")).json
+    assert made["roles"] == ["owner of amina"]
+    run(*typed("user add ama@example.com --account chidi --role viewer"))
+    for _ in range(2):  # then without a role
+        link = run(*typed("user link ama@example.com --json")).json["link"]
+        disabled = run(*typed("user disable ama@example.com --json")).json
+        assert disabled["roles"] == []
+        with db.write() as tx, pytest.raises(users.NotSignedIn):
+            users.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())

@@ -55,6 +55,33 @@ def test_a_file_is_stored_and_each_row_that_is_left_out_says_why(
     assert (kofi.id, kofi.name, kofi.custom) == (before.id, "Kofi", {"size": "L"})
 
 
+def test_columns_of_other_names_are_named_and_those_they_replace_are_left_alone(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    sheet = (
+        "phone;Handy No;wer;name;Gruppe\n0302000000;0201234567;Kofi;x;vip|accra\n"
+        "0302000000;0201234568;Ama;x;\n"
+    )
+    visitor.get(f"{home}/contacts/import")
+    columns = {"phone_column": "handy no", "name_column": "wer", "tags_column": "Gruppe"}
+    page = upload(visitor, home, sheet, **columns)
+    assert figures_on(page) == {"New": 2, "Changed": 0, "Repeated": 0, "Left out": 0}
+    assert "<dd>phone (Handy No), name (wer), tags (Gruppe)</dd>" in page.text
+    assert "<dd>phone, name</dd>" in page.text  # not read
+    ama, kofi = those_of(db, amina)
+    assert (kofi.phone, kofi.name, kofi.tags) == ("233201234567", "Kofi", ("vip", "accra"))
+    assert (ama.phone, ama.name, ama.tags, ama.custom) == ("233201234568", "Ama", (), {})
+    page = upload(visitor, home, sheet, phone_column="tel", name_column="wer")
+    assert page.status_code == 400
+    said = html.unescape(page.text)
+    assert (
+        "must be a column of the file (phone, Handy No, wer, name, Gruppe), not 'tel'"
+        in said.replace('"', "'")
+    )
+    assert 'id="phone_column-error"' in said
+    assert 'name="name_column" value="wer"' in said
+
+
 def test_a_country_and_a_mode_are_chosen(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:

@@ -71,6 +71,9 @@ def add(session: CommandRun, email: str, account: str, role: str) -> None:
     show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
 
 
+command.add_command(add, "create")  # the name that other nouns have for it
+
+
 @command.command("link", epilog=examples("user link ama@example.com"))
 @click.argument("user", metavar="USER")
 def link(session: CommandRun, user: str) -> None:
@@ -122,5 +125,20 @@ def remove(session: CommandRun, user: str, account: str) -> None:
     with session.write() as tx:
         found = users.find(tx, user)
         users.remove_member(tx, found.id, accounts.find(tx, account).id)
+        record = _record(tx, found)
+    show(session, record)
+
+
+@command.command("disable", epilog=examples("user disable ama@example.com"))
+@click.argument("user", metavar="USER")
+def disable(session: CommandRun, user: str) -> None:
+    """Take all roles of a user away. What the user has open in a browser ends at once.
+
+    `user add` gives a role again."""
+    from heliograph import users
+
+    with session.write() as tx:
+        found = users.find(tx, user)
+        users.disable(tx, found.id)
         record = _record(tx, found)
     show(session, record)

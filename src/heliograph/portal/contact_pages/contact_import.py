@@ -25,7 +25,9 @@ from heliograph.text import read_country
 from heliograph.users import Right
 
 ROWS_MAX: Final = 20_000  # stored within some seconds, in which a thread of the pages is busy
-FIELDS: Final = ("file", "mode", "country_code")
+# the fields that a column can be named for
+NAMED: Final = ("phone", "name", "email", "tags")
+FIELDS: Final = ("file", "mode", "country_code", *(f"{field}_column" for field in NAMED))
 
 
 class UploadedSheet(NamedTuple):
@@ -51,6 +53,7 @@ def ask(
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
+        names_columns=any(asking.sent.form.get(f"{field}_column") for field in NAMED),
         rows_max=ROWS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
     )
@@ -96,7 +99,11 @@ def _read(asking: PageRequest, visit: Visit) -> UploadedSheet:
         raise refused("country_code", str(error)) from error
     if not asking.sent.file:
         raise refused("file", "is required, and must not be empty")
-    sheet = Sheet(text_of(BytesIO(asking.sent.file)), country, visit.account.country_code)
+    form = asking.sent.form
+    columns = {
+        field: column for field in NAMED if (column := form.get(f"{field}_column", "").strip())
+    }
+    sheet = Sheet(text_of(BytesIO(asking.sent.file)), country, visit.account.country_code, columns)
     rows = list(islice(sheet.rows(), ROWS_MAX + 1))
     if len(rows) > ROWS_MAX:
         raise refused("file", f"must have at most {ROWS_MAX:,} rows; split it")

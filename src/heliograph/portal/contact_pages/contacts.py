@@ -24,6 +24,7 @@ from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
 FIELDS = ("q", "mode")
+PICKED_MAX = 50  # contacts that are selected one by one: a query has a field for each
 
 
 class ContactsWanted(NamedTuple):
@@ -85,6 +86,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.CONTACTS),
+        may_pick=visit.may(Right.CONTACTS) and len(found.contacts) <= PICKED_MAX,
     )
 
 

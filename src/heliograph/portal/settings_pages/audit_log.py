@@ -38,6 +38,7 @@ ACTIONS: Final = {
     "contact.opt_out": "Opted a contact out",
     "contact.remove": "Removed a contact",
     "contact.save": "Added or changed a contact",
+    "contact.tag": "Changed tags of contacts",
     "credits.buy": "Bought credits",
     "customer.credits": "Moved credits of a Connect customer",
     "customer.provision": "Provisioned a Connect customer",

@@ -1,3 +1,9 @@
+// On a phone the navigation is one line, which scrolls sideways: it shows where one is.
+for (const here of document.querySelectorAll(".bar nav [aria-current]")) {
+  const line = here.parentElement;
+  line.scrollLeft = here.offsetLeft - line.offsetLeft - (line.clientWidth - here.offsetWidth) / 2;
+}
+
 // Buttons that copy what stands in another element. Without scripts they stay hidden.
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const label = button.textContent;

@@ -1,0 +1,132 @@
+"""Adds a tag to many contacts, or removes it, in steps that are each one transaction. Nobody waits
+for long, and what is done stays done.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.contacts.contact import Contact, ContactOwner, by_id
+from heliograph.contacts.fields import TAGS_MAX, read_tag
+from heliograph.contacts.search import newest
+from heliograph.contacts.search_buckets import lock_contacts
+from heliograph.contacts.store import AT_ONCE_MAX, replace_tags
+from heliograph.database.database import Database
+
+# of one search: a page looks through so many within two seconds, and changes them within some more
+FOUND_MAX: Final = 20_000
+
+
+class TooManyFound(InvalidRequest):
+    """The search finds more contacts than are changed at once."""
+
+    reason = "too_many_found"
+
+
+class TagChange(NamedTuple):
+    """Says which tag is added, or removed."""
+
+    tag: str
+    is_added: bool
+
+    def tags_after(self, contact: Contact) -> tuple[str, ...] | None:
+        """Returns the tags that a contact has then; None if it cannot have one more."""
+        if self.is_added == (self.tag in contact.tags):
+            return contact.tags
+        if not self.is_added:
+            return tuple(tag for tag in contact.tags if tag != self.tag)
+        return (*contact.tags, self.tag) if len(contact.tags) < TAGS_MAX else None
+
+
+class Chosen(NamedTuple):
+    """Says which contacts are meant: those with the ids `picked`, in text form, or if there are
+    none, all of the owner that `needle` finds.
+    """
+
+    owner: ContactOwner
+    needle: str | None = None
+    picked: Sequence[str] = ()
+
+
+class TagCount(NamedTuple):
+    """Counts contacts: `found` in all, of whom `changing` get another set of tags, and `full` have
+    as many tags as a contact may have.
+    """
+
+    found: int = 0
+    changing: int = 0
+    full: int = 0
+
+    def __add__(self, other: object) -> "TagCount":
+        assert isinstance(other, TagCount)
+        return TagCount(*map(sum, zip(self, other, strict=True)))
+
+
+def read_tag_change(tag: str, *, is_added: bool) -> TagChange:
+    """Raises ValueError for what can be no tag."""
+    return TagChange(read_tag(tag), is_added)
+
+
+def count(db: Database, chosen: Chosen, change: TagChange) -> TagCount:
+    """Returns what a change would do now. It opens transactions. Raises TooManyFound."""
+    total, before = TagCount(), None
+    while True:
+        with db.read() as tx:
+            found = _some(tx, chosen, before)
+        total += _counted(found, change)
+        if total.found > FOUND_MAX:
+            raise TooManyFound(
+                f"This finds more than {FOUND_MAX:,} contacts, too many to tag at once. Search for"
+                " fewer."
+            )
+        if chosen.picked or len(found) < AT_ONCE_MAX:
+            return total
+        before = found[-1].id
+
+
+def apply(db: Database, chosen: Chosen, change: TagChange, *, now_ms: int) -> Iterator[TagCount]:
+    """Changes the contacts step by step, and gives what each step did, when it is committed. Raises
+    StorageQuotaReached; what is committed stays.
+    """
+    before: str | None = None
+    for _ in range(FOUND_MAX // AT_ONCE_MAX):
+        with db.write() as tx:
+            lock_contacts(tx, chosen.owner)  # before it reads what it writes over
+            found = _some(tx, chosen, before)
+            changes = [
+                (contact, tags)
+                for contact in found
+                if (tags := change.tags_after(contact)) not in (None, contact.tags)
+            ]
+            replace_tags(tx, chosen.owner, changes, now_ms=now_ms)
+        yield _counted(found, change)
+        if chosen.picked or len(found) < AT_ONCE_MAX:
+            return
+        before = found[-1].id
+
+
+def _some(tx: Connection, chosen: Chosen, before: str | None) -> list[Contact]:
+    """Returns those who were picked, or the next ones that are found."""
+    if chosen.picked:
+        return list(_picked(tx, chosen))
+    return newest(tx, chosen.owner, chosen.needle, limit=AT_ONCE_MAX, before=before)
+
+
+def _picked(tx: Connection, chosen: Chosen) -> Iterator[Contact]:
+    """Somebody may have removed one meanwhile."""
+    for contact_id in dict.fromkeys(chosen.picked):
+        try:
+            yield by_id(tx, chosen.owner, contact_id)
+        except NotFound:
+            continue
+
+
+def _counted(found: Iterable[Contact], change: TagChange) -> TagCount:
+    after = [(contact, change.tags_after(contact)) for contact in found]
+    return TagCount(
+        len(after),
+        sum(tags is not None and tags != contact.tags for contact, tags in after),
+        sum(tags is None for _, tags in after),
+    )

@@ -1,0 +1,138 @@
+"""Adds a tag to many contacts, or removes it: those that were selected in the list, or all that a
+search finds. A page says first how many it will change.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from starlette.responses import Response
+
+from heliograph.base.errors import FieldError, InvalidRequest, ServiceError
+from heliograph.base.forms import Query
+from heliograph.base.short_texts import refused
+from heliograph.contacts import tag_many
+from heliograph.contacts.tag_many import Chosen, TagChange, TagCount
+from heliograph.portal.contact_pages.contacts import PICKED_MAX, read_wanted
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import page
+from heliograph.portal.visit import Visit, visit_of
+from heliograph.users import Right
+
+PICK: Final = "pick"  # the field of a contact that is selected
+BETWEEN: Final = ","  # ids, in the one field of the form that changes them
+WAYS: Final = ("add", "remove")
+CHOOSING: Final = ("mode", "q", "all", "picked")  # the fields that say which contacts
+FIELDS: Final = (*CHOOSING, "tag", "way")
+
+
+class TagsWanted(NamedTuple):
+    """Says whose tags are changed, and what the form's fields are to say so again. `change` is
+    None until a tag is typed.
+    """
+
+    chosen: Chosen
+    change: TagChange | None
+    again: list[tuple[str, str]]
+
+
+def ask(asking: PageRequest, visit: Visit) -> Response:
+    """Shows which contacts were chosen, takes a tag, and says how many it would change."""
+    fields = asking.sent.query
+    with asking.db.read() as tx:
+        visit.require(tx, Right.CONTACTS)
+    picked = [value for name, value in fields if name == PICK]
+    others = [(name, value) for name, value in fields if name != PICK]
+    return _shown(asking, visit, [*others, *([("picked", BETWEEN.join(picked))] if picked else [])])
+
+
+def change(asking: PageRequest) -> Response:
+    """Changes the tags in several transactions, and says what became of it."""
+    with asking.db.read() as tx:
+        visit = visit_of(tx, asking)
+        visit.require(tx, Right.CONTACTS)
+    fields = [(name, value) for name, value in asking.sent.form.items() if name in FIELDS]
+    try:
+        wanted = _read(fields, visit)
+        if wanted.change is None:
+            raise refused("tag", "is required")
+        matching = tag_many.count(asking.db, wanted.chosen, wanted.change)
+    except InvalidRequest as wrong:
+        return _shown(asking, visit, fields, wrong)
+    with asking.db.write() as tx:  # before the first of the transactions that change contacts
+        way = "added to" if wanted.change.is_added else "removed from"
+        told = f"{wanted.change.tag} {way} {matching.changing} contacts"
+        visit.audit(tx, asking, "contact.tag", detail=told)
+    done, ended_by = TagCount(), None
+    try:
+        for step in tag_many.apply(asking.db, wanted.chosen, wanted.change, now_ms=asking.now_ms):
+            done += step
+    except ServiceError as error:  # what is committed stays
+        ended_by = error
+    return page(
+        "contacts_tagged.html",
+        asking,
+        status=ended_by.status if ended_by else 200,
+        visit=visit,
+        change=wanted.change,
+        done=done,
+        ended_by=ended_by,
+        mode="sandbox" if wanted.chosen.owner.sandbox else "live",
+    )
+
+
+def _read(fields: Sequence[tuple[str, str]], visit: Visit) -> TagsWanted:
+    """Raises InvalidRequest for all that is wrong with them."""
+    given = dict(fields)
+    query = Query([(name, given.get(name, "")) for name in ("mode", "q")])
+    wanted = read_wanted(query, visit)
+    query.finish()
+    picked = [each for each in given.get("picked", "").split(BETWEEN) if each]
+    if len(picked) > PICKED_MAX:
+        raise refused("picked", f"must be at most {PICKED_MAX} contacts, not {len(picked)}")
+    is_all = bool(given.get("all"))
+    if not (is_all or picked):
+        raise refused("picked", "must be one at least: select contacts in the list")
+    chosen = Chosen(wanted.owner, wanted.needle, () if is_all else picked)
+    tag = given.get("tag", "").strip()
+    again = [(name, given[name]) for name in CHOOSING if given.get(name)]
+    if not tag:
+        return TagsWanted(chosen, None, again)
+    way = choice_of("way", given.get("way", "add"), WAYS)
+    try:
+        return TagsWanted(chosen, tag_many.read_tag_change(tag, is_added=way == "add"), again)
+    except ValueError as error:
+        raise refused("tag", str(error)) from error
+
+
+def _shown(
+    asking: PageRequest,
+    visit: Visit,
+    fields: Sequence[tuple[str, str]],
+    wrong: InvalidRequest | None = None,
+) -> Response:
+    """Opens transactions, so none may be open."""
+    wanted, counted = None, None
+    try:
+        wanted = _read(fields, visit)
+        if wanted.change is not None and wrong is None:
+            counted = tag_many.count(asking.db, wanted.chosen, wanted.change)
+    except InvalidRequest as error:
+        wrong = error
+    at_fields = wrong.fields if wrong is not None else []
+    given = dict(fields)
+    return page(
+        "contact_tags.html",
+        asking,
+        status=wrong.status if wrong else 200,
+        visit=visit,
+        wanted=wanted,
+        counted=counted,
+        typed={"way": "add", **given},
+        again=wanted.again if wanted else [each for each in fields if each[0] in CHOOSING],
+        ways=WAYS,
+        mode=given.get("mode") or visit.mode,
+        errors={error.field: error.message for error in at_fields},
+        others=[error for error in at_fields if error.field not in ("tag", "way")]
+        or ([] if at_fields or wrong is None else [FieldError("", str(wrong))]),
+    )

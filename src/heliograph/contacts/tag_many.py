@@ -19,12 +19,6 @@ from heliograph.database.database import Database
 FOUND_MAX: Final = 20_000
 
 
-class TooManyFound(InvalidRequest):
-    """The search finds more contacts than are changed at once."""
-
-    reason = "too_many_found"
-
-
 class TagChange(NamedTuple):
     """Says which tag is added, or removed."""
 
@@ -70,14 +64,16 @@ def read_tag_change(tag: str, *, is_added: bool) -> TagChange:
 
 
 def count(db: Database, chosen: Chosen, change: TagChange) -> TagCount:
-    """Returns what a change would do now. It opens transactions. Raises TooManyFound."""
+    """Returns what a change would do now. It opens transactions. Raises InvalidRequest if it finds
+    too many contacts.
+    """
     total, before = TagCount(), None
     while True:
         with db.read() as tx:
             found = _some(tx, chosen, before)
         total += _counted(found, change)
         if total.found > FOUND_MAX:
-            raise TooManyFound(
+            raise InvalidRequest(
                 f"This finds more than {FOUND_MAX:,} contacts, too many to tag at once. Search for"
                 " fewer."
             )

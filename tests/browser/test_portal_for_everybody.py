@@ -25,6 +25,12 @@ LINKED_BY_NO_PAGE = {
 }
 SHOWN = {page.path for page in PAGES if not page.is_form}
 PAGES_MAX = 200
+FIRST_LOAD_OCTETS_MAX = 200_000  # some seconds of a slow phone's network
+# of the page and all that it loads, as they go over the wire, from a cache or not
+LOADED = """[
+    ...performance.getEntriesByType("navigation"),
+    ...performance.getEntriesByType("resource")]
+  .reduce((octets, each) => octets + each.encodedBodySize, 0)"""
 
 
 def route_of(path: str) -> str | None:
@@ -36,6 +42,10 @@ def route_of(path: str) -> str | None:
 
 
 def judge(page: Page, told: list[str]) -> None:
+    octets = page.evaluate(LOADED)
+    assert octets > 0
+    if octets > FIRST_LOAD_OCTETS_MAX:
+        told.append(f"{urlsplit(page.url).path} loads {octets:,} octets")
     for is_light in (True, False):
         page.emulate_media(color_scheme="light" if is_light else "dark")
         told += [

@@ -233,11 +233,17 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
     try:
         return handler(asking)
     except NotSignedIn:
-        return sign_in_pages.signed_out(asking)
+        return _whole(sign_in_pages.signed_out(asking))
     except NotFresh:
-        return sign_in_pages.confirm(asking)
+        return _whole(sign_in_pages.confirm(asking))
     except ServiceError as refused:
         return _refusing(refused)(asking)
+
+
+def _whole(response: Response) -> Response:
+    """Returns a page that is shown as a whole, even if only a part of one was asked for."""
+    response.headers["hx-refresh"] = "true"
+    return response
 
 
 def _raising(error: ServiceError) -> Handler:

@@ -1,6 +1,6 @@
 // On a phone the navigation is one line, which scrolls sideways: it shows where one is.
 for (const here of document.querySelectorAll(".bar nav [aria-current]")) {
-  const line = here.parentElement;
+  const line = here.closest("nav");
   line.scrollLeft = here.offsetLeft - line.offsetLeft - (line.clientWidth - here.offsetWidth) / 2;
 }
 
@@ -36,70 +36,6 @@ for (const each of document.querySelectorAll("input.language")) {
 }
 try { choose(localStorage.getItem("language") || ""); } catch { /* the first one stays chosen */ }
 
-// Forms whose text is counted while it is typed. Without scripts a button counts.
-const COUNT_AFTER_MS = 250;
-for (const form of document.querySelectorAll("form[data-counts]")) {
-  let waiting;
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(async () => {
-      const body = new URLSearchParams(new FormData(form));
-      const answer = await fetch(form.dataset.counts, { method: "POST", body });
-      if (answer.ok) document.getElementById("count").innerHTML = await answer.text();
-    }, COUNT_AFTER_MS);
-  });
-}
-
-// What is marked as live is fetched anew every three seconds, for a quarter of an hour at most: a
-// session that nobody uses shall end. When what it says it is has changed, the page is loaded anew.
-const LOOK_MS = 3000;
-async function look(looksLeft) {
-  const live = document.querySelector("[data-live]");
-  if (live === null || looksLeft === 0) return;
-  try {
-    const answer = document.hidden ? null : await fetch(location.href);
-    if (answer !== null && answer.ok) {
-      const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live]");
-      if (found === null || found.dataset.live !== live.dataset.live) return location.replace(location.href);
-      live.replaceWith(found);
-    }
-  } catch {
-    // the service is away for a moment
-  }
-  setTimeout(look, LOOK_MS, looksLeft - 1);
-}
-setTimeout(look, LOOK_MS, 300);
-
-// Forms that search while somebody types. Without scripts their button does.
-const PAUSE_MS = 250;
-for (const form of document.querySelectorAll("form[data-finds]")) {
-  let asked = 0;
-  form.addEventListener("input", () => {
-    const number = ++asked;
-    const isOutdated = () => number !== asked;
-    setTimeout(async () => {
-      if (isOutdated()) return;
-      const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
-      let answer, text;
-      try {
-        answer = await fetch(address);
-        text = await answer.text();
-      } catch {
-        return; // the button says what is wrong
-      }
-      if (isOutdated()) return;
-      if (!answer.ok) {
-        location.assign(address);
-        return;
-      }
-      const found = new DOMParser().parseFromString(text, "text/html");
-      document.getElementById(form.dataset.finds).replaceWith(found.getElementById(form.dataset.finds));
-      history.replaceState(null, "", address);
-    }, PAUSE_MS);
-  });
-  form.addEventListener("submit", () => { asked += 1; });
-}
-
 // The columns that the first line of a chosen file names are offered by the fields that ask for one.
 for (const file of document.querySelectorAll("input[data-names]")) {
   file.addEventListener("change", async () => {
@@ -114,3 +50,21 @@ for (const file of document.querySelectorAll("input[data-names]")) {
     found.querySelector("span").textContent = names.map((name) => `{${name}}`).join(", ");
   });
 }
+
+// What is marked as live is looked at for a quarter of an hour at most, and only while it can be seen:
+// a session that nobody uses shall end.
+let looksLeft = 300;
+document.addEventListener("htmx:config:request", (asked) => {
+  if (asked.detail.ctx.sourceElement.dataset.live === undefined) return;
+  if (document.hidden || looksLeft === 0) asked.preventDefault();
+  else looksLeft -= 1;
+});
+
+// When a live part is there no more, the whole page has changed: a campaign was completed.
+document.addEventListener("htmx:after:request", (answered) => {
+  const { sourceElement, response, text } = answered.detail.ctx;
+  const live = sourceElement.dataset.live;
+  if (live === undefined || response.status !== 200 || text.includes(`data-live="${live}"`)) return;
+  answered.preventDefault();
+  location.reload();
+});

@@ -1,0 +1,99 @@
+"""What pages of the portal change by themselves while somebody types or looks, and what that may
+not do: overwrite what is newer, take the focus away, or ask for anything that the policy forbids.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.support.api.server import Server
+from tests.support.portal.browsing import come_in, opened, send
+from tests.support.portal.stored_contacts import stored
+
+WIDTH = 1440
+
+
+@contextmanager
+def visiting(browser: Browser, server: Server) -> Iterator[Page]:
+    """A page of somebody who is signed in, of which nothing may be wrong when it is left, but what
+    is refused.
+    """
+    page = opened(browser, WIDTH)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    come_in(page, server)
+    yield page
+    page.context.close()
+    assert [each for each in wrong if "Failed to load resource" not in each] == []
+
+
+def home(server: Server) -> str:
+    return f"{server.url}/portal/accounts/{server.cast.amina.text_id}"
+
+
+def test_an_answer_that_comes_late_does_not_overwrite_a_newer_one(
+    browser: Browser, server: Server
+) -> None:
+    amina = server.cast.amina
+    stored(amina.db, amina.account_id, name="Kofi Mensah", phone="233201234567")
+    stored(amina.db, amina.account_id, name="Esi Owusu", phone="233201234568")
+    held: list[Route] = []
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/contacts")
+        page.route("**/contacts?q=kofi*", lambda route: held.append(route))
+        search = page.get_by_label("Search")
+        search.focus()
+        page.keyboard.type("kofi")
+        with page.expect_request("**/contacts?q=kofi*"):
+            pass
+        search.fill("esi")
+        expect(page.get_by_role("cell", name="Kofi Mensah")).to_have_count(0)
+        held.pop().continue_()
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_role("cell", name="Esi Owusu")).to_be_visible()
+        expect(page.get_by_role("cell", name="Kofi Mensah")).to_have_count(0)
+        expect(page).to_have_url(re.compile("q=esi"))
+        expect(search).to_be_focused()
+
+
+def test_what_is_wrong_with_a_filter_is_told_at_its_field_and_gone_when_it_is_right(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/messages")
+        page.get_by_label("Recipient").fill("nobody")
+        page.get_by_label("Recipient").blur()
+        told = page.get_by_text("must be a phone number in international digits")
+        expect(told).to_be_visible()
+        expect(page.get_by_label("Recipient")).to_have_value("nobody")
+        page.get_by_label("Recipient").fill("233201234567")
+        page.get_by_label("Recipient").blur()
+        expect(told).to_have_count(0)
+
+
+def test_a_text_arrives_at_a_handset_and_leaves_the_focus_where_it_is(
+    browser: Browser, server: Server
+) -> None:
+    send(server, "233201230001", "The first one.")
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/handsets/233201230001")
+        link = page.get_by_role("link", name="What became of it").first
+        link.focus()
+        send(server, "233201230001", "The second one.")
+        expect(page.get_by_text("The second one.")).to_be_visible(timeout=10_000)
+        expect(link).to_be_focused()
+
+
+def test_a_session_that_has_ended_leads_to_the_page_that_signs_in(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/contacts")
+        page.context.clear_cookies()
+        page.get_by_label("Search").focus()
+        page.keyboard.type("a")
+        expect(page.get_by_label("Password")).to_be_visible()
+        expect(page.get_by_label("Search")).to_have_count(0)

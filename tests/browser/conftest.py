@@ -22,6 +22,7 @@ def server(
         new_database("sqlite"),
         tmp_path_factory.mktemp("serve"),
         HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="true",
+        HELIOGRAPH_PORTAL_COMPONENTS="1",
     ) as server:
         yield server
 

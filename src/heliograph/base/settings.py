@@ -63,6 +63,7 @@ class Settings:
     # is in use
     secret_key_old: str | None = None
     portal: bool = True  # whether the developer portal is served
+    portal_components: bool = False  # whether it shows what its pages are made of
     # base/addresses.py says what it may be; None: no mail is sent, and no page offers any
     smtp_url: str | None = None
     signup: bool = False  # whether strangers may make accounts, which are in sandbox only
@@ -391,6 +392,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
     "portal": _on_or_off("portal"),
     "signup": _open_or_closed,
+    "portal_components": _switch("portal_components"),
     "smtp_url": _smtp_url,
     "mail_from": _mail_from,
 }

@@ -82,6 +82,7 @@ class Service(NamedTuple):
     takes_sign_ups: bool = False
     passkey_site: PasskeySite | None = None
     base_url: str | None = None  # HELIOGRAPH_BASE_URL
+    shows_components: bool = False
 
 
 class PageRequest(NamedTuple):

@@ -22,6 +22,7 @@ from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
+from heliograph.portal import components
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
 from heliograph.portal.lanes import Lane, Lanes
@@ -72,6 +73,7 @@ class Portal:
                 Route("/", _home),
                 Route("/portal/static/{name}", _static),
                 *(self._route(each) for each in PAGES),
+                *([self._shows(components.PATH, components.shown)] * service.shows_components),
             ],
             exception_handlers={HTTPException: self._no_such_page},
         )
@@ -223,6 +225,7 @@ def portal_for(
             takes_sign_ups=settings.signup,
             passkey_site=passkeys.site_of(settings.base_url),
             base_url=settings.base_url,
+            shows_components=settings.portal_components,
         ),
         mailer_for(settings, db),
     )

@@ -105,7 +105,7 @@ def run(
         say(_farewell(base_url, ready, once))
         return not once
 
-    shown = replace(settings, smtp_url=settings.smtp_url or TERMINAL)
+    shown = replace(settings, smtp_url=settings.smtp_url or TERMINAL, portal_components=True)
     serve.run(shown, host, port, first_text)
 
 

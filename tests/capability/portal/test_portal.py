@@ -230,3 +230,7 @@ def test_files_are_named_by_what_is_in_them_and_kept_for_a_year(visitor: Visitor
     assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
     for missing in ("/portal/static/portal.css", "/portal/static/../portal.py", "/portal/nothing"):
         assert visitor.get(missing).status_code == 404
+
+
+def test_components_are_shown_in_development_only(visitor: Visitor) -> None:
+    assert visitor.get("/portal/components").status_code == 404

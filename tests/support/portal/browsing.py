@@ -18,6 +18,7 @@ from tests.support.portal.visitor import EMAIL
 
 PICTURES = Path(__file__).parents[3] / "build" / "portal"
 HEIGHT = 900
+CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
 SHOWN_WITHIN_S = 30
 at_both_widths = pytest.mark.parametrize("width", [390, 1440])
 
@@ -58,7 +59,11 @@ def picture(page: Page, name: str) -> None:
         red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
         assert (int(red) > 127) == is_light
         assert violations(page, of=OF_ALL if is_light else OF_COLORS) == [], f"{name}, {scheme}"
-        page.screenshot(path=PICTURES / f"{name}-{size['width']}-{scheme}.png", full_page=True)
+        page.screenshot(
+            path=PICTURES / f"{name}-{size['width']}-{scheme}.png",
+            full_page=True,
+            clip={"x": 0, "y": 0, "width": size["width"], "height": page.evaluate(CONTENT)},
+        )
 
 
 def send(server: Server, to: str, text: str) -> None:

@@ -1,0 +1,45 @@
+"""`python -m tools.pictures`: takes the pictures of the documents again, from the browser tests.
+
+The tests take a picture of each page (tests/support/portal/browsing.py) into build/portal. Those
+below go to docs/pictures, in the light theme and 1,440 pixels wide.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+TAKEN: Final = ROOT / "build" / "portal"
+KEPT: Final = ROOT / "docs" / "pictures"
+# the picture of a document, and the picture of a journey that it is
+PICTURES: Final = {
+    "overview": "overview",
+    "sign-in": "signed-out",
+    "messages": "messages",
+    "members": "members",
+    "send": "send",
+    "handset": "handset",
+    "campaign": "campaigns-completed",
+    "contacts": "contacts",
+    "senders": "senders",
+    "money": "money",
+    "keys": "keys",
+    "webhook": "webhook",
+}
+
+
+def main() -> int:
+    tests = [sys.executable, "-m", "pytest", "tests/browser", "-k", "test_portal and 1440"]
+    status = subprocess.run(tests, cwd=ROOT, check=False).returncode
+    if status:
+        return status
+    KEPT.mkdir(exist_ok=True)
+    for name, journey in PICTURES.items():
+        shutil.copy(TAKEN / f"{journey}-1440-light.png", KEPT / f"{name}.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

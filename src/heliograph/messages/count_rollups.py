@@ -28,9 +28,9 @@ from heliograph.messages.tables import (
 SETTLED_AFTER_MS: Final = 60_000
 QUARTERS_AT_ONCE: Final = 1_000  # of one look at the marks
 # before a quarter is counted again: at least this, and so many times what it took, so that counting
-# keeps the database busy for a twentieth of the time
-EVERY_MS: Final = 2_000
-RESTS: Final = 20
+# keeps the database busy for a fiftieth of the time
+EVERY_MS: Final = 3_000
+RESTS: Final = 50
 # what a process of the version before has changed bears no mark, so the last days are counted again
 # now and then: messages change no more after them
 REPEATED_EVERY_MS: Final = 6 * 3_600_000

@@ -242,7 +242,7 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     assert "5 of 5 messages have left" in words
     assert "Queued 0 Sent 0 Delivered 5" in words
     assert "100.00 % delivered" in words
-    assert f'href="{path}">its campaign</a>' in visitor.get(f"{home}/money").text
+    assert f'href="{path}">campaign</a>' in visitor.get(f"{home}/money").text
     row = words_of(visitor.get(f"{home}/campaigns").text)
     assert "Spring sending live AMINA just now 5 5" in row
     run_loop(house.close())

@@ -1,0 +1,232 @@
+"""`python -m bench.pages`: how long the portal takes for each page of an account that has a million
+messages, a million contacts and 10,000 keys with a week of requests, on PostgreSQL. Exit status 1
+when a page's 95th percentile is over 100 ms.
+
+The pages are asked for in this process, as the tests ask for them: what is measured is the server's
+part, without a network.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from io import StringIO
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from bench.databases import postgres_databases
+from heliograph import accounts
+from heliograph.api.app import acceptor_for
+from heliograph.base import clock, ids
+from heliograph.contacts import ContactOwner
+from heliograph.contacts.csv_file import Sheet
+from heliograph.contacts.import_file import Import
+from heliograph.database import migrate
+from heliograph.database.cache import ConfigCache
+from heliograph.database.database import Database
+from heliograph.messages.count_rollups import RollupCounter, mark_again
+from heliograph.messages.queue import FairQueue
+from heliograph.portal.page_request import Service
+from heliograph.portal.pages import PAGES
+from heliograph.portal.portal import Portal
+from heliograph.wallet import SALES_ID
+from tests.support.api.service import Loop
+from tests.support.factories import SECRET_KEY, open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+AIM_MS: Final = 100
+ASKED: Final = 30  # times, each page
+OF_SEND: Final = 50
+DAY_MS: Final = 86_400_000
+DAYS: Final = 30
+KEYS: Final = 10_000
+REQUESTS: Final = 600_000
+# in the statements: an id of this time and this place, as a version 7 of RFC 9562 has it
+_ID: Final = (
+    "(lpad(to_hex({ms}), 12, '0') || '7000' || '8' || lpad(to_hex({place}), 15, '0'))::uuid"
+)
+_SENT_MS: Final = "(:begun + n * :step)"
+
+_SENDS: Final = f"""
+    INSERT INTO sends (id, account_id, sandbox, type, sender, text, encoding, segments,
+        message_count, expires_at_ms, credits_required, credits_used, credits_remaining,
+        created_at_ms)
+    SELECT {_ID.format(ms=_SENT_MS, place="n * 100")}, :account, false,
+        CASE WHEN n % 10 = 0 THEN 'otp' ELSE 'sms' END, 'AMINA', 'Your order is on its way',
+        'GSM-7', 1, {OF_SEND}, {_SENT_MS} + {DAY_MS}, {OF_SEND}, {OF_SEND}, 1000000, {_SENT_MS}
+    FROM generate_series(0::bigint, :sends - 1) AS n"""
+_MESSAGES: Final = f"""
+    INSERT INTO messages (id, send_id, account_id, sandbox, recipient, country_code, carrier_id,
+        status, segments, credits, error_code, sent_at_ms, delivered_at_ms, failed_at_ms)
+    SELECT {_ID.format(ms=_SENT_MS, place="n * 100 + k")},
+        {_ID.format(ms=_SENT_MS, place="n * 100")}, :account, false,
+        233200000000 + (n * {OF_SEND} + k) % 9000000,
+        (ARRAY['GH', 'NG', 'KE'])[1 + n % 3], 1,
+        CASE WHEN k % 25 = 0 THEN 'failed' WHEN k % 40 = 1 THEN 'sent' ELSE 'delivered' END,
+        1, 1, CASE WHEN k % 25 = 0 THEN 'undeliverable' END, {_SENT_MS} + 1000,
+        CASE WHEN k % 25 = 0 OR k % 40 = 1 THEN NULL ELSE {_SENT_MS} + 1000 + k * 100 END,
+        CASE WHEN k % 25 = 0 THEN {_SENT_MS} + 5000 END
+    FROM generate_series(0::bigint, :sends - 1) AS n, generate_series(1, {OF_SEND}) AS k"""
+_ENTRIES: Final = f"""
+    INSERT INTO ledger_entries (id, account_id, counterpart_id, type, currency, amount_minor,
+        credits, balance_after_minor, credits_after, description, reference, created_at_ms)
+    SELECT {_ID.format(ms=_SENT_MS, place="n")}, :account, :counterpart, 'sms_charge', 'GHS', 0,
+        -{OF_SEND}, 0, 1000000, '{OF_SEND} messages', 'snd_' || n, {_SENT_MS}
+    FROM generate_series(0::bigint, :sends - 1) AS n"""
+_KEYS: Final = f"""
+    INSERT INTO api_keys (id, account_id, name, sandbox, prefix, sha256, permissions, tier,
+        created_at_ms)
+    SELECT {_ID.format(ms=":begun + n", place="n")}, :account, 'key ' || n, false,
+        'sk_live_0000', sha256(n::text::bytea), 'sms.send', 'standard', :begun + n
+    FROM generate_series(1::bigint, {KEYS}) AS n"""
+_REQUESTS: Final = f"""
+    INSERT INTO request_log (id, account_id, key_id, sandbox, method, endpoint, http_status, code,
+        reason, took_ms)
+    SELECT {_ID.format(ms=":begun + n * 1000", place="n")}, :account,
+        {_ID.format(ms=":begun + n % 10000", place="n % 10000")}, false, 'POST', '/sms/send',
+        CASE WHEN n % 7 = 0 THEN 400 ELSE 200 END,
+        CASE WHEN n % 7 = 0 THEN 'INVALID_REQUEST' END,
+        CASE WHEN n % 7 = 0 THEN 'no_valid_recipient' END, 12
+    FROM generate_series(1::bigint, {REQUESTS}) AS n"""
+
+
+class Measured(NamedTuple):
+    """How long a page took, and how many octets it has."""
+
+    path: str
+    p95_ms: float
+    median_ms: float
+    octets: int
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--contacts", type=int, default=1_000_000)
+    options = parser.parse_args(arguments)
+    with (
+        tempfile.TemporaryDirectory(prefix="heliograph-bench-") as folder,
+        postgres_databases(Path(folder)) as databases,
+        databases.empty() as url,
+    ):
+        migrate.upgrade(url)
+        db, run = Database(url), Loop()
+        try:
+            account = open_account(db, "amina", credits=1_000_000)
+            began_s = time.monotonic()
+            # without the limits that the service's own connections have
+            plain = sa.create_engine(
+                url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+            )
+            _fill(db, plain, account, options.messages, options.contacts)
+            plain.dispose()
+            print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
+            measured = _measured(db, run, account)
+        finally:
+            db.close()
+            run.close()
+    for page in sorted(measured, key=lambda page: -page.p95_ms):
+        print(f"{page.p95_ms:8.1f} {page.median_ms:8.1f} {page.octets:9,}  {page.path}")
+    return int(any(page.p95_ms > AIM_MS for page in measured))
+
+
+def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts: int) -> None:
+    sends = messages // OF_SEND
+    now_ms = clock.now_ms()
+    begun_ms = now_ms - DAYS * DAY_MS
+    given = {
+        "account": account,
+        "counterpart": SALES_ID,
+        "begun": begun_ms,
+        "sends": sends,
+        "step": DAYS * DAY_MS // max(sends, 1),
+    }
+    with plain.connect() as connection:
+        for statement in (_SENDS, _MESSAGES, _ENTRIES, _KEYS):
+            connection.execute(sa.text(statement), given)
+        connection.execute(sa.text(_REQUESTS), {**given, "begun": now_ms - 7 * DAY_MS})
+    done = Import(db, ContactOwner(account, sandbox=False))
+    lines = ["phone,name,email,tags\n"]
+    lines += [
+        f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{'vip' if k % 9 == 0 else ''}\n"
+        for k in range(contacts)
+    ]
+    for _ in done.run(Sheet(StringIO("".join(lines)), None, "GH").rows()):
+        pass
+    with db.write() as tx:
+        mark_again(tx, 0, now_ms)
+    RollupCounter(db).once(now_ms + DAY_MS)
+    with plain.connect() as connection:
+        connection.execute(sa.text("ANALYZE"))
+
+
+def _measured(db: Database, run: Loop, account: str) -> list[Measured]:
+    cache = ConfigCache(db)
+    run(cache.refresh())
+    portal = Portal(
+        Service(db, SECRET_KEY, acceptor_for(db, cache, lambda carriers: None, FairQueue()))
+    )
+    visitor = Visitor(db, portal, run)
+    try:
+        visitor.sign_in(EMAIL, account)
+        with db.read() as tx:
+            paths = _paths(tx, home_of(db, account), account)
+        return [_of(visitor, path) for path in paths]
+    finally:
+        visitor.close()
+        run(portal.close())
+        run(cache.close())
+
+
+def _paths(tx: Connection, home: str, account: str) -> list[str]:
+    """Returns the pages of the account that lists, and one record of each, are on."""
+    message = tx.execute(sa.text("SELECT id FROM messages ORDER BY id DESC LIMIT 1")).scalar_one()
+    contact = tx.execute(sa.text("SELECT id FROM contacts LIMIT 1")).scalar_one()
+    known = {
+        "{message}": ids.text_of_raw("msg", message.hex),
+        "{contact}": ids.text_of_raw("con", contact.hex),
+        "{phone}": "233201234567",
+        "{account}": accounts.text_id(accounts.by_id(tx, account)),
+    }
+    paths = []
+    for page in PAGES:
+        path = page.path
+        for parameter, value in known.items():
+            path = path.replace(parameter, value)
+        is_file = path.endswith(("/export", "/file"))
+        if not page.is_form and path.startswith(home) and "{" not in path and not is_file:
+            paths.append(path)
+    filters = (
+        "/messages?status=failed",
+        "/messages?recipient=233200000001",
+        "/messages?type=otp",
+        "/contacts?q=customer+99",
+        "/contacts?q=vip",
+        "/requests?show=failures",
+        "/reports?days=90",
+        "/money?type=sms_charge",
+    )
+    return [*paths, *(home + each for each in filters)]
+
+
+def _of(visitor: Visitor, path: str) -> Measured:
+    took_ms = []
+    for _ in range(ASKED):
+        began_s = time.perf_counter()
+        page = visitor.get(path)
+        took_ms.append((time.perf_counter() - began_s) * 1_000)
+        assert page.status_code in (200, 303, 400), f"{path}: {page.status_code}"
+    return Measured(
+        path.partition("/accounts/")[2].partition("/")[2] or "overview",
+        statistics.quantiles(took_ms, n=20)[-1],
+        statistics.median(took_ms),
+        len(page.content),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

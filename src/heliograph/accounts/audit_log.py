@@ -73,10 +73,11 @@ def audit(
             account_id=account_id,
             author_kind=author.kind.value,
             author_id=author.id,
-            author_name=cut(author.name, AUTHOR_NAME_MAX),
+            # `cut` adds a sign of its own
+            author_name=cut(author.name, AUTHOR_NAME_MAX - 1),
             action=entry.action,
             record=entry.record,
-            detail=None if entry.detail is None else cut(entry.detail, DETAIL_MAX),
+            detail=None if entry.detail is None else cut(entry.detail, DETAIL_MAX - 1),
         )
     )
 

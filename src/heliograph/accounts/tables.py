@@ -142,4 +142,5 @@ audit_log = sa.Table(
     sa.Column("detail", sa.String(DETAIL_MAX), nullable=True),
     sa.CheckConstraint("author_kind IN ('user', 'key')", name="audit_log_author_kind"),
     sa.Index("audit_log_by_account", "account_id", "id"),
+    sa.Index("audit_log_by_kind", "account_id", "author_kind", "id"),
 )

@@ -70,7 +70,8 @@ class _Handlers:
             assert stored.contact is not None, (
                 "custom fields of a body are replaced whole, so they are never too many"
             )
-            _audit(tx, call, owner, "save", text_id(stored.contact))
+            if stored.contact.updated_at_ms != stored.before_ms:
+                _audit(tx, call, owner, "save", text_id(stored.contact))
             body = {
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.outcome is UpsertResult.CREATED,

@@ -186,7 +186,7 @@ def _held(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[O
         if parts
         else "its wallet will hold what the commands above pay back"
     )
-    if parts or (more_to_come and not account.sandbox):
+    if parts or (more_to_come and not (account.sandbox and account.parent_id)):
         yield Owed(what, f"account pay-out {text_id(account)} --reason 'account closed'")
 
 
@@ -231,7 +231,7 @@ def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]
     """
     accounts.require_open(account)
     said = one_line("reason", reason, most=wallet.DESCRIPTION_MAX)
-    if account.sandbox:
+    if account.sandbox and account.parent_id is not None:
         raise InvalidRequest(
             "This is a sandbox customer: it has no part in the ledger, and nothing is owed to it."
         )

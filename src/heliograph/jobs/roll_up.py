@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from threading import Event
 from typing import Final
 
 from heliograph.base import clock
@@ -14,10 +15,16 @@ EVERY_S: Final = 1.0
 
 async def keep_rolling_up(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    counter = RollupCounter(db)
+    counter, ended = RollupCounter(db), Event()
+
+    def goes_on() -> bool:
+        return is_ours() and not ended.is_set()
 
     async def once() -> None:
         if is_ours():
-            await asyncio.to_thread(counter.once, clock.now_ms())
+            await asyncio.to_thread(counter.once, clock.now_ms(), goes_on)
 
-    await repeat(once, wait=EVERY_S, fault="rollups_not_counted")
+    try:
+        await repeat(once, wait=EVERY_S, fault="rollups_not_counted")
+    finally:
+        ended.set()  # the thread ends with the quarter that it counts

@@ -1,15 +1,17 @@
 """Counts the messages of marked quarters of an hour, and stores that as their roll-ups."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
+from heliograph.base.clock import rfc3339
+from heliograph.base.log import survive_faults
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
-from heliograph.messages.retention import MESSAGES, first_kept
+from heliograph.messages.retention import MESSAGES, UNDER_WAY_MS, first_kept
 from heliograph.messages.states import DELIVERED, QUEUED
 from heliograph.messages.tables import (
     DELIVERY_STEPS,
@@ -26,7 +28,8 @@ from heliograph.messages.tables import (
 # After the end of a mark, a transaction that relied on it is over: its statements have 10 s each,
 # and the clocks of processes may differ a little.
 SETTLED_AFTER_MS: Final = 60_000
-QUARTERS_AT_ONCE: Final = 1_000  # of one look at the marks
+QUARTERS_AT_ONCE: Final = 200  # of one look at the marks: after a migration, there are thousands
+FAILED_TOOK_MS: Final = 10_000  # a statement that takes longer is ended
 # before a quarter is counted again: at least this, and so many times what it took, so that counting
 # keeps the database busy for a fiftieth of the time
 EVERY_MS: Final = 3_000
@@ -72,8 +75,10 @@ class RollupCounter:
         self._due_ms: dict[int, int] = {}  # by quarter: before then it is not counted again
         self._repeated_ms = 0
 
-    def once(self, now_ms: int) -> None:
-        """Counts all quarters that are marked and due."""
+    def once(self, now_ms: int, goes_on: Callable[[], bool] = lambda: True) -> None:
+        """Counts the newest quarters that are marked and due, as long as `goes_on` says so. One
+        that cannot be counted keeps no other from it.
+        """
         if self._repeated_ms + REPEATED_EVERY_MS <= now_ms:
             with self._db.write() as tx:
                 mark_again(tx, now_ms - REPEATED_MS, now_ms)
@@ -81,20 +86,25 @@ class RollupCounter:
         with self._db.read() as tx:
             found = marked(tx)
         for quarter in found:
-            if self._due_ms.get(quarter.quarter_ms, 0) <= now_ms:
+            if self._due_ms.get(quarter.quarter_ms, 0) > now_ms:
+                continue
+            if not goes_on():
+                return
+            took_ms = FAILED_TOOK_MS
+            with survive_faults("rollup_not_counted", quarter=rfc3339(quarter.quarter_ms)):
                 took_ms = count_quarter(self._db, quarter, now_ms)
-                self._due_ms[quarter.quarter_ms] = now_ms + max(EVERY_MS, RESTS * took_ms)
+            self._due_ms[quarter.quarter_ms] = now_ms + max(EVERY_MS, RESTS * took_ms)
         still_marked = {quarter.quarter_ms for quarter in found}
         for quarter_ms in self._due_ms.keys() - still_marked:
             del self._due_ms[quarter_ms]
 
 
 def marked(tx: Connection) -> list[MarkedQuarter]:
-    """Returns the oldest quarters that are marked."""
+    """Returns the newest quarters that are marked."""
     query = (
         sa.select(rollup_marks.c.quarter_ms, sa.func.max(rollup_marks.c.until_ms))
         .group_by(rollup_marks.c.quarter_ms)
-        .order_by(rollup_marks.c.quarter_ms)
+        .order_by(rollup_marks.c.quarter_ms.desc())
         .limit(QUARTERS_AT_ONCE)
     )
     return [MarkedQuarter(*row) for row in tx.execute(query)]
@@ -110,6 +120,12 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
         is_whole = quarter.quarter_ms >= whole_from_ms(tx)
         found = counted(tx, quarter.quarter_ms) if is_whole else {}
     with db.write() as tx:
+        # whoever counts it, too, waits; and who comes so late that it was settled stores nothing
+        mine = sa.select(rollup_marks.c.slot).where(rollup_marks.c.quarter_ms == quarter.quarter_ms)
+        if not tx.execute(mine.with_for_update()).all():
+            return 0
+        # retention may have deleted some of it meanwhile
+        is_whole = is_whole and quarter.quarter_ms >= whole_from_ms(tx)
         if is_whole:
             _store(tx, quarter.quarter_ms, found)
         if quarter.until_ms + SETTLED_AFTER_MS < now_ms or not is_whole:
@@ -125,6 +141,8 @@ def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
 def whole_from_ms(tx: Connection) -> int:
     """Returns the first quarter of an hour of which no message can have been deleted."""
     first_ms = int(first_kept(tx, MESSAGES), 16) >> _MS_SHIFT
+    if first_ms > 0:
+        first_ms += UNDER_WAY_MS  # the id of a message may be so much later than that of its send
     return -(-first_ms // QUARTER_MS) * QUARTER_MS
 
 

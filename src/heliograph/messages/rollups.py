@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from heliograph.base import clock
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Insert, Row, SmallInt
 from heliograph.messages.changes import MessageRow
@@ -42,10 +43,11 @@ _MARK: Final = Insert(
 )
 
 
-async def mark(tx: HotTx, rows: Iterable[MessageRow], now_ms: int) -> None:
+async def mark(tx: HotTx, rows: Iterable[MessageRow]) -> None:
     """Marks the quarters of an hour in which the changed ones of these messages were accepted, but
     for those that this process has marked a moment ago.
     """
+    now_ms = clock.now_ms()  # the caller's may be from before its first batch
     due = [
         quarter_ms
         for quarter_ms in sorted(_quarters(rows))

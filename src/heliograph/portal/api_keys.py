@@ -21,6 +21,7 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
+CONNECT_PERMISSION: Final = "connect.customers"
 PERMISSION_FIELD: Final = "may "  # before the name of each permission, in a form
 # what each permission lets a key do, in the words of docs/api.md
 LETS: Final = {
@@ -76,7 +77,11 @@ def new(
         modes=visit.modes,
         tiers=keys.tiers_up_to(tx, visit.account.max_tier),
         expires=tuple(EXPIRES),
-        permissions=[(name, f"{PERMISSION_FIELD}{name}", LETS[name]) for name in ALL_PERMISSIONS],
+        permissions=[
+            (name, f"{PERMISSION_FIELD}{name}", LETS[name])
+            for name in ALL_PERMISSIONS
+            if name != CONNECT_PERMISSION or visit.may(Right.CONNECT)
+        ],
     )
 
 
@@ -87,13 +92,16 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
     allowed = [tier.name for tier in keys.tiers_up_to(tx, visit.account.max_tier)]
     days = EXPIRES[choice_of("expires", body.get("expires", "never"), tuple(EXPIRES))]
+    permissions = _permissions(body)
+    if CONNECT_PERMISSION in permissions:
+        visit.require(tx, Right.CONNECT)  # what an owner may do for customers, such a key may do
     made = keys.issue(
         tx,
         visit.account.id,
         name=body.get("name", mode),
         sandbox=mode == "sandbox",
         tier=choice_of("tier", body.get("tier", allowed[-1]), allowed),
-        permissions=_permissions(body),
+        permissions=permissions,
         expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
         now_ms=asking.now_ms,
     )

@@ -14,7 +14,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit, visit_of
-from heliograph.users import Right, Role
+from heliograph.users import Right, Role, User
 
 ROLES: Final = tuple(role.value for role in Role)
 
@@ -56,27 +56,31 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
                 raise NotFound("This service sends no mail. Its operator can add members.")
             users.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
             users.invite(tx, account_id, form.get("email", ""), _role(form), now_ms=now_ms)
+            about = f"{form.get('email', '').strip()} {_role(form).value}"
         case "withdraw":
             users.withdraw(tx, account_id, form.get("email", ""))
+            about = form.get("email", "").strip()
         case "role":
-            user_id = _member(tx, visit, form)
-            users.change_role(tx, account_id, user_id, _role(form), now_ms=now_ms)
+            user = _member(tx, visit, form)
+            users.change_role(tx, account_id, user.id, _role(form), now_ms=now_ms)
+            about = f"{user.email} {_role(form).value}"
         case "remove":
-            users.remove(tx, account_id, _member(tx, visit, form))
+            user = _member(tx, visit, form)
+            users.remove(tx, account_id, user.id)
+            about = user.email
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
-    about = " ".join(form[name] for name in ("email", "role") if form.get(name))
-    visit.audit(tx, asking, f"member.{form['do']}", form.get("user"), about or None)
+    visit.audit(tx, asking, f"member.{form['do']}", detail=about)
     return RedirectResponse(f"{visit.home}/members", SEE_OTHER, HEADERS)
 
 
-def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> str:
-    """Returns the raw id of the member whom a form names. Raises NotFound, also for a user of
+def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> User:
+    """Returns the member whom a form names. Raises NotFound, also for a user of
     other accounts, in the same words.
     """
     for member in users.members_of(tx, visit.account.id):
         if users.text_id(member.user) == form.get("user"):
-            return member.user.id
+            return member.user
     raise NotFound("This user is no member of the account.")
 
 

@@ -151,7 +151,7 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     )
 
 
-def _once(asking: PageRequest, error: ServiceError | None) -> str:
+def once_after(asking: PageRequest, error: ServiceError | None) -> str:
     """Returns what the form that is shown next sends once. It is the same as before if nobody knows
     whether that was sent.
     """
@@ -187,7 +187,7 @@ def _shown(
             *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
             SANDBOX_SENDER,
         ],
-        once=_once(asking, error),
+        once=once_after(asking, error),
         typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=str(error) if is_elsewhere else "",

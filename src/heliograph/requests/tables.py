@@ -48,4 +48,11 @@ request_log = sa.Table(
         "id",
         **only_where("http_status >= 400"),
     ),
+    sa.Index(
+        "request_log_of_successes",
+        "account_id",
+        "sandbox",
+        "id",
+        **only_where("http_status < 400"),
+    ),
 )

@@ -65,7 +65,10 @@ def site_of(base_url: str | None) -> PasskeySite | None:
     is_number = name.replace(".", "").isdigit() or ":" in name
     if not name or is_number or (parts.scheme != "https" and name != "localhost"):
         return None
-    return PasskeySite(name, f"{parts.scheme}://{parts.netloc}".lower())
+    # as browsers say it: without the port that is usual
+    usual = {"https": 443, "http": 80}.get(parts.scheme)
+    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    return PasskeySite(name, f"{parts.scheme}://{name}{port}".lower())
 
 
 class Passkey(NamedTuple):

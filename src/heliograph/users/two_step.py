@@ -102,7 +102,7 @@ def turn_off(tx: Connection, user_id: str) -> None:
     """Asks for no code any more, and forgets the secret and the recovery codes. It does nothing
     where none is asked for.
     """
-    for table in (waiting_sign_ins, recovery_codes, totps):
+    for table in (recovery_codes, totps, waiting_sign_ins):  # the order of who signs in
         tx.execute(table.delete().where(table.c.user_id == user_id))
 
 

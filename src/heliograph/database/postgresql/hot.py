@@ -108,6 +108,7 @@ class PostgresHot:
         self._hosts.look()
         if self._turn != self._hosts.turn:
             self._turn = self._hosts.turn
+            self._listeners.known.clear()  # of another server, which may have lost it
             await pool.expire_connections()
 
     async def _roll_back(self, connection: Any, error: BaseException) -> None:

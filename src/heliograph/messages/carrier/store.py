@@ -72,7 +72,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     await _queue_again(tx, carrier_id, changes)
     if moved := groups.moved(changes.messages.values()):
         await groups.add(tx, moved.items(), carrier_id)
-    await rollups.mark(tx, changes.messages.values(), changes.now_ms)
+    await rollups.mark(tx, changes.messages.values())
     await emit_rows(tx, told)
 
 

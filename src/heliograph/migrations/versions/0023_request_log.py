@@ -35,6 +35,13 @@ def upgrade() -> None:
         postgresql_where=sa.text("http_status >= 400"),
         sqlite_where=sa.text("http_status >= 400"),
     )
+    op.create_index(
+        "request_log_of_successes",
+        "request_log",
+        ["account_id", "sandbox", "id"],
+        postgresql_where=sa.text("http_status < 400"),
+        sqlite_where=sa.text("http_status < 400"),
+    )
     op.create_table(
         "audit_log",
         sa.Column("id", ID, nullable=False),
@@ -51,3 +58,4 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("audit_log_by_account", "audit_log", ["account_id", "id"])
+    op.create_index("audit_log_by_kind", "audit_log", ["account_id", "author_kind", "id"])

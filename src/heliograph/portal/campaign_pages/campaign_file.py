@@ -98,8 +98,6 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
         visit.account.country_code,
         phone_column,
     )
-    with asking.db.write() as tx:  # before the first of the transactions that store it
-        visit.audit(tx, asking, "campaign.write", detail=wanted.name)
     listed = campaigns.create_listed(
         asking.db,
         visit.account.id,
@@ -108,4 +106,7 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
         sandbox=mode == "sandbox",
         most=NUMBERS_MAX,
     )
+    with asking.db.write() as tx:  # after several transactions, the first of which may refuse it
+        record = campaigns.text_id(listed.campaign)
+        visit.audit(tx, asking, "campaign.write", record, listed.campaign.name)
     return listed, numbers.columns

@@ -35,7 +35,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the customers that the query selects, newest first."""
     require_partner(visit)
     typed = dict(asking.sent.query)
-    typed["mode"] = typed.get("mode") or MODES[0]
+    typed["mode"] = typed.get("mode") or visit.mode
     found: list[Customer] = []
     errors: list[FieldError] = []
     older: str | None = None
@@ -65,7 +65,7 @@ def _selected(
     query = Query(asking.sent.query)
     wanted = read_page(query)
     needle = query.text("q", most=NEEDLE_MAX)
-    sandbox = query.choice("mode", MODES) == "sandbox"
+    sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"
     query.finish()
     found = connect.page(tx, visit.account.id, wanted, sandbox=sandbox, needle=needle)
     shown = found[: wanted.limit]

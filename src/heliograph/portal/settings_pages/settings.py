@@ -14,12 +14,14 @@ from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
+from heliograph.base.short_texts import cut
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
 
+TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two of them
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
 
 
@@ -67,8 +69,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         countries=asked.countries,
         daily_credits=asked.daily_credits,
     )
-    if changes := _told(before, after):
-        visit.audit(tx, asking, "settings.change", detail=changes)
+    for told in _told(before, after):  # each by itself, so that none hides another
+        visit.audit(tx, asking, "settings.change", detail=told)
     return RedirectResponse(f"{visit.home}/settings", SEE_OTHER, HEADERS)
 
 
@@ -100,18 +102,19 @@ def _filled_with(account: Account) -> dict[str, str]:
     }
 
 
-def _told(before: Account, after: Account) -> str:
+def _told(before: Account, after: Account) -> list[str]:
     """Returns what was changed, such as `time_zone: UTC → Africa/Accra`."""
     old: dict[str, Any] = before._asdict()
     new: dict[str, Any] = after._asdict()
-    return "; ".join(
+    return [
         f"{name}: {_or_none(old[name])} → {_or_none(new[name])}"
         for name in FIELDS
         if old[name] != new[name]
-    )
+    ]
 
 
 def _or_none(value: object) -> str:
     if value is None:
         return "none"
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    told = ", ".join(value) if isinstance(value, tuple) else str(value)
+    return cut(told, TOLD_MAX)

@@ -22,7 +22,7 @@ def test_every_component_is_shown_and_can_be_used_by_everybody(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
     page.goto(f"{server.url}/portal/components")
     picture(page, "components")
-    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copy").first.click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     expect(page.locator(".secret use")).to_have_attribute("href", re.compile("#check$"))
     kept = page.evaluate("navigator.clipboard.readText()")

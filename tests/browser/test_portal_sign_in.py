@@ -209,6 +209,7 @@ def test_a_stranger_signs_up_sends_a_first_text_and_makes_a_key(
     expect(page.get_by_role("heading", name="Esi Foods")).to_contain_text("sandbox only")
     picture(page, "sign-up-overview")
     page.get_by_role("link", name="Send a text in sandbox").click()
+    page.get_by_role("link", name="Send", exact=True).click()
     page.get_by_role("combobox", name="Sender").fill("SANDBOX")
     page.get_by_label("To", exact=True).fill("233201234567")
     page.get_by_label("Text", exact=True).fill("Hello from Esi Foods")

@@ -58,7 +58,8 @@ def picture(page: Page, name: str) -> None:
         page.emulate_media(color_scheme="light" if is_light else "dark")
         red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
         assert (int(red) > 127) == is_light
-        assert violations(page, of=OF_ALL if is_light else OF_COLORS) == [], f"{name}, {scheme}"
+        found = violations(page, of=OF_ALL if is_light else OF_COLORS)
+        assert not found, f"{name}, {scheme}: {found}"
         page.screenshot(
             path=PICTURES / f"{name}-{size['width']}-{scheme}.png",
             full_page=True,

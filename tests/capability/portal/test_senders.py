@@ -152,7 +152,7 @@ def test_one_is_made_the_default_of_its_mode(
         visitor.post(f"{home}/senders", form)
     assert defaults(db, amina) == {(amina, True): "SECOND"}
     page = visitor.get(f"{home}/senders").text
-    [first] = re.findall(r'action="([^"]+)">(?:(?!action).)*Make FIRST the default', page, re.S)
+    [first] = re.findall(r'action="([^"]+)">(?:(?!action).)*of sandbox: FIRST<', page, re.S)
     assert visitor.post(first).status_code == 303
     assert defaults(db, amina) == {(amina, True): "FIRST"}
 

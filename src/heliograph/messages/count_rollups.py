@@ -31,9 +31,9 @@ SETTLED_AFTER_MS: Final = 60_000
 QUARTERS_AT_ONCE: Final = 200  # of one look at the marks: after a migration, there are thousands
 FAILED_TOOK_MS: Final = 10_000  # a statement that takes longer is ended
 # before a quarter is counted again: at least this, and so many times what it took, so that counting
-# keeps the database busy for a fiftieth of the time
-EVERY_MS: Final = 3_000
-RESTS: Final = 50
+# keeps the database busy for a hundredth of the time
+EVERY_MS: Final = 5_000
+RESTS: Final = 100
 # what a process of the version before has changed bears no mark, so the last days are counted again
 # now and then: messages change no more after them
 REPEATED_EVERY_MS: Final = 6 * 3_600_000

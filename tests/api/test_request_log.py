@@ -93,6 +93,13 @@ def test_no_account_and_not_all_together_fill_the_log(status: int, most: int) ->
     assert log.taken() == []
 
 
+def test_what_the_rate_limit_refused_takes_no_place_of_other_failures() -> None:
+    log, who = RequestLog(), _who("0" * 32)
+    for status, reason in ((429, "rate_limited"), (429, "otp_too_soon"), (400, "invalid_field")):
+        log.note(who, f"req_{0:032x}", "GET", "/balance", RequestEnd(status, "X", reason), 0.001)
+    assert [each.reason for each in log.taken()] == ["otp_too_soon", "invalid_field"]
+
+
 def _who(account_id: str) -> Principal:
     return Principal(
         key_id="0" * 32,

@@ -1,7 +1,8 @@
 """The audit log of an account: which change a person or a program made, and when.
 
 An entry is written in the transaction of its change, so none is missing and none tells of a change
-that was not made. Sending texts is no change: the log of messages tells of it.
+that was not made. Only what takes several transactions, such as a file, has its entry before or
+after them. Sending texts is no change: the log of messages tells of it.
 """
 
 from collections.abc import Sequence

@@ -34,6 +34,11 @@ FAILED_TOOK_MS: Final = 10_000  # a statement that takes longer is ended
 # keeps the database busy for a hundredth of the time
 EVERY_MS: Final = 5_000
 RESTS: Final = 100
+# A quarter that this process has not counted yet is first looked at: one of few messages is counted
+# at once, and a large one after the rest that its counting will need.
+FEW: Final = 500
+MANY: Final = 20_000  # which the look counts at most
+MESSAGE_TAKES_MS: Final = 0.01  # measured on both databases: 0.004 to 0.012
 # what a process of the version before has changed bears no mark, so the last days are counted again
 # now and then: messages change no more after them
 REPEATED_EVERY_MS: Final = 6 * 3_600_000
@@ -86,7 +91,7 @@ class RollupCounter:
         with self._db.read() as tx:
             found = marked(tx)
         for quarter in found:
-            if self._due_ms.get(quarter.quarter_ms, 0) > now_ms:
+            if self._when_due_ms(quarter.quarter_ms, now_ms) > now_ms:
                 continue
             if not goes_on():
                 return
@@ -94,7 +99,18 @@ class RollupCounter:
             with survive_faults("rollup_not_counted", quarter=rfc3339(quarter.quarter_ms)):
                 took_ms = count_quarter(self._db, quarter, now_ms)
             self._due_ms[quarter.quarter_ms] = now_ms + max(EVERY_MS, RESTS * took_ms)
-        still_marked = {quarter.quarter_ms for quarter in found}
+        self._forget({quarter.quarter_ms for quarter in found})
+
+    def _when_due_ms(self, quarter_ms: int, now_ms: int) -> int:
+        """Returns before when a quarter is not counted."""
+        if quarter_ms not in self._due_ms:
+            with self._db.read() as tx:
+                present = messages_in(tx, quarter_ms, MANY)
+            rest_ms = 0 if present <= FEW else round(RESTS * MESSAGE_TAKES_MS * present)
+            self._due_ms[quarter_ms] = now_ms + rest_ms
+        return self._due_ms[quarter_ms]
+
+    def _forget(self, still_marked: set[int]) -> None:
         for quarter_ms in self._due_ms.keys() - still_marked:
             del self._due_ms[quarter_ms]
 
@@ -108,6 +124,12 @@ def marked(tx: Connection) -> list[MarkedQuarter]:
         .limit(QUARTERS_AT_ONCE)
     )
     return [MarkedQuarter(*row) for row in tx.execute(query)]
+
+
+def messages_in(tx: Connection, quarter_ms: int, at_most: int) -> int:
+    """Returns how many messages were accepted in a quarter of an hour, up to `at_most`."""
+    some = sa.select(messages.c.id).where(_in_quarter(quarter_ms)).limit(at_most).subquery()
+    return tx.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
 
 
 def count_quarter(db: Database, quarter: MarkedQuarter, now_ms: int) -> int:
@@ -211,11 +233,7 @@ def counted(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
             *(sums[name].label(name) for name in COUNTS),
         )
         .join_from(messages, sends, send.id == message.send_id)
-        .where(
-            message.id >= first_id_of(quarter_ms),
-            message.id < first_id_of(quarter_ms + QUARTER_MS),
-            message.status != QUEUED,
-        )
+        .where(_in_quarter(quarter_ms), message.status != QUEUED)
         .group_by(*keys.values())
     )
     return {
@@ -224,6 +242,11 @@ def counted(tx: Connection, quarter_ms: int) -> dict[RollupKey, Counts]:
         }
         for row in tx.execute(query)
     }
+
+
+def _in_quarter(quarter_ms: int) -> sa.ColumnElement[bool]:
+    id_ = messages.c.id
+    return sa.and_(id_ >= first_id_of(quarter_ms), id_ < first_id_of(quarter_ms + QUARTER_MS))
 
 
 def _store(tx: Connection, quarter_ms: int, found: dict[RollupKey, Counts]) -> None:

@@ -15,6 +15,9 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
 from heliograph.messages.count_rollups import (
     COUNTS,
+    FEW,
+    MESSAGE_TAKES_MS,
+    RESTS,
     SETTLED_AFTER_MS,
     RollupCounter,
     marked,
@@ -149,3 +152,20 @@ async def test_what_changes_after_a_mark_has_ended_is_marked_anew(house: House) 
     await link.turn.once()
     assert stored(house)["delivered"] == 1
     house.assert_sound()
+
+
+@awaited
+async def test_a_quarter_of_many_messages_rests_before_it_is_counted_at_all(house: House) -> None:
+    """A short load is over before anything is counted. A quarter of few messages never waits."""
+    await sent(house, people=FEW + 1)
+    link = house.turn()
+    await link.turn.once()
+    for submission in list(link.open.values()):
+        link.answer(submission)
+    await link.turn.once()
+    rest_ms = round(RESTS * MESSAGE_TAKES_MS * (FEW + 1))
+    counter, now_ms = RollupCounter(house.db), clock.now_ms()
+    for later_ms, is_counted in ((0, False), (rest_ms - 1, False), (rest_ms, True)):
+        counter.once(now_ms + later_ms)
+        with house.db.read() as tx:
+            assert bool(tx.execute(sa.select(rollups)).all()) is is_counted, later_ms

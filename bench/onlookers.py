@@ -1,0 +1,118 @@
+"""Ten people who look at the portal (`python -m bench.onlookers --port P --links FILE`).
+
+Each signs in with a link of the file and stays on one connection. Half of them watch the handsets,
+which a browser asks for every three seconds. The others open one page after another, one in five
+seconds. The program prints one line of JSON when all are signed in, and on SIGTERM a second one:
+how many pages were answered, how many were not, and how long they took.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+import httpx
+
+WATCHES_EVERY_S: Final = 3.0
+CLICKS_EVERY_S: Final = 5.0
+WATCHED: Final = ("/handsets",)
+OPENED: Final = ("", "/messages", "/reports", "/contacts", "/money", "/requests", "/webhooks")
+_HOME: Final = re.compile(r"/portal/accounts/acc_[0-9a-z]{26}")
+_TOKEN: Final = re.compile(r'name="form_token" value="([0-9a-f]{64})"')
+
+
+class Onlookers:
+    """People with a browser each. `took_ms` and `refused` are of the pages asked for so far."""
+
+    def __init__(self, port: int, links: list[str]) -> None:
+        self._clients = [
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30.0) for _ in links
+        ]
+        self._links = links
+        self.took_ms: list[float] = []
+        self.refused = 0
+
+    async def sign_in(self) -> list[str]:
+        """Returns where the pages of each begin."""
+        return [
+            await self._signed_in(client, link)
+            for client, link in zip(self._clients, self._links, strict=True)
+        ]
+
+    async def look(self, homes: list[str]) -> None:
+        """Looks until it is cancelled. Nobody begins in the same moment as another."""
+        async with asyncio.TaskGroup() as people:
+            for number, (client, home) in enumerate(zip(self._clients, homes, strict=True)):
+                watches = number % 2 == 0
+                every_s = WATCHES_EVERY_S if watches else CLICKS_EVERY_S
+                paths = cycle(home + page for page in (WATCHED if watches else OPENED))
+                first_s = every_s * number / len(homes)
+                people.create_task(self._person(client, paths, every_s, first_s))
+
+    async def _person(
+        self, client: httpx.AsyncClient, paths: Iterator[str], every_s: float, first_s: float
+    ) -> None:
+        await asyncio.sleep(first_s)
+        for path in paths:
+            began_s = time.monotonic()
+            page = await client.get(path)
+            self.took_ms.append((time.monotonic() - began_s) * 1_000)
+            self.refused += page.status_code != httpx.codes.OK
+            await asyncio.sleep(every_s)
+
+    async def _signed_in(self, client: httpx.AsyncClient, link: str) -> str:
+        path = httpx.URL(link).path
+        page = await client.get(path)
+        found = _TOKEN.search(page.text)
+        if found is None:
+            raise SystemExit(f"{path} answers {page.status_code} without a form")
+        # the cookies are for HTTPS or a browser's loopback, so they are sent by hand
+        client.headers["Cookie"] = _cookies(page)
+        client.headers["Origin"] = str(client.base_url).rstrip("/")
+        answer = await client.post(path, data={"form_token": found[1]})
+        if answer.status_code != httpx.codes.SEE_OTHER:
+            raise SystemExit(f"{path} answers {answer.status_code} to the form")
+        client.headers["Cookie"] = _cookies(answer)
+        overview = await client.get("/portal")
+        home = _HOME.search(overview.text)
+        if home is None:
+            raise SystemExit(f"/portal answers {overview.status_code} without a link to an account")
+        return home[0]
+
+
+def _cookies(answer: httpx.Response) -> str:
+    return "; ".join(each.partition(";")[0] for each in answer.headers.get_list("set-cookie"))
+
+
+async def main(port: int, links: list[str]) -> None:
+    onlookers = Onlookers(port, links)
+    homes = await onlookers.sign_in()
+    looking = asyncio.ensure_future(onlookers.look(homes))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, looking.cancel)
+    print(json.dumps({"people": len(homes), "home": homes[0]}), flush=True)
+    try:
+        await looking
+    except asyncio.CancelledError:
+        took_ms = onlookers.took_ms
+        said = {
+            "pages": len(took_ms),
+            "refused": onlookers.refused,
+            "median_ms": statistics.median(took_ms) if took_ms else 0,
+        }
+        print(json.dumps(said), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m bench.onlookers", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--links", type=Path, required=True)
+    options = parser.parse_args(sys.argv[1:])
+    asyncio.run(main(options.port, options.links.read_text().split()))

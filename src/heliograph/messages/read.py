@@ -145,6 +145,14 @@ def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
     return {message_id for message_id, each in raw.items() if each in found}
 
 
+def handed_to(tx: Connection, carrier_id: int, raw_ids: list[str]) -> set[str]:
+    """Returns which of these messages (raw ids) are with this carrier, or are to go there."""
+    query = sa.select(messages.c.id).where(
+        _among(tx, messages.c.id, raw_ids), messages.c.carrier_id == carrier_id
+    )
+    return set(tx.execute(query).scalars()) if raw_ids else set()
+
+
 def report(
     tx: Connection, account_id: str, wanted: PageWanted, filters: Filters, *, sandbox: bool
 ) -> Page:

@@ -1,15 +1,23 @@
-"""Handsets show what arrived in sandbox, one-time codes included, and nothing of live."""
+"""Handsets show what the simulator took: all of sandbox, one-time codes included, and of live mode
+what a route leads there.
+"""
 
 import html
+import re
 
 import pytest
 
+from heliograph.carriers import ReceiptState
+from heliograph.carriers.simulated_outcomes import simulated_outcome
+from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.users import Role
-from tests.support.factories import open_account
+from tests.support.api.service import Loop
+from tests.support.factories import grant, open_account, open_carrier, open_route
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 HOSTILE = "<script>alert(1)</script> {{ 7 * 7 }} \u202egnp.exe"
+ABROAD = "2348012345678"
 ONE, OTHER = "233201234567", "233207654321"
 
 
@@ -69,3 +77,42 @@ def test_the_phones_of_another_account_show_nothing(
     stranger.sign_in("kofi@example.com", chidi)
     for path in ("/handsets", f"/handsets/{ONE}"):
         assert "for amina" not in stranger.get(home_of(db, chidi) + path).text
+
+
+def test_a_live_text_is_shown_only_if_its_route_leads_to_the_simulator(
+    visitor: Visitor, db: Database, amina: str, home: str, cache: ConfigCache, run_loop: Loop
+) -> None:
+    send(visitor, home, ONE, "of the sandbox")
+    grant(db, amina, credits=2)
+    open_route(db)
+    open_carrier(db, prefix=ABROAD[:3])
+    run_loop(cache.refresh())
+    for to, text in ((ONE, "to the simulator"), (ABROAD, "to a network")):
+        fields = {"mode": "live", "sender": "AMINA", "recipients": to, "message": text}
+        assert visitor.post(f"{home}/send", {**fields, "do": "send"}).status_code == 303
+    listed = visitor.get(f"{home}/handsets").text
+    assert "to the simulator" in listed
+    assert ABROAD not in listed
+    texts = visitor.get(f"{home}/handsets/{ONE}").text
+    assert texts.count(">live<") == 1
+    assert texts.index("of the sandbox") < texts.index(">live<") < texts.index("to the simulator")
+    assert "to a network" not in visitor.get(f"{home}/handsets/{ABROAD}").text
+
+
+@pytest.mark.parametrize("phone", [ONE, "233201234002"])
+def test_a_button_for_each_outcome_leads_to_a_number_that_has_it(
+    visitor: Visitor, home: str, phone: str
+) -> None:
+    page = visitor.get(f"{home}/handsets/{phone}").text
+    numbers = re.findall(r"recipients=(\d+)\">[a-z]", page)
+    seen = {simulated_outcome(number) for number in [*numbers, phone]}
+    assert len(set(numbers) | {phone}) == 6
+    assert {outcome.state for outcome in seen} == {
+        ReceiptState.DELIVRD,
+        ReceiptState.UNDELIV,
+        ReceiptState.REJECTD,
+        ReceiptState.EXPIRED,
+    }
+    assert {number[:-3] for number in numbers} == {phone[:-3]}
+    for number in numbers:
+        assert visitor.get(f"{home}/send?mode=sandbox&recipients={number}").status_code == 200

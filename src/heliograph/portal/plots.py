@@ -63,7 +63,7 @@ class Plot(NamedTuple):
 
 def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart], zone: ZoneInfo) -> Plot:
     """Returns the plot of these hours or days. It names them as the zone's clocks do."""
-    top = _top(max((part.figures.messages for part in parts), default=0))
+    top = top_of(max((part.figures.messages for part in parts), default=0))
     label: Callable[[int, ZoneInfo], str] = hour_name if of == "Hour" else day_name
     bars = tuple(
         Bar(label(part.start_ms, zone), part.figures, place * BAR, _pieces(part.figures, top))
@@ -82,6 +82,14 @@ def day_name(at_ms: int, zone: ZoneInfo) -> str:
     return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%-d %b")
 
 
+def top_of(most: int) -> int:
+    """Returns the highest label of an axis that shows `most`."""
+    power = 1
+    while most > TOPS[-1] * power:
+        power *= 10
+    return next(top * power for top in TOPS if most <= top * power and top * power % 2 == 0)
+
+
 def _pieces(figures: MessageFigures, top: int) -> tuple[Piece, ...]:
     """Returns what is drawn of a bar, from below: nothing of what there is none of."""
     counts = {"failed": figures.failed, "delivered": figures.delivered, "sent": figures.sent}
@@ -97,11 +105,3 @@ def _pieces(figures: MessageFigures, top: int) -> tuple[Piece, ...]:
                 )
             )
     return tuple(drawn)
-
-
-def _top(most: int) -> int:
-    """Returns the highest label of an axis that shows `most`."""
-    power = 1
-    while most > TOPS[-1] * power:
-        power *= 10
-    return next(top * power for top in TOPS if most <= top * power and top * power % 2 == 0)

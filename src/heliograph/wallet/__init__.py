@@ -18,6 +18,7 @@ from heliograph.wallet.ledger import (
     post,
     topup,
 )
+from heliograph.wallet.levels import levels
 from heliograph.wallet.money import currency, currency_of, to_minor, to_number, to_text
 from heliograph.wallet.prices import (
     CreditsOffer,
@@ -91,6 +92,7 @@ __all__ = [
     "judge_alarm",
     "keys_counted",
     "ledger_file",
+    "levels",
     "locked",
     "low_balance",
     "open_wallet",

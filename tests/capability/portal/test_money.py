@@ -8,6 +8,7 @@ import pytest
 from heliograph import wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.portal.wallet_pages.levels_plot import DAYS
 from tests.support.factories import grant, open_account
 from tests.support.portal.visitor import Visitor, home_of
 
@@ -68,3 +69,20 @@ def test_an_account_sees_its_own_ledger_only(visitor: Visitor, db: Database, hom
     granted(db, chidi, 2)
     assert entries(visitor, f"{home}/money") == []
     assert visitor.get(f"{home_of(db, chidi)}/money").status_code == 404
+
+
+def test_the_plot_shows_what_was_left_each_day_and_a_file_has_its_figures(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert 'class="level"' not in visitor.get(f"{home}/money").text
+    granted(db, amina, 1)
+    with db.read() as tx:
+        held = wallet.wallet_of(tx, amina)
+    page = visitor.get(f"{home}/money").text
+    assert page.count('class="level"') == DAYS
+    lines = visitor.get(f"{home}/money/days").text.splitlines()
+    assert lines[0] == "day,credits,money,currency"
+    assert len(lines) == 1 + DAYS
+    today = lines[-1].split(",")
+    assert (int(today[1]), float(today[2]), today[3]) == (held.sms_credits, 0, held.currency)
+    assert f"{held.sms_credits} credits</title>" in page

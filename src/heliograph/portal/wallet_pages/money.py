@@ -14,6 +14,7 @@ from heliograph.portal.export import pieces
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, next_page, page
 from heliograph.portal.visit import Visit
+from heliograph.portal.wallet_pages.levels_plot import plot
 from heliograph.users import Right
 from heliograph.wallet import (
     ENTRY_TYPES,
@@ -45,6 +46,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         wallet=held,
+        plot=plot(tx, visit, asking.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, wallet.as_record(entry)) for entry in found],

@@ -1,0 +1,75 @@
+"""What an account had at moments of the past, as its ledger tells: each entry has the credits and
+the money that were left after it.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.paging import first_id_of
+from heliograph.wallet.tables import ledger_entries
+
+
+class LevelAt(NamedTuple):
+    """Holds what an account had at a moment: credits, and money in minor units of its currency."""
+
+    at_ms: int
+    credits: int
+    amount_minor: int
+
+
+class _Left(NamedTuple):
+    """Holds what an entry left. `id` is that of the entry, raw."""
+
+    id: str
+    credits: int
+    amount_minor: int
+
+
+_NOTHING = _Left("", 0, 0)
+
+
+def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[LevelAt]:
+    """Returns what an account (raw id) had at these moments, the oldest first. An entry counts from
+    the millisecond after its own.
+    """
+    found: list[LevelAt] = []
+    left: _Left | None = None
+    for at_ms in sorted(moments_ms, reverse=True):
+        before = first_id_of(at_ms)
+        if left is None or left.id >= before:
+            left = max(_own(tx, account_id, before), _of_others(tx, account_id, before))
+        found.append(LevelAt(at_ms, left.credits, left.amount_minor))
+    return found[::-1]
+
+
+def _own(tx: Connection, account_id: str, before: str) -> _Left:
+    """Returns what the newest entry left that was written for this account."""
+    entry = ledger_entries.c
+    query = (
+        sa.select(entry.id, entry.credits_after, entry.balance_after_minor)
+        .where(entry.account_id == account_id, entry.id < before)
+        .order_by(entry.id.desc())
+        .limit(1)
+    )
+    row = tx.execute(query).one_or_none()
+    return _NOTHING if row is None else _Left(*row)
+
+
+def _of_others(tx: Connection, account_id: str, before: str) -> _Left:
+    """Returns what the newest transfer left that was written for the other account of the two."""
+    entry = ledger_entries.c
+    query = (
+        sa.select(entry.id, entry.counterpart_credits_after, entry.counterpart_balance_after_minor)
+        .where(
+            entry.counterpart_id == account_id,
+            entry.counterpart_credits_after.is_not(None),
+            entry.id < before,
+        )
+        .order_by(entry.id.desc())
+        .limit(1)
+    )
+    row = tx.execute(query).one_or_none()
+    return _NOTHING if row is None else _Left(*row)

@@ -77,7 +77,7 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
                     ).scalar_one(),
                     sandbox=False,
                 )
-            done = Import(db, world)
+            done = Import(db, world, contacts.OPERATOR)
             began_s = time.monotonic()
             with open_sheet(str(file)) as text:
                 for _ in done.run(Sheet(text, None, "GH").rows()):

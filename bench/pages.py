@@ -22,7 +22,7 @@ from bench.databases import postgres_databases
 from heliograph import accounts
 from heliograph.api.app import acceptor_for
 from heliograph.base import clock, ids
-from heliograph.contacts import ContactOwner
+from heliograph.contacts import OPERATOR, ContactOwner
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.import_file import Import
 from heliograph.database import migrate
@@ -149,7 +149,7 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
         for statement in (_SENDS, _MESSAGES, _ENTRIES, _KEYS):
             connection.execute(sa.text(statement), given)
         connection.execute(sa.text(_REQUESTS), {**given, "begun": now_ms - 7 * DAY_MS})
-    done = Import(db, ContactOwner(account, sandbox=False))
+    done = Import(db, ContactOwner(account, sandbox=False), OPERATOR)
     lines = ["phone,name,email,tags\n"]
     lines += [
         f"{233_200_000_000 + k},Customer {k},c{k}@example.com,{'vip' if k % 9 == 0 else ''}\n"

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from heliograph import contacts
 from heliograph.base import clock, ids
+from heliograph.contacts import Changer, ChangerKind, ContactOwner
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Service
 
@@ -15,6 +17,18 @@ KOFI: dict[str, Any] = {
     "tags": ["vip", "accra", "vip"],
     "custom": {"city": "Accra"},
 }
+
+
+def test_an_opt_out_is_recorded_with_the_name_of_the_key(api: Service, chidi: Actor) -> None:
+    made = add(api, chidi, opted_out=True)
+    path = f"/contacts/{made['id']}"
+    for body in ({"opted_out": False}, {"name": "Kofi"}, {"opted_out": None}, {"opted_out": True}):
+        assert api.put(chidi, path, body).status == 200
+    with chidi.db.read() as tx:
+        contact = contacts.by_id(tx, ContactOwner(chidi.account_id, False), made["id"])
+        history = contacts.opt_out_history(tx, contact)
+    assert [each.opted_out for each in history] == [True, False, True]
+    assert {each.by for each in history} == {Changer(ChangerKind.KEY, "test")}
 
 
 def add(api: Service, who: Any, phone: str = PHONE, **fields: Any) -> Any:

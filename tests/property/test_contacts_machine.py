@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -24,6 +25,7 @@ from heliograph.contacts import Contact, ContactOwner, ContactPatch, search_buck
 from heliograph.contacts.change import TooManyFields, changed
 from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout_of
 from heliograph.contacts.fields import CUSTOM_MAX
+from heliograph.contacts.tables import opt_out_changes
 from heliograph.database.database import Database
 from heliograph.text import Phone
 from tests.support.factories import open_account
@@ -85,7 +87,11 @@ class Book(RuleBasedStateMachine):
         owner, now_ms = list(self.model)[who], clock.now_ms()
         with self.db.write() as tx:
             stored = contacts.upsert(
-                tx, owner, [ContactPatch(phone, given, parts) for phone in phones], now_ms=now_ms
+                tx,
+                owner,
+                [ContactPatch(phone, given, parts) for phone in phones],
+                by=contacts.OPERATOR,
+                now_ms=now_ms,
             )
         for phone, (outcome, after, _, _) in zip(phones, stored, strict=True):
             before = next(
@@ -118,7 +124,14 @@ class Book(RuleBasedStateMachine):
         )
         try:
             with self.db.write() as tx:
-                after = contacts.update(tx, owner, contacts.text_id(contact), change, now_ms=now_ms)
+                after = contacts.update(
+                    tx,
+                    owner,
+                    contacts.text_id(contact),
+                    change,
+                    by=contacts.OPERATOR,
+                    now_ms=now_ms,
+                )
         except NotFound:
             assert contact.id not in self.model[owner]
         except store.PhoneTaken:
@@ -168,6 +181,18 @@ class Book(RuleBasedStateMachine):
         for owner, there in self.model.items():
             with self.db.read() as tx:
                 assert contacts.page(tx, owner, limit=1_000) == sorted(there.values(), reverse=True)
+
+    @invariant()
+    def what_is_recorded_of_opt_outs_leads_to_what_contacts_are(self) -> None:
+        with self.db.read() as tx:
+            recorded = tx.execute(sa.select(sa.func.count(opt_out_changes.c.id))).scalar_one()
+            for there in self.model.values():
+                for contact in there.values():
+                    changes = [each.opted_out for each in contacts.opt_out_history(tx, contact)]
+                    assert changes[::-1] == [k % 2 == 0 for k in range(len(changes))]
+                    assert contact.opted_out == bool(changes and changes[0])
+                    recorded -= len(changes)
+        assert recorded == 0  # nothing is left of contacts that were deleted
 
     def one_of(self, owner: ContactOwner, which: int) -> Contact:
         """A contact of this owner, of another one, or one that is nowhere."""

@@ -12,11 +12,20 @@ from heliograph.contacts.contact import (
     page,
     text_id,
 )
+from heliograph.contacts.opt_out_history import (
+    OPERATOR,
+    Changer,
+    ChangerKind,
+    opt_out_history,
+)
 from heliograph.contacts.search import NEEDLE_MAX, newest, search
 from heliograph.contacts.store import delete, update, upsert
 
 __all__ = [
     "NEEDLE_MAX",
+    "OPERATOR",
+    "Changer",
+    "ChangerKind",
     "Contact",
     "ContactOwner",
     "ContactPatch",
@@ -31,6 +40,7 @@ __all__ = [
     "fields",
     "import_file",
     "newest",
+    "opt_out_history",
     "page",
     "read_change",
     "search",

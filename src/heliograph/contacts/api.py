@@ -10,10 +10,11 @@ from heliograph.base import clock
 from heliograph.base.paging import page_body, read_page
 from heliograph.contacts.change import Asked, ContactPatch, read_change
 from heliograph.contacts.contact import ContactOwner, as_record, text_id
+from heliograph.contacts.opt_out_history import Changer, ChangerKind
 from heliograph.contacts.search import NEEDLE_MAX, newest
 from heliograph.contacts.store import UpsertResult, delete, update, upsert
 from heliograph.database.database import Database
-from heliograph.keys import acting_for, customer_asked_for, home_of
+from heliograph.keys import acting_for, customer_asked_for, home_of, name_of
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
 
 UPSERT_PATH: Final = "POST /contacts"
@@ -64,8 +65,11 @@ class _Handlers:
 
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, asked.customer_id, changes=True)
+            by = _changer(tx, call)
             (stored,), warnings = _opting_out(
-                tx, asked.change, lambda change: upsert(tx, owner, [change], now_ms=clock.now_ms())
+                tx,
+                asked.change,
+                lambda change: upsert(tx, owner, [change], by=by, now_ms=clock.now_ms()),
             )
             assert stored.contact is not None, (
                 "custom fields of a body are replaced whole, so they are never too many"
@@ -90,10 +94,13 @@ class _Handlers:
 
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, asked.customer_id, changes=True)
+            by = _changer(tx, call)
             contact, warnings = _opting_out(
                 tx,
                 asked.change,
-                lambda change: update(tx, owner, call.path["id"], change, now_ms=clock.now_ms()),
+                lambda change: update(
+                    tx, owner, call.path["id"], change, by=by, now_ms=clock.now_ms()
+                ),
             )
             _audit(tx, call, owner, "change", text_id(contact))
             return _answer(
@@ -117,6 +124,10 @@ class _Handlers:
 
 def _audit(tx: Connection, call: Call, owner: ContactOwner, done: str, contact_id: str) -> None:
     audit_call(tx, call, owner.account_id, AuditEntry(f"contact.{done}", contact_id))
+
+
+def _changer(tx: Connection, call: Call) -> Changer:
+    return Changer(ChangerKind.KEY, name_of(tx, call.principal.key_id))
 
 
 def _opting_out(

@@ -12,6 +12,7 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.csv_file import BadContactRow, ContactRow
+from heliograph.contacts.opt_out_history import Changer
 from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
 from heliograph.database.database import Database
 
@@ -19,13 +20,14 @@ TOLD_MAX: Final = 20  # rows of each kind that a report names by line
 
 
 class Import:
-    """Imports a file, and counts what is committed so far. If several rows have the same phone, the
-    last one wins.
+    """Imports a file on behalf of `by`, and counts what is committed so far. If several rows have
+    the same phone, the last one wins.
     """
 
-    def __init__(self, db: Database, owner: ContactOwner) -> None:
+    def __init__(self, db: Database, owner: ContactOwner, by: Changer) -> None:
         self._db = db
         self._owner = owner
+        self._by = by._replace(is_import=True)
         self._began_ms = clock.now_ms()
         # contacts that are older than the import; what it makes or changes itself has its time
         self._there_before = _Seen()
@@ -57,7 +59,9 @@ class Import:
         bad = [row for row in batch if isinstance(row, BadContactRow)]
         changes = [row.change for row in good]
         outcomes = (
-            self._db.transact(lambda tx: upsert(tx, self._owner, changes, now_ms=self._began_ms))
+            self._db.transact(
+                lambda tx: upsert(tx, self._owner, changes, by=self._by, now_ms=self._began_ms)
+            )
             if changes
             else []
         )

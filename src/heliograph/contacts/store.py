@@ -16,6 +16,12 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.json import encode
 from heliograph.contacts.change import ContactPatch, TooManyFields, changed, searched
 from heliograph.contacts.contact import Contact, ContactOwner, by_id, by_phone, by_phones
+from heliograph.contacts.opt_out_history import (
+    CHANGE_OCTETS,
+    Changer,
+    forget_opt_outs,
+    record_opt_outs,
+)
 from heliograph.contacts.opt_outs import note
 from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
@@ -52,11 +58,16 @@ class UpsertedContact(NamedTuple):
 
 
 def upsert(
-    tx: Connection, owner: ContactOwner, changes: Sequence[ContactPatch], *, now_ms: int
+    tx: Connection,
+    owner: ContactOwner,
+    changes: Sequence[ContactPatch],
+    *,
+    by: Changer,
+    now_ms: int,
 ) -> list[UpsertedContact]:
     """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th
     change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
-    Raises StorageQuotaReached.
+    `by` is who does it. Raises StorageQuotaReached.
     """
     lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
@@ -98,14 +109,21 @@ def upsert(
     if touched:
         _update(tx, owner, [there[phone] for phone in touched])
     note(tx, owner, grown)
+    record_opt_outs(tx, owner, grown, by)
     return outcomes
 
 
 def update(
-    tx: Connection, owner: ContactOwner, contact_id: str, change: ContactPatch, *, now_ms: int
+    tx: Connection,
+    owner: ContactOwner,
+    contact_id: str,
+    change: ContactPatch,
+    *,
+    by: Changer,
+    now_ms: int,
 ) -> Contact:
-    """Changes the contact with the id `contact_id` in text form. Raises NotFound, PhoneTaken,
-    StorageQuotaReached.
+    """Changes the contact with the id `contact_id` in text form. `by` is who does it. Raises
+    NotFound, PhoneTaken, StorageQuotaReached.
     """
     lock_contacts(tx, owner)
     before = by_id(tx, owner, contact_id)
@@ -126,6 +144,7 @@ def update(
         )
         _update(tx, owner, [after])
         note(tx, owner, [(before, after)])
+        record_opt_outs(tx, owner, [(before, after)], by)
     return after
 
 
@@ -160,17 +179,19 @@ def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
     """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
     lock_contacts(tx, owner)
     found = by_id(tx, owner, contact_id)
+    forget_opt_outs(tx, found)
     tx.execute(contacts.delete().where(owner.owns, contacts.c.id == found.id))
 
 
 def growth(before: Contact | None, after: Contact) -> int:
     """Octets that a change makes of a contact more. None for who is a contact only in order to have
-    opted out: nobody is refused that.
+    opted out: nobody is refused that. So who opts in is charged for what is recorded of both.
     """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)
         return 0 if is_bare else MEASURES[StoredKind.CONTACTS].row_octets + _octets(after)
-    return max(0, _octets(after) - _octets(before))
+    recorded = 2 * CHANGE_OCTETS if before.opted_out and not after.opted_out else 0
+    return recorded + max(0, _octets(after) - _octets(before))
 
 
 def _octets(contact: Contact) -> int:

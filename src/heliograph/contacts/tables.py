@@ -6,6 +6,7 @@ from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 
 NAME_MAX = 128
+CHANGER_NAME_MAX = 254  # an address of a user is the longest
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 
 contacts = sa.Table(
@@ -71,6 +72,27 @@ opt_outs = sa.Table(
         comment="when it is looked at next; 0: for the first time",
     ),
     sa.Index("opt_outs_due", "due_ms"),
+)
+
+# Each time that a contact was opted out or in (contacts/opt_out_history.py). No foreign keys: they
+# would lock the account, after its contacts.
+opt_out_changes = sa.Table(
+    "opt_out_changes",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("contact_id", RawId, nullable=False),
+    sa.Column("opted_out", sa.Boolean, nullable=False),
+    sa.Column("by_kind", sa.String(8), nullable=False),
+    sa.Column(
+        "by_name",
+        sa.String(CHANGER_NAME_MAX),
+        nullable=True,
+        comment="address of a user, or name of a key",
+    ),
+    sa.Column("is_import", sa.Boolean, nullable=False),
+    sa.CheckConstraint("by_kind IN ('user', 'key', 'operator')", name="opt_out_changes_by_kind"),
+    sa.Index("opt_out_changes_by_contact", "contact_id", "id"),
 )
 
 # Contacts of an account and mode by age, some thousands to a bucket: a search goes through them

@@ -19,7 +19,7 @@ from heliograph.accounts.tables import accounts, customers, notices
 from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.contacts.tables import contacts, opt_outs
+from heliograph.contacts.tables import contacts, opt_out_changes, opt_outs
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -163,6 +163,8 @@ def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Ite
 
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
+    theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
+    yield from _gone(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
     yield from _gone(tx, contacts, mine, contacts.c.phone == number)
     yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
     yield from _redacted(

@@ -11,7 +11,7 @@ from heliograph.keys.acting_for_customer import (
     home_of_cached,
 )
 from heliograph.keys.authenticate import Principal, authenticate
-from heliograph.keys.issue import ApiKey, find, issue, page, revoke, revoke_all, text_id
+from heliograph.keys.issue import ApiKey, find, issue, name_of, page, revoke, revoke_all, text_id
 from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
@@ -37,6 +37,7 @@ __all__ = [
     "home_of",
     "home_of_cached",
     "issue",
+    "name_of",
     "page",
     "parse_permissions",
     "redis_limiter",

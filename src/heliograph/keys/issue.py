@@ -179,6 +179,13 @@ def find(tx: Connection, text_id: str) -> ApiKey:
     return by_id(tx, raw)
 
 
+def name_of(tx: Connection, key_id: str) -> str:
+    """Returns the name of the key with this raw id, which is there: keys are never deleted."""
+    query = sa.select(api_keys.c.name).where(api_keys.c.id == key_id)
+    name: str = tx.execute(query).scalar_one()
+    return name
+
+
 def page(
     tx: Connection, *, limit: int, account_id: str | None = None, before_id: str | None = None
 ) -> list[ApiKey]:

@@ -166,7 +166,11 @@ def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
         with db.write() as tx:
             account = accounts.named(tx, ACCOUNT)[0]
             contacts.upsert(
-                tx, contacts.ContactOwner(account.id, sandbox=False), CONTACTS, now_ms=now_ms
+                tx,
+                contacts.ContactOwner(account.id, sandbox=False),
+                CONTACTS,
+                by=contacts.OPERATOR,
+                now_ms=now_ms,
             )
             ready = ready._replace(
                 contacts=(

@@ -34,6 +34,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
                 ContactPatch(Phone(phones(1, first=place)[0], "GH"), {"opted_out": out})
                 for place in places
             ],
+            by=contacts.OPERATOR,
             now_ms=clock.now_ms(),
         )
 
@@ -49,6 +50,7 @@ def changes_phone(house: House, place: int) -> None:
             owner,
             contacts.text_id(contact),
             ContactPatch(Phone("233209999999", "GH")),
+            by=contacts.OPERATOR,
             now_ms=clock.now_ms(),
         )
 

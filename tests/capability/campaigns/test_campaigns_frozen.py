@@ -14,7 +14,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
-from heliograph.contacts import ContactOwner, ContactPatch, upsert
+from heliograph.contacts import OPERATOR, ContactOwner, ContactPatch, upsert
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.messages.accept import Chunker
@@ -160,7 +160,9 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
             for person in people[::4]
         ]
         with house.db.write() as tx:
-            upsert(tx, ContactOwner(house.amina, False), changes, now_ms=clock.now_ms())
+            upsert(
+                tx, ContactOwner(house.amina, False), changes, by=OPERATOR, now_ms=clock.now_ms()
+            )
     await house.cache.refresh()
     await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=2).once()
     assert sorted(message.recipient for message in house.messages()) == people[1:4]

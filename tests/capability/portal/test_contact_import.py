@@ -13,7 +13,7 @@ from heliograph.portal.contact_pages.contact_import import ROWS_MAX
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.users import Role
 from tests.support.factories import open_account
-from tests.support.portal.stored_contacts import stored, those_of
+from tests.support.portal.stored_contacts import stored, those_of, upload
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 SHEET = """phone;name;tags;opted_out;city;#<script>
@@ -22,13 +22,6 @@ SHEET = """phone;name;tags;opted_out;city;#<script>
 0201234567;Kofi;;;;
 0201234568;Ama;vip;;;
 """
-
-
-def upload(visitor: Visitor, home: str, text: str | bytes, **fields: str) -> httpx.Response:
-    """Sends a file with the token of the last page."""
-    file = text.encode() if isinstance(text, str) else text
-    path = f"{home}/contacts/import"
-    return visitor.post(path, fields, files={"file": ("contacts.csv", file, "text/csv")})
 
 
 def figures_on(page: httpx.Response) -> dict[str, int]:

@@ -127,7 +127,7 @@ def test_what_a_program_changes_meanwhile_stays(db: Database, amina: str) -> Non
     )
     with db.write() as tx:
         patch = ContactPatch(None, {"name": "Kofi Mensah"})
-        contacts.update(tx, owner, contact_id, patch, now_ms=1)
+        contacts.update(tx, owner, contact_id, patch, by=contacts.OPERATOR, now_ms=1)
         tagging.start()
         tagging.join(0.5)  # it waits for this transaction
     tagging.join()

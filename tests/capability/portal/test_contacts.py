@@ -10,19 +10,14 @@ import pytest
 
 from heliograph import accounts, contacts
 from heliograph.accounts import StoredKind
-from heliograph.contacts import Contact
 from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.factories import open_account, phones
-from tests.support.portal.stored_contacts import stored, those_of
+from tests.support.portal.stored_contacts import path_of, stored, those_of
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 NOBODYS = "con_01k5zq3a7ee4s8t5wd1p0n9rjb"
 HOSTILE = "<script>alert(1)</script>"
-
-
-def path_of(home: str, contact: Contact) -> str:
-    return f"{home}/contacts/{contacts.text_id(contact)}"
 
 
 def phones_on(page: httpx.Response) -> list[str]:
@@ -207,6 +202,9 @@ def test_who_has_stored_enough_today_keeps_what_was_typed_and_opts_out(
         assert form_of(page)["name"] == "Kofi"
     assert those_of(db, amina) == [made]
     assert visitor.post(path, {"do": "opt_out"}).status_code == 303
+    assert those_of(db, amina)[0].opted_out
+    # else somebody could opt in and out for ever, and each time is recorded
+    assert visitor.post(path, {"do": "opt_in"}).status_code == 400
     assert those_of(db, amina)[0].opted_out
 
 

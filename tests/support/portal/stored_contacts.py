@@ -1,9 +1,12 @@
 """Contacts that are there before a page is asked for, and those that are there after it."""
 
+import httpx
+
 from heliograph import contacts
 from heliograph.base import clock
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.database.database import Database
+from tests.support.portal.visitor import Visitor
 
 
 def those_of(db: Database, account_id: str, *, sandbox: bool = False) -> list[Contact]:
@@ -18,6 +21,17 @@ def stored(db: Database, account_id: str, *, sandbox: bool = False, **body: obje
     ).change
     with db.write() as tx:
         owner = ContactOwner(account_id, sandbox)
-        [made] = contacts.upsert(tx, owner, [change], now_ms=clock.now_ms())
+        [made] = contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
     assert made.contact is not None
     return made.contact
+
+
+def path_of(home: str, contact: Contact) -> str:
+    return f"{home}/contacts/{contacts.text_id(contact)}"
+
+
+def upload(visitor: Visitor, home: str, text: str | bytes, **fields: str) -> httpx.Response:
+    """Sends a file with the token of the last page."""
+    file = text.encode() if isinstance(text, str) else text
+    path = f"{home}/contacts/import"
+    return visitor.post(path, fields, files={"file": ("contacts.csv", file, "text/csv")})

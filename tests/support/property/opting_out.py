@@ -53,6 +53,7 @@ class OptingOut:
                     owner,
                     text_id,
                     ContactPatch(None, {"opted_out": opted_out}),
+                    by=contacts.OPERATOR,
                     now_ms=clock.now_ms(),
                 )
         if then == "removed":

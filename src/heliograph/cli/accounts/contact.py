@@ -92,7 +92,9 @@ def add(
         account,
         sandbox,
         lambda tx, owner, now_ms: (
-            contacts.upsert(tx, owner, [change(home_of(tx, owner))], now_ms=now_ms)[0].contact
+            contacts.upsert(
+                tx, owner, [change(home_of(tx, owner))], by=contacts.OPERATOR, now_ms=now_ms
+            )[0].contact
         ),
     )
 
@@ -194,6 +196,7 @@ def set_(
             owner,
             contacts.text_id(_find(tx, owner, contact, code)),
             change(home_of(tx, owner)),
+            by=contacts.OPERATOR,
             now_ms=now_ms,
         ),
     )
@@ -229,12 +232,15 @@ def opt_out(
                     owner,
                     contacts.text_id(_find(tx, owner, contact, code)),
                     change,
+                    by=contacts.OPERATOR,
                     now_ms=now_ms,
                 ),
                 False,
             )
         else:
-            ((outcome, made, *_),) = contacts.upsert(tx, owner, [change], now_ms=now_ms)
+            ((outcome, made, *_),) = contacts.upsert(
+                tx, owner, [change], by=contacts.OPERATOR, now_ms=now_ms
+            )
             assert made is not None
             stored, is_new = made, outcome == "created"
     show(
@@ -262,6 +268,7 @@ def opt_in(
             owner,
             contacts.text_id(_find(tx, owner, contact, code)),
             contacts.ContactPatch(None, {"opted_out": False}),
+            by=contacts.OPERATOR,
             now_ms=now_ms,
         ),
     )

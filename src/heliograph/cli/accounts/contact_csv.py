@@ -93,6 +93,7 @@ def import_(
     opted_out (yes or no), country_code; other columns become custom fields. Only columns that the
     file has are changed. Importing a file again does no harm.
     """
+    from heliograph.contacts import OPERATOR
     from heliograph.contacts.csv_file import Sheet, open_sheet
     from heliograph.contacts.import_file import Import
 
@@ -102,7 +103,7 @@ def import_(
     with session.read() as tx:
         owner = owner_of(tx, account, sandbox)
         home = home_of(tx, owner)
-    done = Import(session.database, owner)
+    done = Import(session.database, owner, OPERATOR)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
         sheet = Sheet(text, code, home)

@@ -16,7 +16,7 @@ from heliograph.contacts import ContactOwner
 from heliograph.contacts.csv_cells import Layout
 from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet, text_of
 from heliograph.contacts.import_file import Import
-from heliograph.portal.contact_pages.contacts import read_owner
+from heliograph.portal.contact_pages.contacts import changer_of, read_owner
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -72,7 +72,7 @@ def store(asking: PageRequest) -> Response:
             return ask(tx, asking, visit, errors)
     with asking.db.write() as tx:  # before the first of the transactions that store contacts
         visit.audit(tx, asking, "contact.import", detail=f"{len(sheet.rows)} rows of a file")
-    done, ended_by = Import(asking.db, sheet.owner), None
+    done, ended_by = Import(asking.db, sheet.owner, changer_of(visit)), None
     try:
         for _ in done.run(sheet.rows):
             pass

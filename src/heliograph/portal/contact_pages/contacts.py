@@ -15,7 +15,14 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
-from heliograph.contacts import NEEDLE_MAX, Contact, ContactOwner, ContactPatch
+from heliograph.contacts import (
+    NEEDLE_MAX,
+    Changer,
+    ChangerKind,
+    Contact,
+    ContactOwner,
+    ContactPatch,
+)
 from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
@@ -63,6 +70,11 @@ def read_owner(asking: PageRequest, visit: Visit) -> ContactOwner:
     """Returns whose contacts a form is about, by its field `mode`. Raises InvalidRequest."""
     mode = choice_of("mode", asking.sent.form.get("mode") or visit.mode, visit.modes)
     return ContactOwner(visit.account.id, mode == "sandbox")
+
+
+def changer_of(visit: Visit) -> Changer:
+    """Returns who changes contacts by a form."""
+    return Changer(ChangerKind.USER, visit.session.user.email)
 
 
 def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -121,7 +133,9 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         home=visit.account.country_code,
     )
     with _typed_stays():
-        [stored] = contacts.upsert(tx, owner, [asked.change], now_ms=asking.now_ms)
+        [stored] = contacts.upsert(
+            tx, owner, [asked.change], by=changer_of(visit), now_ms=asking.now_ms
+        )
     assert stored.contact is not None, (
         "custom fields of a form are replaced whole, so they are never too many"
     )
@@ -150,6 +164,7 @@ def one(
         custom_fields=contact_form.custom_fields(typed),
         new_fields=contact_form.NEW_FIELDS,
         may_change=visit.may(Right.CONTACTS),
+        history=contacts.opt_out_history(tx, found.contact),
     )
 
 
@@ -171,7 +186,9 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     contact_id = contacts.text_id(found.contact)
     with _typed_stays():
-        contacts.update(tx, found.owner, contact_id, patch, now_ms=asking.now_ms)
+        contacts.update(
+            tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=asking.now_ms
+        )
     visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
     return _lead_to(visit, found.contact)
 

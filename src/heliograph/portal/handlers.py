@@ -54,17 +54,19 @@ def to_members_in_steps(show: LongPage) -> Handler:
 
 def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
     """Returns a handler for a form of members who have this right; None: of all of them. It does
-    all in one transaction.
+    all in one transaction, which is run again if another one was in its way.
     If the form is refused, nothing is done, and the page is shown again with what is wrong.
     """
 
     def handle(asking: PageRequest) -> Response:
+        def effect(tx: Connection) -> Response:
+            visit = visit_of(tx, asking)
+            if right is not None:
+                visit.require(tx, right)
+            return do(tx, asking, visit)
+
         try:
-            with asking.db.write() as tx:
-                visit = visit_of(tx, asking)
-                if right is not None:
-                    visit.require(tx, right)
-                return do(tx, asking, visit)
+            return asking.db.transact(effect)
         except InvalidRequest as refused:
             if not refused.fields:
                 raise  # it stands at no field, so a page of its own says it

@@ -31,6 +31,7 @@ BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
 WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
+ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
 HOME: Final = "/portal"
 PATH_MAX: Final = 2_000
 HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")

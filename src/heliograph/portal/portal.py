@@ -30,7 +30,9 @@ from heliograph.portal.page_request import (
     BROWSER_COOKIE,
     FORM_COOKIE,
     NOTHING_SENT,
+    ONCE_FIELD,
     SESSION_COOKIE,
+    TOKEN_FIELD,
     WAITING_COOKIE,
     ClientOf,
     PageRequest,
@@ -264,12 +266,29 @@ async def _joined(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _refusing(refused: ServiceError) -> Handler:
     def refuse(asking: PageRequest) -> Response:
-        response = page("refused.html", asking, status=refused.status, why=str(refused))
+        response = page(
+            "refused.html",
+            asking,
+            status=refused.status,
+            why=str(refused),
+            again=_to_send_again(asking, refused),
+        )
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
 
     return refuse
+
+
+def _to_send_again(asking: PageRequest, refused: ServiceError) -> dict[str, str]:
+    """Returns the fields of a form that is to be done once, if nobody knows whether it was. What it
+    says is done once only while the value of `once` stays the same, and a page that is asked for
+    anew has another one.
+    """
+    form = asking.sent.form
+    if refused.status < Unavailable.status or ONCE_FIELD not in form or asking.sent.file:
+        return {}
+    return {name: value for name, value in form.items() if name != TOKEN_FIELD}
 
 
 async def _home(request: Request) -> Response:

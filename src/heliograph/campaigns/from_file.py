@@ -2,7 +2,7 @@
 is made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -80,6 +80,10 @@ class _Reading:
         )
 
 
+def _each_time(tx: Connection, make: Callable[[Connection], Campaign]) -> Campaign:
+    return make(tx)
+
+
 def create_listed(
     db: Database,
     account_id: str,
@@ -89,15 +93,20 @@ def create_listed(
     sandbox: bool,
     tell: Tell = lambda people: None,
     most: int = NUMBERS_MAX,
+    once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
 ) -> Listed:
     """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
     are left out, and told. A file that cannot be read to its end, or in which nobody is left, makes
-    no campaign; one whose reading was killed cannot be launched.
+    no campaign; one whose reading was killed cannot be launched. `once` calls what makes the draft,
+    in the first transaction, or raises whatever ends a request that was carried out before.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
     campaign = db.transact(
-        lambda tx: create(tx, account_id, request, sandbox=sandbox, now_ms=clock.now_ms())
+        lambda tx: once(
+            tx,
+            lambda tx: create(tx, account_id, request, sandbox=sandbox, now_ms=clock.now_ms()),
+        )
     )
     lock = AudienceLock(db, campaign.id)
     lock.take(lambda tx: None)

@@ -11,7 +11,18 @@ from heliograph.keys.acting_for_customer import (
     home_of_cached,
 )
 from heliograph.keys.authenticate import Principal, authenticate
-from heliograph.keys.issue import ApiKey, find, issue, name_of, page, revoke, revoke_all, text_id
+from heliograph.keys.issue import (
+    RANDOM_OCTETS,
+    ApiKey,
+    find,
+    issue,
+    make_key,
+    name_of,
+    page,
+    revoke,
+    revoke_all,
+    text_id,
+)
 from heliograph.keys.last_used import STORE_EVERY_S, KeyUsage, store_usage
 from heliograph.keys.permissions import ALL as ALL_PERMISSIONS
 from heliograph.keys.permissions import parse_permissions
@@ -21,6 +32,7 @@ from heliograph.keys.tiers import all_tiers, set_tier, tier_named, tiers_up_to
 __all__ = [
     "ALL_PERMISSIONS",
     "CUSTOMER_ID_MAX",
+    "RANDOM_OCTETS",
     "STORE_EVERY_S",
     "ApiKey",
     "KeyUsage",
@@ -37,6 +49,7 @@ __all__ = [
     "home_of",
     "home_of_cached",
     "issue",
+    "make_key",
     "name_of",
     "page",
     "parse_permissions",

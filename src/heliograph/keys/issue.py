@@ -27,7 +27,7 @@ NAME_MAX: Final = 128
 # of a key's characters, to tell one's keys apart: the kind, and four random ones
 SHOWN_LENGTH: Final = 12
 
-_RANDOM_OCTETS: Final = 20  # 160 bits, in 40 hexadecimal digits
+RANDOM_OCTETS: Final = 20  # 160 bits, in 40 hexadecimal digits
 _CHECKSUM_LENGTH: Final = 8  # a CRC-32 in hexadecimal
 _FORM: Final = re.compile(r"sk_(?:live|test)_[0-9a-f]{48}", re.ASCII)
 
@@ -65,11 +65,13 @@ class Issued(NamedTuple):
     key: str
 
 
-def make_key(sandbox: bool) -> str:
-    """Returns `sk_live_` or `sk_test_`, 40 hexadecimal digits from the system's random
-    source, and 8 of checksum.
+def make_key(sandbox: bool, random: bytes | None = None) -> str:
+    """Returns `sk_live_` or `sk_test_`, 40 hexadecimal digits of `random`, or else from the
+    system's random source, and 8 of checksum.
     """
-    body = ("sk_test_" if sandbox else "sk_live_") + secrets.token_hex(_RANDOM_OCTETS)
+    random = secrets.token_bytes(RANDOM_OCTETS) if random is None else random
+    assert len(random) == RANDOM_OCTETS
+    body = ("sk_test_" if sandbox else "sk_live_") + random.hex()
     return body + _checksum(body)
 
 
@@ -118,10 +120,11 @@ def issue(
     tier: str,
     permissions: Sequence[str],
     expires_at_ms: int | None = None,
+    random: bytes | None = None,
     now_ms: int,
 ) -> Issued:
-    """Makes a key. Whether the account may have this tier (`max_tier`) is the caller's to judge:
-    the operator is not held to it.
+    """Makes a key, of RANDOM_OCTETS that nobody can guess, if they are given. Whether the account
+    may have this tier (`max_tier`) is the caller's to judge: the operator is not held to it.
 
     Raises NotFound and AccountClosed for the account, InvalidRequest for a name, mode, tier,
     permission or expiry that cannot be.
@@ -131,7 +134,7 @@ def issue(
         raise refused(
             "expires_at", f"must lie in the future, not at {clock.rfc3339(expires_at_ms)}"
         )
-    key = make_key(sandbox)
+    key = make_key(sandbox, random)
     record = ApiKey(
         ids.raw_of_number(ids.new_number(now_ms)),
         account_id,

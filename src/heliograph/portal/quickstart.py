@@ -2,6 +2,8 @@
 each complete, with the account's sender and a key that is made here.
 """
 
+import hashlib
+import hmac
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -11,18 +13,22 @@ from starlette.responses import Response
 from heliograph import keys, senders
 from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
+from heliograph.base.secrets import derived_key, known
 from heliograph.messages import read
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.message_pages.messages import row
+from heliograph.portal.once import new_once, once, once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
-from heliograph.requests import Sample, samples
+from heliograph.requests import Answer, Sample, samples
 from heliograph.users import Right
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 
 KEY_NAME: Final = "quickstart"
+PATH: Final = "POST /portal/quickstart"  # of keys: those of programs have other paths
+PURPOSE: Final = "quickstart key"
 PERMISSIONS: Final = ("sms.send", "sms.read")
 # what a reader replaces, where the page does not know it
 KEY_TO_COME: Final = "sk_test_YOUR_KEY"
@@ -53,20 +59,40 @@ def shown(
 
 
 def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Makes a sandbox key that sends and reads, and shows the programs with it, this once."""
+    """Makes a sandbox key that sends and reads, and shows the programs with it, this once. A form
+    that is sent twice makes one key, and both answers show it: a browser shows only the last.
+    """
     visit.require_fresh(asking.now_ms)
     choice_of("do", asking.sent.form.get("do", ""), ("make_key",))
-    made = keys.issue(
-        tx,
-        visit.account.id,
-        name=KEY_NAME,
-        sandbox=True,
-        tier=keys.tiers_up_to(tx, visit.account.max_tier)[-1].name,
-        permissions=PERMISSIONS,
-        now_ms=asking.now_ms,
-    )
-    visit.audit(tx, asking, "key.make", keys.text_id(made.record), f"sandbox: {KEY_NAME}")
-    return _shown(tx, asking, visit, made.key)
+    random = _random_of(asking, visit)
+
+    def effect(tx: Connection) -> Answer:
+        made = keys.issue(
+            tx,
+            visit.account.id,
+            name=KEY_NAME,
+            sandbox=True,
+            tier=keys.tiers_up_to(tx, visit.account.max_tier)[-1].name,
+            permissions=PERMISSIONS,
+            random=random,
+            now_ms=asking.now_ms,
+        )
+        key_id = keys.text_id(made.record)
+        visit.audit(tx, asking, "key.make", key_id, f"sandbox: {KEY_NAME}")
+        return Answer({"id": key_id})
+
+    once(tx, asking, visit, PATH, sandbox=True, effect=effect)
+    return _shown(tx, asking, visit, keys.make_key(True, random))
+
+
+def _random_of(asking: PageRequest, visit: Visit) -> bytes:
+    """Returns what the key of this form is made of: the same each time that the form is sent, and
+    known to nobody who has not both the form and the service's secret key. So nothing of the key
+    but its hash is stored. Raises InvalidRequest.
+    """
+    secret = derived_key(known(asking.service.secret_keys)[0], PURPOSE)
+    said = f"{visit.account.id} {visit.session.id} {once_of(asking)}".encode()
+    return hmac.new(secret, said, hashlib.sha256).digest()[: keys.RANDOM_OCTETS]
 
 
 def _shown(
@@ -97,7 +123,7 @@ def _shown(
         checks=[Program(sample, "") for sample in SIGNATURE_CHECKS],
         phone=PHONE,
         sender=sender,
-        once=send.new_once(asking),
+        once=new_once(),
         typed={"recipients": PHONE, "message": TEXT},
         errors={},
         others=errors,

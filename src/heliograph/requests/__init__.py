@@ -29,6 +29,7 @@ from heliograph.requests.stored_keys import (
     StoredKey,
     UsedKeys,
     find_keys,
+    free_key,
     sha256_of_body,
 )
 
@@ -55,6 +56,7 @@ __all__ = [
     "audit_call",
     "end_of",
     "find_keys",
+    "free_key",
     "idempotency_key",
     "logged",
     "raw_request_id",

@@ -8,11 +8,12 @@ import re
 import httpx
 import pytest
 
+from heliograph import campaigns
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaign_file
 from tests.support.factories import SENDER, phones
 from tests.support.portal.campaign_pages import HOSTILE, those_of, words_of
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import Visitor, once_in
 
 FORM = {"name": "Spring", "sender": SENDER, "message": "Hi {first name|friend} in {city}"}
 SHEET = """first name;mobile no;city
@@ -25,9 +26,9 @@ Ama;0201234568;Accra
 
 def upload(visitor: Visitor, home: str, text: str, **fields: str) -> httpx.Response:
     path = f"{home}/campaigns/new/import"
-    visitor.get(path)
+    once = once_in(visitor.get(path))
     file = {"file": ("numbers.csv", text.encode(), "text/csv")}
-    return visitor.post(path, {**FORM, **fields}, files=file)
+    return visitor.post(path, {**FORM, "once": once, **fields}, files=file)
 
 
 def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
@@ -102,3 +103,22 @@ def test_of_many_bad_lines_a_hundred_are_listed_and_all_are_counted(
     assert page.text.count('<td class="why">') == 100
     assert "<dt>Left out</dt><dd>150</dd>" in page.text
     assert "… and 50 more." in page.text
+
+
+def test_a_file_that_is_uploaded_twice_makes_one_draft(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    once = once_in(visitor.get(f"{home}/campaigns/new/import"))
+    assert upload(visitor, home, "phone\n12\n", message="Hi", once=once).status_code == 400
+    assert upload(visitor, home, SHEET, phone_column="Mobile no", once=once).status_code == 200
+    again = upload(visitor, home, SHEET, phone_column="Mobile no", once=once)
+    (draft,) = those_of(db, amina)
+    path = f"{home}/campaigns/{campaigns.text_id(draft)}"
+    assert (again.status_code, again.headers["location"]) == (303, path)
+    other = upload(
+        visitor, home, SHEET + "Esi;0201234569;Ho\n", phone_column="Mobile no", once=once
+    )
+    assert (other.status_code, len(those_of(db, amina))) == (409, 1)
+    assert "was sent before" in other.text
+    assert upload(visitor, home, SHEET, phone_column="Mobile no").status_code == 200
+    assert len(those_of(db, amina)) == 2

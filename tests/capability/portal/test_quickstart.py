@@ -1,30 +1,38 @@
 """The quickstart: whose key it makes, and what its programs are made of. tests/browser
 runs them."""
 
+import hashlib
 import html
+import re
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import keys
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.keys.tables import api_keys
+from heliograph.requests.tables import idempotency_keys
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.factories import SENDER, open_account
-from tests.support.portal.visitor import EMAIL, Visitor, home_of
-
-MAKE = {"do": "make_key"}
+from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
 
 
 def page_of(visitor: Visitor, home: str) -> str:
     return html.unescape(visitor.get(f"{home}/quickstart").text)
 
 
+def make(visitor: Visitor, home: str) -> dict[str, str]:
+    """Returns the form that makes a key."""
+    return {"do": "make_key", "once": once_in(visitor.get(f"{home}/quickstart"))}
+
+
 def test_a_key_is_made_for_the_sandbox_alone_and_shown_once(
     visitor: Visitor, home: str, db: Database, amina: str
 ) -> None:
     assert "sk_test_YOUR_KEY" in page_of(visitor, home)
-    made = html.unescape(visitor.post(f"{home}/quickstart", MAKE).text)
+    made = html.unescape(visitor.post(f"{home}/quickstart", make(visitor, home)).text)
     with db.read() as tx:
         (key,) = keys.page(tx, limit=10, account_id=amina)
     assert (key.sandbox, key.permissions) == (True, ("sms.send", "sms.read"))
@@ -59,7 +67,7 @@ def test_who_makes_no_keys_is_told_who_does(
     page = page_of(visitor, home)
     assert "Owners and developers of this account make keys" in page
     assert ("Or send one from here" in page) == (role is Role.MARKETER)
-    assert visitor.post(f"{home}/quickstart", MAKE).status_code == 403
+    assert visitor.post(f"{home}/quickstart", {"do": "make_key", "once": "1"}).status_code == 403
 
 
 def test_an_old_sign_in_makes_no_key(
@@ -67,6 +75,25 @@ def test_an_old_sign_in_makes_no_key(
 ) -> None:
     visitor.get(f"{home}/quickstart")
     clock.move(FRESH_MS)
-    assert visitor.post(f"{home}/quickstart", MAKE).status_code == 403
+    assert visitor.post(f"{home}/quickstart", make(visitor, home)).status_code == 403
     with db.read() as tx:
         assert keys.page(tx, limit=1, account_id=amina) == []
+
+
+def test_a_double_click_makes_one_key_and_both_answers_show_it(
+    visitor: Visitor, home: str, db: Database, amina: str
+) -> None:
+    form = make(visitor, home)
+    shown = [visitor.post(f"{home}/quickstart", form).text for _ in range(2)]
+    first, second = (set(re.findall(r"sk_test_[0-9a-f]{48}", text)) for text in shown)
+    assert first == second
+    with db.read() as tx:
+        (record,) = keys.page(tx, limit=10, account_id=amina)
+        (stored,) = tx.execute(sa.select(api_keys.c.sha256)).scalars()
+        kept = tx.execute(sa.select(idempotency_keys.c.answer)).scalars().all()
+    (key,) = first
+    assert stored == hashlib.sha256(key.encode()).digest()
+    assert not any(key in (answer or "") for answer in kept)
+    visitor.post(f"{home}/quickstart", make(visitor, home))
+    with db.read() as tx:
+        assert {each.id for each in keys.page(tx, limit=10, account_id=amina)} > {record.id}

@@ -27,6 +27,13 @@ def home_of(db: Database, account_id: str) -> str:
         return visit.home_of(accounts.by_id(tx, account_id))
 
 
+def once_in(page: httpx.Response) -> str:
+    """Returns the random value of the form on a page, by which it is done once."""
+    found = re.search(r'name="once" value="([^"]+)"', page.text)
+    assert found is not None
+    return found[1]
+
+
 class Visitor:
     """Asks a portal for pages."""
 

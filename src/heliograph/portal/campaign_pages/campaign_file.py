@@ -2,35 +2,52 @@
 lines, as `campaign create --numbers` does. It is a draft then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO, TextIOWrapper
 from typing import Any, Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
 from heliograph.accounts import StorageQuotaReached
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
+from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import page
+from heliograph.portal.once import forget_once, new_once, once, once_of
+from heliograph.portal.page_request import ONCE_FIELD, PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
+from heliograph.requests import Answer
 from heliograph.text import read_country
 from heliograph.users import Right
 
 # Written down in 2.3 s, in which a thread of the pages is busy; and a page can price it.
 NUMBERS_MAX: Final = 50_000
+PATH: Final = "POST /portal/campaigns/new/import"  # of keys: those of programs have other paths
 FIELDS: Final = ("name", "sender", "message", "file", "phone_column", "country_code")
 
 
+class _SentBefore(Exception):
+    """This form was sent before. `campaign` is the text id of the draft that it has made."""
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__()
+        self.campaign = campaign
+
+
 def ask(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection,
+    asking: PageRequest,
+    visit: Visit,
+    errors: Sequence[FieldError] = (),
+    status: int = InvalidRequest.status,
 ) -> Response:
     """Shows the form that takes a text and a file. Its mode decides which senders it offers."""
+    is_unknown = status == Unavailable.status  # then the next try must be the same operation
     visit.require(tx, Right.CAMPAIGNS)
     query = dict(asking.sent.query)
     typed = {"mode": query.get("mode", visit.mode), **asking.sent.form}
@@ -38,7 +55,7 @@ def ask(
     return page(
         "campaign_file.html",
         asking,
-        status=400 if errors else 200,
+        status=status if errors else 200,
         visit=visit,
         typed=typed,
         errors={error.field: error.message for error in errors},
@@ -48,18 +65,25 @@ def ask(
         senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
         numbers_max=NUMBERS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
+        once=once_of(asking) if is_unknown else new_once(),
     )
 
 
 def store(asking: PageRequest) -> Response:
     """Makes a draft to the numbers of a file, in several transactions, and says what became of its
-    lines.
+    lines. A form that is sent twice makes one draft, and the second answer leads to it.
     """
     with asking.db.read() as tx:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.CAMPAIGNS)
     try:
         listed, columns = _stored(asking, visit)
+    except _SentBefore as sent:
+        return RedirectResponse(f"{visit.home}/campaigns/{sent.campaign}", SEE_OTHER, HEADERS)
+    except Unavailable as lost:
+        with asking.db.read() as tx:
+            again = FieldError("file", f"may be stored or not. {lost} Choose it again")
+            return ask(tx, asking, visit, [again], lost.status)
     except (InvalidRequest, StorageQuotaReached) as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be used. {wrong}")]
         with asking.db.read() as tx:
@@ -82,6 +106,7 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
     StorageQuotaReached.
     """
     body: dict[str, Any] = dict(body_of(asking))
+    body.pop(ONCE_FIELD, None)
     mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
     country, phone_column = body.pop("country_code", None), body.pop("phone_column", None)
     message = lines_of(body["message"]) if "message" in body else None
@@ -98,15 +123,44 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
         visit.account.country_code,
         phone_column,
     )
-    listed = campaigns.create_listed(
-        asking.db,
-        visit.account.id,
-        wanted,
-        numbers,
-        sandbox=mode == "sandbox",
-        most=NUMBERS_MAX,
-    )
+    sandbox = mode == "sandbox"
+    try:
+        listed = campaigns.create_listed(
+            asking.db,
+            visit.account.id,
+            wanted,
+            numbers,
+            sandbox=sandbox,
+            most=NUMBERS_MAX,
+            once=lambda tx, make: _made_once(tx, asking, visit, sandbox, make),
+        )
+    except (InvalidRequest, StorageQuotaReached):  # there is no draft any more
+        if ONCE_FIELD in asking.sent.form:
+            with asking.db.write() as tx:
+                forget_once(tx, asking, visit, PATH, sandbox=sandbox)
+        raise
     with asking.db.write() as tx:  # after several transactions, the first of which may refuse it
         record = campaigns.text_id(listed.campaign)
         visit.audit(tx, asking, "campaign.write", record, listed.campaign.name)
     return listed, numbers.columns
+
+
+def _made_once(
+    tx: Connection,
+    asking: PageRequest,
+    visit: Visit,
+    sandbox: bool,
+    make: Callable[[Connection], campaigns.Campaign],
+) -> campaigns.Campaign:
+    """Returns the draft that `make` has made. Raises _SentBefore if this form has made one."""
+    made: list[campaigns.Campaign] = []
+
+    def effect(tx: Connection) -> Answer:
+        made.append(make(tx))
+        return Answer({"id": campaigns.text_id(made[0])})
+
+    answer = once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    if not made:
+        assert answer.raw is not None
+        raise _SentBefore(decode_object(answer.raw)["id"])
+    return made[0]

@@ -15,8 +15,8 @@ from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
-from heliograph.portal.connect_pages.once import new_once, once
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.once import new_once, once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
 from heliograph.portal.visit import MODES, Visit

@@ -11,8 +11,8 @@ from heliograph.base.errors import FieldError, InsufficientCredits
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.connect_pages.customers import require_partner, text_id
-from heliograph.portal.connect_pages.once import new_once, once
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.once import new_once, once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit

@@ -25,6 +25,7 @@ from heliograph.accounts.audit_log import (
     AuthorKind,
     StoredEntry,
     audit,
+    audit_counted,
     audited,
 )
 from heliograph.accounts.history import StatusChange, last_status, record_status
@@ -87,6 +88,7 @@ __all__ = [
     "StoredKind",
     "account_name",
     "audit",
+    "audit_counted",
     "audited",
     "by_id",
     "change",

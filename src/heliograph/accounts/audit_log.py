@@ -2,15 +2,18 @@
 
 An entry is written in the transaction of its change, so none is missing and none tells of a change
 that was not made. Only what takes several transactions, such as a file, has its entry before or
-after them. Sending texts is no change: the log of messages tells of it.
+after them. Sending texts is no change: the log of messages tells of it. What a program
+changes in great numbers has one entry an hour, which counts.
 """
 
+import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from heliograph.accounts.tables import AUTHOR_NAME_MAX, DETAIL_MAX, audit_log
 from heliograph.base import ids
@@ -19,6 +22,8 @@ from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import cut
 from heliograph.database.pruning import PruningRule
 
+COUNTED_MS: Final = 3_600_000  # what one entry counts: of a day there are 24 for each action
+COUNTED: Final = "{} in the hour from this time"
 # a year, and as long as it takes to look back on it
 AUDIT_KEPT_MS: Final = 400 * DAY_MS
 AUDIT_KEPT: Final = (PruningRule(audit_log.name, "id", AUDIT_KEPT_MS, is_counts=True),)
@@ -68,19 +73,53 @@ def audit(
     tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
 ) -> None:
     """Stores that `author` has made a change to an account (raw id) or to what it owns."""
-    tx.execute(
-        audit_log.insert().values(
-            id=ids.raw_of_number(ids.new_number(now_ms)),
-            account_id=account_id,
-            author_kind=author.kind.value,
-            author_id=author.id,
-            # `cut` adds a sign of its own
-            author_name=cut(author.name, AUTHOR_NAME_MAX - 1),
-            action=entry.action,
-            record=entry.record,
-            detail=None if entry.detail is None else cut(entry.detail, DETAIL_MAX - 1),
-        )
-    )
+    row = _row(ids.new_number(now_ms), account_id, author, entry)
+    tx.execute(audit_log.insert().values(row))
+
+
+def audit_counted(
+    tx: Connection, account_id: str, author: Author, entry: AuditEntry, *, now_ms: int
+) -> None:
+    """Stores what `audit` does, for changes that a program makes in great numbers: the first one of
+    an hour (UTC) has an entry, and further ones of the same author and action are counted in it.
+    It then names no record. Its time is the beginning of the hour.
+    """
+    said = f"{account_id} {author.kind.value} {author.id} {entry.action}".encode()
+    hour_ms = now_ms - now_ms % COUNTED_MS
+    number = ids.number_by_digest(hour_ms, hashlib.sha256(said).digest())
+    row = _row(number, account_id, author, entry._replace(detail=COUNTED.format(1)))
+    if _count_one_more(tx, row["id"]):
+        return
+    try:
+        with tx.begin_nested():
+            tx.execute(audit_log.insert().values(row))
+    except IntegrityError:  # another request of the same key was faster
+        _count_one_more(tx, row["id"])
+
+
+def _count_one_more(tx: Connection, entry_id: str) -> bool:
+    """Counts a change in the entry with this raw id. Returns whether there is one."""
+    it = audit_log.c.id == entry_id
+    counted = tx.execute(sa.select(audit_log.c.detail).where(it).with_for_update()).scalar()
+    if counted is None:
+        return False
+    times = int(counted.partition(" ")[0]) + 1
+    tx.execute(audit_log.update().where(it).values(record=None, detail=COUNTED.format(times)))
+    return True
+
+
+def _row(number: int, account_id: str, author: Author, entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "id": ids.raw_of_number(number),
+        "account_id": account_id,
+        "author_kind": author.kind.value,
+        "author_id": author.id,
+        # `cut` adds a sign of its own
+        "author_name": cut(author.name, AUTHOR_NAME_MAX - 1),
+        "action": entry.action,
+        "record": entry.record,
+        "detail": None if entry.detail is None else cut(entry.detail, DETAIL_MAX - 1),
+    }
 
 
 def audited(

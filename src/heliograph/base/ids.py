@@ -104,6 +104,14 @@ def derived_number(number: int, place: int, at_ms: int) -> int:
     )
 
 
+def number_by_digest(at_ms: int, digest: bytes) -> int:
+    """Returns the number of the id of a moment that belongs to what this digest is of: the same
+    each time, by whichever process. It is never a new id: those leave the highest random bit 0.
+    """
+    said = int.from_bytes(digest[:8], "big") >> 3
+    return (at_ms << 80) | (0x7 << 76) | (0b10 << 62) | (1 << 61) | said
+
+
 def new(prefix: str) -> str:
     """Returns a new id in text form, such as `con_01k…`."""
     return text_of_number(prefix, new_number())

@@ -123,7 +123,8 @@ class _Handlers:
 
 
 def _audit(tx: Connection, call: Call, owner: ContactOwner, done: str, contact_id: str) -> None:
-    audit_call(tx, call, owner.account_id, AuditEntry(f"contact.{done}", contact_id))
+    entry = AuditEntry(f"contact.{done}", contact_id)
+    audit_call(tx, call, owner.account_id, entry, is_counted=True)
 
 
 def _changer(tx: Connection, call: Call) -> Changer:

@@ -8,10 +8,13 @@ from heliograph.base import clock
 from heliograph.requests.endpoint import Call
 
 
-def audit_call(tx: Connection, call: Call, account_id: str, entry: AuditEntry) -> None:
+def audit_call(
+    tx: Connection, call: Call, account_id: str, entry: AuditEntry, *, is_counted: bool = False
+) -> None:
     """Stores that the key of this request has made a change to the account (raw id), which is its
-    own or a Connect customer's.
+    own or a Connect customer's. `is_counted`: it is one of very many, which are counted by hour.
     """
     who = call.principal
     author = Author(AuthorKind.KEY, who.key_id, f"{who.key_prefix}…")
-    accounts.audit(tx, account_id, author, entry, now_ms=clock.now_ms())
+    store = accounts.audit_counted if is_counted else accounts.audit
+    store(tx, account_id, author, entry, now_ms=clock.now_ms())

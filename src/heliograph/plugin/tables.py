@@ -59,6 +59,7 @@ site_events = sa.Table(
     sa.Column("payload", sa.Text, nullable=False, comment="a JSON object"),
     sa.Column("meta", sa.Text, nullable=True, comment="a JSON object"),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("site_events_by_site", "site_id", "id"),
 )
 
 # a quarter: what an operator is asked about a shop is rarely older

@@ -4,9 +4,11 @@ import html
 import re
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import plugin
 from heliograph.base import clock
+from heliograph.base.paging import PageWanted, Span
 from heliograph.database.database import Database
 from heliograph.plugin import Site, SiteDetails, activity
 from heliograph.plugin.logs import ReportedEntry, store_event, store_logs
@@ -109,14 +111,44 @@ def test_a_site_shows_its_events_however_many_others_there_are(
     path = f"{home}/sites/{plugin.text_id(site)}"
     happened(db, site, "plugin.updated", '{"to": "<b>1.2.4</b>"}')
     for number in range(9):
+        happened(db, site, f"order.{number}")
         happened(db, other, f"other.{number}")
     monkeypatch.setattr(activity, "EVENTS_LOOKED_AT_MAX", 4)
-    pages = list(visitor.pages(f"{path}?show=events"))
-    assert ["plugin.updated" in page.text for page in pages] == [False, False, True]
+    pages = list(visitor.pages(f"{path}?show=events&event=plugin.updated"))
+    assert ["1.2.4" in page.text for page in pages] == [False, False, True]
     assert "Nothing was found yet." in pages[0].text
     assert "other." not in "".join(page.text for page in pages)
     assert "&lt;b&gt;1.2.4" in pages[2].text
     assert "no event" not in words(visitor, f"{path}?show=events&event=x")
+    pages = list(visitor.pages(f"{path}?show=events&limit=3"))
+    seen = re.findall(r"order\.\d|plugin\.updated", "".join(page.text for page in pages))
+    assert seen == [*(f"order.{number}" for number in range(8, -1, -1)), "plugin.updated"]
+
+
+@pytest.mark.parametrize("event", [None, "order.1"])
+def test_a_page_of_events_is_found_by_an_index_of_its_site(
+    db: Database, amina: str, event: str | None
+) -> None:
+    site, other = linked(db, amina), linked(db, amina, "https://other.example")
+    with db.write() as tx:
+        for number in range(300):
+            whose = site if number % 100 == 0 else other
+            store_event(tx, whose, "order.1", "{}", None, now_ms=clock.now_ms())
+    since = Span(clock.now_ms() - HOUR_MS, None)
+    query = activity.site_event_ids(
+        site, PageWanted(9, None), activity.ActivityFilters(event, None, since)
+    )
+    with db.write() as tx:
+        tx.execute(sa.text("ANALYZE"))
+    with db.read() as tx:
+        if db.postgresql:  # of so small a table, it would rather read all
+            tx.execute(sa.text("SET LOCAL enable_seqscan = off"))
+        compiled = query.compile(tx, compile_kwargs={"literal_binds": True})
+        explain = "EXPLAIN" if db.postgresql else "EXPLAIN QUERY PLAN"
+        rows = tx.exec_driver_sql(f"{explain} {compiled}".replace("%", "%%"))
+        plan = "\n".join(str(row[-1]) for row in rows)
+    assert "site_events_by_site" in plan, plan
+    assert "(site_id=? AND id" in plan or "Index Cond: ((site_id" in plan, plan
 
 
 @pytest.mark.judged_in_python

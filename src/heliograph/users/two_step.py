@@ -17,7 +17,7 @@ from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, SecretUnreadable
 from heliograph.base.short_texts import refused
 from heliograph.database.sealed_columns import Encrypted, Sealed
-from heliograph.users.tables import recovery_codes, totps, waiting_sign_ins
+from heliograph.users.tables import recovery_codes, totps, users, waiting_sign_ins
 
 STEP_S: Final = 30  # all apps use it (RFC 6238, section 5.2)
 DIGITS: Final = 6
@@ -44,10 +44,12 @@ def is_on(tx: Connection, user_id: str) -> bool:
 
 
 def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
-    """Makes a secret for an authenticator app. It does not count until `confirm`.
+    """Makes a secret for an authenticator app. It does not count until `confirm`. Of two that are
+    begun at once, the later one stays.
 
     Raises InvalidRequest if one counts already.
     """
+    _wait_for_others(tx, user_id)
     if is_on(tx, user_id):
         raise refused("code", "must be turned off before it is set up anew")
     tx.execute(totps.delete().where(totps.c.user_id == user_id))
@@ -59,6 +61,11 @@ def begin(tx: Connection, keys: Keys, user_id: str, *, now_ms: int) -> None:
             last_step=0,
         )
     )
+
+
+def _wait_for_others(tx: Connection, user_id: str) -> None:
+    """Lets one request at a time set up the app of a user: there is one secret, or none."""
+    tx.execute(sa.select(users.c.id).where(users.c.id == user_id).with_for_update())
 
 
 def unconfirmed_secret(tx: Connection, keys: Keys, user_id: str) -> str:
@@ -85,6 +92,7 @@ def confirm(tx: Connection, keys: Keys, user_id: str, code: str, *, now_ms: int)
 
     Raises InvalidRequest for a wrong code, and NotFound.
     """
+    _wait_for_others(tx, user_id)
     step = _step_of(unconfirmed_secret(tx, keys, user_id), code, now_ms)
     if step is None:
         raise refused(

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from heliograph import senders
+from heliograph import accounts, senders
 from heliograph.base import clock, ids
+from heliograph.base.paging import PageWanted
 from tests.support.api.cast import Actor
 from tests.support.api.service import Service
 
@@ -263,3 +264,22 @@ def test_two_registrations_of_one_sender_at_once_make_one_record(
     )
     assert {reply.status for reply in replies} == {200}
     assert len({reply.data["id"] for reply in replies}) == 1
+
+
+def test_a_new_default_is_a_change_of_its_own_in_the_audit_log(api: Service, chidi: Actor) -> None:
+    def actions() -> list[str]:
+        with api.db.read() as tx:
+            found = accounts.audited(tx, chidi.account_id, PageWanted(100, None))
+        return [stored.entry.action.removeprefix("sender.") for stored in reversed(found)]
+
+    def register(sender: str, **more: bool) -> None:
+        assert api.post(chidi, "/sender-ids", {"sender": sender, **more}).status == 200
+
+    register("FIRST")
+    assert actions() == ["register"]
+    register("first", set_default=True)
+    assert actions() == ["register", "make_default"]
+    register("FIRST", set_default=True)
+    assert actions() == ["register", "make_default"]
+    register("SECOND", set_default=True)
+    assert sorted(actions()) == ["make_default"] * 2 + ["register"] * 2

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import senders
+from heliograph import accounts, senders
 from heliograph.base.errors import FieldError
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
@@ -58,18 +58,22 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     is_default = body.pop("is_default", None) is not None
     asked = read_registration(body)
+    sandbox = mode == "sandbox"
+    accounts.locked(tx, visit.account.id)  # nobody registers it between the two
+    before = senders.registered(tx, visit.account.id, asked.sender, sandbox=sandbox)
     sender = senders.register(
         tx,
         visit.account.id,
         asked.sender,
-        sandbox=mode == "sandbox",
+        sandbox=sandbox,
         country_code=asked.country_code,
         purpose=asked.purpose,
         set_default=is_default,
         service_sender=asking.service.service_sender,
         now_ms=asking.now_ms,
     )
-    visit.audit(tx, asking, "sender.register", senders.text_id(sender), sender.sender)
+    for action in senders.changes(before, sender):
+        visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
 
 

@@ -7,8 +7,10 @@ from heliograph.senders.look_alikes import look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
     approve,
+    changes,
     make_default,
     register,
+    registered,
     reject,
     suspend,
 )
@@ -39,6 +41,7 @@ __all__ = [
     "approved_senders",
     "as_record",
     "as_step_record",
+    "changes",
     "check",
     "default_senders",
     "find",
@@ -48,6 +51,7 @@ __all__ = [
     "named",
     "page",
     "register",
+    "registered",
     "reject",
     "release",
     "reserve",

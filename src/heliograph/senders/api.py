@@ -14,7 +14,7 @@ from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
 from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
-from heliograph.senders.register import PURPOSE_MAX, register
+from heliograph.senders.register import PURPOSE_MAX, changes, register, registered
 from heliograph.senders.rules import check
 from heliograph.senders.sender import as_record, of_account, page, text_id
 from heliograph.text import read_country
@@ -93,6 +93,8 @@ class _Handlers:
             account_id = acting_for(
                 tx, call.principal, request.customer_id, changes=True, takes_connect=False
             )
+            accounts.locked(tx, account_id)  # nobody registers it between the two
+            before = registered(tx, account_id, request.sender, sandbox=call.principal.sandbox)
             sender = register(
                 tx,
                 account_id,
@@ -104,12 +106,9 @@ class _Handlers:
                 service_sender=self._service_sender,
                 now_ms=clock.now_ms(),
             )
-            audit_call(
-                tx,
-                call,
-                account_id,
-                AuditEntry("sender.register", text_id(sender), sender.sender),
-            )
+            for action in changes(before, sender):
+                entry = AuditEntry(action, text_id(sender), sender.sender)
+                audit_call(tx, call, account_id, entry)
             body = {"data": as_record(sender, _customer_id(tx, account_id))}
             return Answer({**body, "warnings": request.warnings} if request.warnings else body)
 

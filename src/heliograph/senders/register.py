@@ -57,7 +57,7 @@ def register(
     # first: two registrations of one sender, or two defaults, wait for each other
     account = accounts.locked(tx, account_id)
     accounts.require_mode(account, sandbox=sandbox)
-    record = _registered(tx, account_id, spelling, sandbox=sandbox)
+    record = registered(tx, account_id, spelling, sandbox=sandbox)
     if by is None and not sandbox and (record is None or record.status == REJECTED):
         refuse_reserved(tx, spelling, service_sender)
     if record is None:
@@ -101,7 +101,16 @@ def _known_country(country_code: str | None) -> str | None:
     return found
 
 
-def _registered(tx: Connection, account_id: str, spelling: str, *, sandbox: bool) -> Sender | None:
+def changes(before: Sender | None, after: Sender) -> tuple[str, ...]:
+    """Returns what a registration has changed, as the actions of the audit log, where `before` is
+    what was registered until then. To register again what is there changes nothing.
+    """
+    is_submitted = before is None or before.status != after.status
+    is_made_default = after.is_default and (before is None or not before.is_default)
+    return ("sender.register",) * is_submitted + ("sender.make_default",) * is_made_default
+
+
+def registered(tx: Connection, account_id: str, spelling: str, *, sandbox: bool) -> Sender | None:
     """Returns the account's sender of this mode that differs from `spelling` in case at most."""
     row = tx.execute(
         sa.select(*COLUMNS).where(

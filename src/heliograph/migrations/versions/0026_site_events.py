@@ -6,7 +6,7 @@ It is built beside what goes on. The version before does not need it.
 from alembic import op
 
 revision = "0026"
-down_revision = "0023"
+down_revision = "0025"
 
 transactional = False
 

@@ -129,7 +129,7 @@ PAGES: Final = (
     _shows(f"{OF_ACCOUNT}/reports/file", to_members(reports.file)),
     _shows(f"{OF_ACCOUNT}/money", to_members(money.ledger)),
     _shows(f"{OF_ACCOUNT}/money/export", to_members(money.export)),
-    _shows(f"{OF_ACCOUNT}/money/days", to_members(levels_plot.file)),
+    _shows(f"{OF_ACCOUNT}/money/days/file", to_members(levels_plot.file)),
     _shows(f"{OF_ACCOUNT}/money/buy", to_members(purchase.ask)),
     _does(f"{OF_ACCOUNT}/money/buy", by_members(Right.MONEY, purchase.buy, purchase.ask)),
     _shows(f"{OF_ACCOUNT}/money/low", to_members(low_balance.ask)),

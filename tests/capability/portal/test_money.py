@@ -80,7 +80,7 @@ def test_the_plot_shows_what_was_left_each_day_and_a_file_has_its_figures(
         held = wallet.wallet_of(tx, amina)
     page = visitor.get(f"{home}/money").text
     assert page.count('class="level"') == DAYS
-    lines = visitor.get(f"{home}/money/days").text.splitlines()
+    lines = visitor.get(f"{home}/money/days/file").text.splitlines()
     assert lines[0] == "day,credits,money,currency"
     assert len(lines) == 1 + DAYS
     today = lines[-1].split(",")

@@ -8,6 +8,7 @@ whoever guesses stops other strangers, and not the user.
 import hashlib
 import ipaddress
 import secrets
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -33,11 +34,15 @@ INVITATIONS_OF_ACCOUNT_MAX: Final = 100
 HOUR_MS: Final = 3_600_000
 # in an hour
 SIGN_UPS_OF_ADDRESS_MAX: Final = 10  # a class of students may come from one
-SIGN_UPS_MAX: Final = 100  # of all: mail to strangers, which must not look like spam
+SIGN_UPS_OF_NETWORK_MAX: Final = 100  # of what one customer of a provider can easily have
+# of all: mail to strangers, which must not look like spam. Ten networks reach it, not one.
+SIGN_UPS_MAX: Final = 1_000
 BROWSER_KNOWN_MS: Final = 180 * DAY_MS
 BROWSERS_MAX: Final = 20  # of a user; the one that was not used for longest goes first
 _SECRET_OCTETS: Final = 32
 _NETWORK_BITS: Final = 64  # of IPv6, what one customer of a network has
+# what one site gets (RFC 6177), and the smallest network that is announced (of IPv4)
+_SITE_BITS: Final = {4: 24, 6: 48}
 
 # of a window that is over, nothing counts any more
 _COUNT: Final = sa.text(
@@ -119,14 +124,16 @@ def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_sign_up(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Counts that somebody wants an account: for all, by the address that it comes from, and by
-    the one that is mailed to.
+    """Counts that somebody wants an account: by the address that it comes from, the network of
+    this, for all, and by the address that is mailed to. What is refused does not count, if the
+    caller rolls back; so whoever is refused takes nothing from others.
 
     Raises TooManyMails.
     """
     for about, most in (
-        (_about("sign-ups", "of all"), SIGN_UPS_MAX),
         (_about("sign-ups from", _network(guesser.address)), SIGN_UPS_OF_ADDRESS_MAX),
+        (_about("sign-ups of", _site(guesser.address)), SIGN_UPS_OF_NETWORK_MAX),
+        (_about("sign-ups", "of all"), SIGN_UPS_MAX),
     ):
         _require_fewer(tx, about, most, now_ms, TooManyMails, HOUR_MS)
     about = _about("mails to", guesser.email)
@@ -233,12 +240,23 @@ def _counted(tx: Connection, about: bytes, now_ms: int, window_ms: int) -> tuple
 
 def _network(address: str) -> str:
     """Returns what an address belongs to: itself, or for IPv6 the network of its customer."""
+    return _network_of(address, {4: 32, 6: _NETWORK_BITS})
+
+
+def _site(address: str) -> str:
+    """Returns the larger network that an address belongs to: whoever has one of its addresses may
+    well have others.
+    """
+    return _network_of(address, _SITE_BITS)
+
+
+def _network_of(address: str, bits: Mapping[int, int]) -> str:
+    """Returns the network of so many bits, for each version. It is empty for no address."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
         return ""
-    bits = _NETWORK_BITS if found.version == 6 else found.max_prefixlen
-    return str(ipaddress.ip_network((found, bits), strict=False))
+    return str(ipaddress.ip_network((found, bits[found.version]), strict=False))
 
 
 def _about(kind: str, value: str) -> bytes:

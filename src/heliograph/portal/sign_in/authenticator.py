@@ -45,18 +45,25 @@ def shown(
 
 
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Makes a secret, lets it count, makes new recovery codes, or turns the second step off."""
+    """Makes a secret, lets it count, makes new recovery codes, or turns the second step off. What
+    changes how the user proves who he or she is ends the user's other sessions, as a new password
+    does: whoever is in one of them has proven less.
+    """
     visit.require_fresh(asking.now_ms)
     form, user, keys = asking.sent.form, visit.session.user, asking.service.secret_keys
     wanted = choice_of("do", form.get("do", ""), CHOICES)
     if wanted == "confirm":
         code = form.get("code", "").strip()
         codes = users.two_step.confirm(tx, keys, user.id, code, now_ms=asking.now_ms)
+        users.end_others(tx, visit.session)
         return _kept(asking, visit, codes)
     if wanted == "new codes":
-        return _kept(asking, visit, users.two_step.new_recovery_codes(tx, user.id))
+        codes = users.two_step.new_recovery_codes(tx, user.id)
+        users.end_others(tx, visit.session)
+        return _kept(asking, visit, codes)
     if wanted == "turn off":
         users.two_step.turn_off(tx, user.id)
+        users.end_others(tx, visit.session)
         return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
     users.two_step.begin(tx, keys, user.id, now_ms=asking.now_ms)
     return RedirectResponse(PATH, SEE_OTHER, HEADERS)

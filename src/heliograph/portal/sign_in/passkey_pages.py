@@ -57,7 +57,9 @@ def how_to_make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Makes a passkey of the user's, gives one another name, or removes one."""
+    """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
+    removed ends the user's other sessions, as a new password does.
+    """
     visit.require_fresh(asking.now_ms)
     form, user = asking.sent.form, visit.session.user
     wanted = choice_of("do", form.get("do", ""), CHOICES)
@@ -74,6 +76,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         passkeys.rename(tx, user.id, passkey_id, name)
     else:
         passkeys.remove(tx, user.id, passkey_id)
+    if wanted != "rename":
+        users.end_others(tx, visit.session)
     return RedirectResponse(PATH_SHOWN, SEE_OTHER, HEADERS)
 
 

@@ -29,6 +29,7 @@ PREFIX: Final = "pky"
 PASSKEYS_MAX: Final = 20  # of a user; nobody has more devices
 ANSWER_CHARACTERS_MAX: Final = 16_384  # ten times what a passkey answers
 CREDENTIAL_ID_OCTETS_MAX: Final = 1_023  # WebAuthn, section 4
+OF_ANOTHER: Final = "This passkey is not of the user who has begun to sign in."
 # what the library raises for an answer that is none
 _UNREADABLE: Final = (
     ValueError,
@@ -168,10 +169,17 @@ def how_to_sign_in(asker: Asker, *, now_ms: int) -> dict[str, Any]:
 
 
 def sign_in(
-    tx: Connection, asker: Asker, answer: str, *, seen_by: str, now_ms: int
+    tx: Connection,
+    asker: Asker,
+    answer: str,
+    *,
+    only: User | None = None,
+    seen_by: str,
+    now_ms: int,
 ) -> tuple[str, str]:
     """Returns the raw id of the user whose passkey has answered, and the secret of the session that
-    begins. No further code is asked for. `seen_by`: the browser's User-Agent.
+    begins. No further code is asked for. `only`: who has begun to sign in; a passkey of another
+    user is refused. `seen_by`: the browser's User-Agent.
 
     Raises PasskeyRefused.
     """
@@ -189,6 +197,8 @@ def sign_in(
         ).first()
         if row is None or response.response.user_handle != _handle(row.user_id):
             raise PasskeyRefused()
+        if only is not None and row.user_id != only.id:
+            raise PasskeyRefused(OF_ANOTHER)
         _server(asker.site).authenticate_complete(
             _state(challenge), [_credential(row.credential)], response
         )

@@ -20,6 +20,7 @@ from tests.support.portal.visitor import EMAIL, Visitor
 
 OWN = "/portal/you/passkeys"
 SIGN_IN = "/portal/sign-in/passkey"
+CODE = "/portal/sign-in/code"
 ELSEWHERE = "https://heliograph.test.evil.example"
 
 
@@ -277,3 +278,35 @@ def test_passkeys_are_for_the_public_address(base_url: str, name: str, origin: s
 )
 def test_where_no_browser_would_take_a_passkey_there_are_none(base_url: str | None) -> None:
     assert site_of(base_url) is None
+
+
+def test_as_a_second_step_only_a_passkey_of_the_same_user_counts(
+    db: Database, visitor: Visitor, stranger: Visitor, home: str
+) -> None:
+    own = made(visitor)
+    stranger.sign_in("kofi@example.com", open_account(db, "chidi"))
+    kofis = made(stranger)
+    stranger.get("/portal/you")
+    stranger.post("/portal/sign-out")
+    with db.write() as tx:
+        user = users.find(tx, EMAIL)
+        given_codes(tx, user.id, clock.now_ms())
+        link = users.make_link(tx, user.id, now_ms=clock.now_ms())
+    stranger.get(f"/portal/sign-in/{link}")
+    assert stranger.post(f"/portal/sign-in/{link}").headers["location"].startswith(CODE)
+
+    def give_second(key: SecurityKey) -> int:
+        options = stranger.get(SIGN_IN).json()
+        page = stranger.get(CODE)
+        [form] = re.findall(
+            r'<form[^>]*action="/portal/sign-in/passkey".*?</form>', page.text, re.S
+        )
+        fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+        stranger.page = stranger.post(SIGN_IN, {**fields, "answer": key.sign(options)})
+        return stranger.page.status_code
+
+    assert give_second(kofis) == 401
+    assert "not of the user who has begun" in stranger.page.text
+    assert not is_in(stranger)
+    assert give_second(own) == 303
+    assert EMAIL in stranger.get("/portal/you").text

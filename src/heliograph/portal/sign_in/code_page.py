@@ -20,29 +20,39 @@ def ask(asking: PageRequest) -> Response:
             users.who_waits(tx, asking.waiting, now_ms=asking.now_ms)
     except NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
-    return _form(asking, 200, back)
+    return form(asking, 200, back)
 
 
 def judge(asking: PageRequest) -> Response:
     """Signs in whose code is right, and leads to where the sign-in began."""
-    form = asking.sent.form
-    back = path_of_page(form.get("back", ""))
-    code = form.get("code", "").strip()
+    sent = asking.sent.form
+    back = path_of_page(sent.get("back", ""))
+    code = sent.get("code", "").strip()
     try:
         session, browser = _finish(asking, code)
     except NotSignedIn:  # it took longer than ten minutes
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     except (WrongCode, TooManyCodes) as refused:
-        response = _form(asking, refused.status, back, str(refused))
+        response = form(asking, refused.status, back, str(refused))
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
     return welcome(session, back, browser)
 
 
-def _form(asking: PageRequest, status: int, back: str, why: str = "") -> Response:
-    has_passkeys = asking.service.passkey_site is not None
-    return page("code.html", asking, status=status, back=back, why=why, has_passkeys=has_passkeys)
+def form(
+    asking: PageRequest, status: int, back: str, why: str = "", passkey_why: str = ""
+) -> Response:
+    """Shows the form. `why` says what was wrong with a code, `passkey_why` with a passkey."""
+    return page(
+        "code.html",
+        asking,
+        status=status,
+        back=back,
+        why=why,
+        passkey_why=passkey_why,
+        has_passkeys=asking.service.passkey_site is not None,
+    )
 
 
 def _finish(asking: PageRequest, code: str) -> tuple[str, str]:

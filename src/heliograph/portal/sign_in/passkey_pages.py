@@ -12,7 +12,7 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
-from heliograph.portal.sign_in import sign_in_pages, you
+from heliograph.portal.sign_in import code_page, sign_in_pages, you
 from heliograph.portal.sign_in.coming_in import welcome
 from heliograph.portal.visit import Visit
 from heliograph.users import passkeys
@@ -30,21 +30,29 @@ def how_to_sign_in(asking: PageRequest) -> Response:
 
 
 def sign_in(asking: PageRequest) -> Response:
-    """Signs in whose passkey has answered, and leads to the page that was asked for."""
+    """Signs in whose passkey has answered, and leads to the page that was asked for. As the second
+    step of a sign-in, only a passkey of the user counts whose password or link was right: another
+    one would sign somebody else in than who has begun.
+    """
     form = asking.sent.form
     back = path_of_page(form.get("back", ""))
+    is_second = "is_second" in form
     try:
         with asking.db.write() as tx:
+            only = users.who_waits(tx, asking.waiting, now_ms=asking.now_ms) if is_second else None
             user_id, session = passkeys.sign_in(
                 tx,
                 _asker(asking),
                 form.get("answer", ""),
+                only=only,
                 seen_by=asking.seen_by,
                 now_ms=asking.now_ms,
             )
             users.end(tx, asking.session)
             browser = users.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
+        if is_second:
+            return code_page.form(asking, refused.status, back, passkey_why=str(refused))
         return sign_in_pages.form(asking, refused.status, back=back, passkey_why=str(refused))
     return welcome(session, back, browser)
 

@@ -27,6 +27,7 @@ from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
 from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
+    BACK_COOKIE,
     BROWSER_COOKIE,
     FORM_COOKIE,
     NOTHING_SENT,
@@ -197,6 +198,7 @@ class Portal:
             loop=asyncio.get_running_loop(),
             site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
+            back=request.cookies.get(BACK_COOKIE, ""),
         )
 
     async def _no_such_page(self, request: Request, error: Any) -> Response:

@@ -9,12 +9,19 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
-from heliograph.portal.cookies import drop_cookie
-from heliograph.portal.page_request import HOME, SESSION_COOKIE, PageRequest, path_of_page
+from heliograph.portal.cookies import drop_cookie, set_cookie
+from heliograph.portal.page_request import (
+    BACK_COOKIE,
+    HOME,
+    SESSION_COOKIE,
+    PageRequest,
+    path_of_page,
+)
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.coming_in import came_in, welcome
 from heliograph.portal.visit import home_of
 from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
+from heliograph.users.sign_in import LINK_MS
 
 
 class WrongPassword(Unauthorized):
@@ -58,7 +65,9 @@ def with_password(asking: PageRequest) -> Response:
 
 
 def mail_link(asking: PageRequest) -> Response:
-    """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell."""
+    """Has a link mailed, if the address is a user's. Whether it is, the answer does not tell. This
+    browser remembers where the link leads, so neither the mail nor the database holds it.
+    """
     email = asking.sent.form.get("email", "").strip().lower()
     guesser = Guesser(email, asking.address, asking.browser)
     if not asking.service.sends_mail:
@@ -66,7 +75,10 @@ def mail_link(asking: PageRequest) -> Response:
     with asking.db.write() as tx:
         users.count_mail(tx, guesser, now_ms=asking.now_ms)
         users.mail_link(tx, email, now_ms=asking.now_ms)
-    return page("link_mailed.html", asking)
+    response = page("link_mailed.html", asking)
+    back = path_of_page(asking.sent.form.get("back", ""))
+    set_cookie(response, BACK_COOKIE, back, kept_s=LINK_MS // 1_000)
+    return response
 
 
 def invited(asking: PageRequest) -> Response:
@@ -122,7 +134,9 @@ def ask(asking: PageRequest) -> Response:
 
 
 def sign_in(asking: PageRequest) -> Response:
-    """Uses the link up, and leads to the overview. A link that was used says so."""
+    """Uses the link up, and leads to the page where this browser has asked for one, or to the
+    overview. A link that was used says so.
+    """
     try:
         with asking.db.write() as tx:
             begun = users.begin(
@@ -132,7 +146,9 @@ def sign_in(asking: PageRequest) -> Response:
                 users.end(tx, asking.session)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
-    return came_in(begun, HOME)
+    response = came_in(begun, path_of_page(asking.back))
+    drop_cookie(response, BACK_COOKIE)
+    return response
 
 
 def sign_out(asking: PageRequest) -> Response:

@@ -41,6 +41,7 @@ MAY_OPEN_A_TRANSACTION = {
     "processes/checks/secret_key.py": (
         "the first process makes its key the database's before it does anything else"
     ),
+    "contacts/stored_import.py": "each step of an import is a transaction",
     "contacts/import_file.py": "each batch of a file's contacts is a transaction",
     "messages/count_rollups.py": (
         "a quarter of an hour is counted in one transaction and stored in another, which is short"
@@ -79,6 +80,7 @@ MAY_OPEN_A_TRANSACTION = {
     "webhooks/record_attempts.py": "a batch of webhook outcomes is a transaction",
     "processes/listen.py": "its endpoint comes and goes with it",
     "database/leases.py": "a process shows that it lives",
+    "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",
     "processes/api_processes.py": "before it answers, it compares clocks and keys",

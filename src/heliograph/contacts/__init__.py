@@ -20,8 +20,10 @@ from heliograph.contacts.opt_out_history import (
 )
 from heliograph.contacts.search import NEEDLE_MAX, newest, search
 from heliograph.contacts.store import delete, update, upsert
+from heliograph.contacts.stored_import import KEPT
 
 __all__ = [
+    "KEPT",
     "NEEDLE_MAX",
     "OPERATOR",
     "Changer",
@@ -44,6 +46,7 @@ __all__ = [
     "page",
     "read_change",
     "search",
+    "stored_import",
     "tag_many",
     "text_id",
     "update",

@@ -95,6 +95,38 @@ opt_out_changes = sa.Table(
     sa.Index("opt_out_changes_by_contact", "contact_id", "id"),
 )
 
+# Files of contacts that are imported, and how far each has come (contacts/stored_import.py). No
+# foreign key: it would lock the account.
+contact_imports = sa.Table(
+    "contact_imports",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("by_name", sa.String(CHANGER_NAME_MAX), nullable=False, comment="address of a user"),
+    sa.Column("country_code", sa.String(2), nullable=True, comment="how phones are dialled"),
+    sa.Column("columns", sa.Text, nullable=False, comment="JSON: what the file calls fields"),
+    sa.Column(
+        "file", sa.LargeBinary, nullable=True, comment="null: no row of it is still to be done"
+    ),
+    sa.Column("rows_total", sa.Integer, nullable=False),
+    sa.Column("rows_done", sa.Integer, nullable=False),
+    sa.Column("created", sa.Integer, nullable=False),
+    sa.Column("updated", sa.Integer, nullable=False),
+    sa.Column("repeated", sa.Integer, nullable=False),
+    sa.Column("bad", sa.Integer, nullable=False),
+    sa.Column("line", sa.Integer, nullable=False, comment="up to which the file is done"),
+    sa.Column("told", sa.Text, nullable=False, comment="JSON: stored_import.ImportReport"),
+    sa.Column("moved_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("ended_at_ms", sa.BigInteger, nullable=True),
+    sa.Column("why", sa.Text, nullable=True, comment="what has stopped it; null: nothing"),
+    sa.Index("contact_imports_by_account", "account_id", "id"),
+    # one at a time
+    sa.Index(
+        "contact_imports_running", "account_id", unique=True, **only_where("ended_at_ms IS NULL")
+    ),
+)
+
 # Contacts of an account and mode by age, some thousands to a bucket: a search goes through them
 # newest first, and ends when its page is full.
 contact_shelves = sa.Table(

@@ -3,6 +3,7 @@
 __all__ = [
     "campaigns",
     "close_account",
+    "contact_imports",
     "erase_blockers",
     "erase_number",
     "pruning",

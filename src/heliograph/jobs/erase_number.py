@@ -19,7 +19,7 @@ from heliograph.accounts.tables import accounts, customers, notices
 from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.contacts.tables import contacts, opt_out_changes, opt_outs
+from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes, opt_outs
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -167,13 +167,9 @@ def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
     yield from _gone(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
     yield from _gone(tx, contacts, mine, contacts.c.phone == number)
     yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
-    yield from _redacted(
-        tx,
-        contacts,
-        ("name", "email", "tags", "custom", "searched"),
-        mine & (contacts.c.phone != number),
-        quoted,
-    )
+    yield from _gone(tx, contact_imports, contact_imports.c.account_id == account_id)
+    texts = ("name", "email", "tags", "custom", "searched")
+    yield from _redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:

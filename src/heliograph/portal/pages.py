@@ -40,6 +40,7 @@ from heliograph.users import Right
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
 CONTACTS: Final = f"{OF_ACCOUNT}/contacts"
 CONTACT: Final = f"{CONTACTS}/{{contact}}"
+IMPORT: Final = f"{CONTACTS}/imports/{{file}}"
 CAMPAIGN: Final = f"{OF_ACCOUNT}/campaigns/{{campaign}}"
 CUSTOMER: Final = f"{OF_ACCOUNT}/connect/{{customer}}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
@@ -91,6 +92,8 @@ PAGES: Final = (
     _shows(f"{CONTACTS}/export", to_members(contact_export.export)),
     _shows(f"{CONTACTS}/import", to_members(contact_import.ask)),
     _takes_file(f"{CONTACTS}/import", to_members(contact_import.ask), contact_import.store),
+    _shows(IMPORT, to_members(contact_import.one)),
+    _does(IMPORT, by_members(Right.CONTACTS, contact_import.change, contact_import.ask)),
     _shows(f"{CONTACTS}/tags", to_members_in_steps(contact_tags.ask)),
     _does(f"{CONTACTS}/tags", contact_tags.change),
     _shows(CONTACT, to_members(contacts.one)),

@@ -18,6 +18,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
 from heliograph.jobs.campaigns import keep_campaigning
+from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
 from heliograph.jobs.roll_up import keep_rolling_up
@@ -95,6 +96,7 @@ class Sending:
             asyncio.create_task(clock_watch.keep(self._db)),
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(

@@ -147,7 +147,6 @@ def test_who_has_stored_enough_today_is_told_how_far_the_file_came(
         accounts.set_quotas(tx, amina, {StoredKind.CONTACTS: 1})
     visitor.get(f"{home}/contacts/import")
     page = upload(visitor, home, SHEET)
-    assert page.status_code == 429
     assert "The import stopped" in page.text
     assert "up to line 1 of the file" in page.text
     assert those_of(db, amina) == []

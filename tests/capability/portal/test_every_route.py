@@ -10,6 +10,8 @@ from starlette.routing import Route
 from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, users
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import clock
+from heliograph.contacts import ContactOwner
+from heliograph.contacts.stored_import import FileToImport
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
@@ -52,7 +54,7 @@ OWN = {
     "/portal/you/sessions",
 }
 # what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "customer", "site")
+BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "customer", "site", "file")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -90,6 +92,7 @@ class There(NamedTuple):
     sender: str
     customer: str
     site: str
+    file: str
     phone: str = "233201234567"
 
 
@@ -129,6 +132,9 @@ def there(db: Database, amina: str, bilal: str) -> There:
             sandbox=False,
             now_ms=clock.now_ms(),
         )
+        sheet = FileToImport(b"phone\n", None, {}, 0, {"fields": [], "custom": [], "not_read": []})
+        whose = ContactOwner(amina, False)
+        file = contacts.stored_import.begin(tx, whose, sheet, "amina's", now_ms=clock.now_ms())
         named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
     return There(
         account,
@@ -140,6 +146,7 @@ def there(db: Database, amina: str, bilal: str) -> There:
         sender=senders.text_id(named),
         customer=accounts.text_of_id(bilal, is_customer=True),
         site=plugin.text_id(shop),
+        file=file,
     )
 
 

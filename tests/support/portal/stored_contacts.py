@@ -6,6 +6,7 @@ from heliograph import contacts
 from heliograph.base import clock
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.database.database import Database
+from heliograph.jobs.contact_imports import Imports
 from tests.support.portal.visitor import Visitor
 
 
@@ -31,6 +32,19 @@ def path_of(home: str, contact: Contact) -> str:
 
 
 def upload(visitor: Visitor, home: str, text: str | bytes, **fields: str) -> httpx.Response:
+    """Sends a file with the token of the last page, and looks at its import when that has ended, as
+    the job of a worker does it.
+    """
+    answer = send_file(visitor, home, text, **fields)
+    if answer.status_code != 303:
+        return answer
+    imports = Imports(visitor.db)
+    while imports.turn():
+        pass
+    return visitor.get(answer.headers["location"])
+
+
+def send_file(visitor: Visitor, home: str, text: str | bytes, **fields: str) -> httpx.Response:
     """Sends a file with the token of the last page."""
     file = text.encode() if isinstance(text, str) else text
     path = f"{home}/contacts/import"

@@ -1,41 +1,34 @@
-"""A CSV file of contacts is uploaded and stored, and a page reports what became of its rows, as
-`contact import` does.
+"""A CSV file of contacts is uploaded and stored. A page says how far its import is, and at the end
+what became of its rows, as `contact import` does.
 """
 
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from heliograph.base.errors import FieldError, InvalidRequest, ServiceError
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.contacts import ContactOwner
-from heliograph.contacts.csv_cells import Layout
-from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet, text_of
-from heliograph.contacts.import_file import Import
-from heliograph.portal.contact_pages.contacts import changer_of, read_owner
+from heliograph.contacts import ContactOwner, stored_import
+from heliograph.contacts.csv_file import Sheet, text_of
+from heliograph.contacts.stored_import import FileToImport
+from heliograph.portal.contact_pages.contacts import read_owner
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import read_country
 from heliograph.users import Right
 
-ROWS_MAX: Final = 20_000  # stored within some seconds, in which a thread of the pages is busy
+ROWS_MAX: Final = 20_000  # read within a second, in which a thread of the pages is busy
+LISTED_MAX: Final = 5  # imports that can be looked at again
 # the fields that a column can be named for
 NAMED: Final = ("phone", "name", "email", "tags")
 FIELDS: Final = ("file", "mode", "country_code", *(f"{field}_column" for field in NAMED))
-
-
-class UploadedSheet(NamedTuple):
-    """A file that can be stored, and whose contacts it has."""
-
-    owner: ContactOwner
-    layout: Layout
-    rows: Sequence[ContactRow | BadContactRow]
 
 
 def ask(
@@ -55,56 +48,76 @@ def ask(
         modes=visit.modes,
         names_columns=any(asking.sent.form.get(f"{field}_column") for field in NAMED),
         rows_max=ROWS_MAX,
+        imports=stored_import.newest_imports(tx, visit.account.id, limit=LISTED_MAX),
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
     )
 
 
 def store(asking: PageRequest) -> Response:
-    """Stores the rows of a file, in several transactions, and says what became of them."""
+    """Stores a file, and leads to the page that says how far its import is."""
     with asking.db.read() as tx:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.CONTACTS)
     try:
-        sheet = _read(asking, visit)
+        owner, file = _read(asking, visit)
     except InvalidRequest as wrong:
         errors = wrong.fields or [FieldError("file", f"cannot be imported. {wrong}")]
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
-    with asking.db.write() as tx:  # before the first of the transactions that store contacts
-        visit.audit(tx, asking, "contact.import", detail=f"{len(sheet.rows)} rows of a file")
-    done, ended_by = Import(asking.db, sheet.owner, changer_of(visit)), None
-    try:
-        for _ in done.run(sheet.rows):
-            pass
-    except ServiceError as error:  # what is committed stays
-        ended_by = error
+    with asking.db.write() as tx:
+        by = visit.session.user.email
+        import_id = stored_import.begin(tx, owner, file, by, now_ms=asking.now_ms)
+        visit.audit(tx, asking, "contact.import", import_id, f"{file.rows} rows of a file")
+    return RedirectResponse(f"{visit.home}/contacts/imports/{import_id}", SEE_OTHER, HEADERS)
+
+
+def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows how far an import is, or what became of its rows."""
+    found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
     return page(
         "contacts_imported.html",
         asking,
-        status=ended_by.status if ended_by else 200,
         visit=visit,
-        done=done,
-        columns=sheet.layout.understood,
-        mode="sandbox" if sheet.owner.sandbox else "live",
-        ended_by=ended_by,
+        done=found,
+        is_interrupted=found.is_interrupted(asking.now_ms),
+        mode="sandbox" if found.sandbox else "live",
+        may_change=visit.may(Right.CONTACTS),
     )
 
 
-def _read(asking: PageRequest, visit: Visit) -> UploadedSheet:
-    """Reads the whole file before any of it is stored. Raises InvalidRequest."""
-    owner, typed = read_owner(asking, visit), asking.sent.form.get("country_code", "").strip()
+def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Stops an import, or lets a stopped one go on."""
+    found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
+    match asking.sent.form.get("do"):
+        case "stop":
+            stored_import.stop(tx, found)
+        case "go_on":
+            stored_import.go_on(tx, found, now_ms=asking.now_ms)
+        case unknown:
+            raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
+    visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
+    path = f"{visit.home}/contacts/imports/{found.text_id}"
+    return RedirectResponse(path, SEE_OTHER, HEADERS)
+
+
+def _read(asking: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:
+    """Reads the whole file before it is stored, and says whose contacts it has. Raises
+    InvalidRequest.
+    """
+    form = asking.sent.form
+    owner, typed = read_owner(asking, visit), form.get("country_code", "").strip()
     try:
         country = read_country(typed) if typed else None
     except ValueError as error:
         raise refused("country_code", str(error)) from error
-    if not asking.sent.file:
+    octets = asking.sent.file
+    if not octets:
         raise refused("file", "is required, and must not be empty")
-    form = asking.sent.form
     columns = {
         field: column for field in NAMED if (column := form.get(f"{field}_column", "").strip())
     }
-    sheet = Sheet(text_of(BytesIO(asking.sent.file)), country, visit.account.country_code, columns)
-    rows = list(islice(sheet.rows(), ROWS_MAX + 1))
-    if len(rows) > ROWS_MAX:
+    sheet = Sheet(text_of(BytesIO(octets)), country, visit.account.country_code, columns)
+    rows = sum(1 for _ in islice(sheet.rows(), ROWS_MAX + 1))
+    if rows > ROWS_MAX:
         raise refused("file", f"must have at most {ROWS_MAX:,} rows; split it")
-    return UploadedSheet(owner, sheet.layout, rows)
+    return owner, FileToImport(octets, country, columns, rows, sheet.layout.understood)

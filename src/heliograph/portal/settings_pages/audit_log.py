@@ -34,6 +34,8 @@ ACTIONS: Final = {
     "campaign.write": "Wrote a campaign",
     "contact.change": "Changed a contact",
     "contact.import": "Imported contacts",
+    "contact.import_go_on": "Let an import of contacts go on",
+    "contact.import_stop": "Stopped an import of contacts",
     "contact.opt_in": "Opted a contact in again",
     "contact.opt_out": "Opted a contact out",
     "contact.remove": "Removed a contact",

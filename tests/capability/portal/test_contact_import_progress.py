@@ -1,0 +1,184 @@
+"""An import of contacts goes on by itself, says how far it is, and can be stopped and interrupted
+without doubling anything.
+"""
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts
+from heliograph.accounts import StoredKind
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
+from heliograph.contacts import KEPT, stored_import
+from heliograph.contacts.tables import contact_imports
+from heliograph.database.database import Database
+from heliograph.jobs.contact_imports import Imports
+from heliograph.jobs.pruning import prune_all
+from tests.support.api.service import Loop
+from tests.support.capability.commands import Run
+from tests.support.factories import open_account, phones
+from tests.support.portal.campaign_pages import words_of
+from tests.support.portal.stored_contacts import send_file, stored, those_of, upload
+from tests.support.portal.visitor import Visitor, home_of
+
+STEP = 10
+PHONES = phones(24)
+# 30 rows: four are repeated, one of them of the step before; two are none
+ROWS = [*PHONES[:9], "12", PHONES[0], *PHONES[9:20], PHONES[3], "x", *PHONES[20:], *PHONES[8:10]]
+SHEET = "phone,opted_out\n" + "".join(f"{phone},yes\n" for phone in ROWS)
+FIGURES = "New 23 Changed 1 Repeated 4 Left out 2"
+
+
+@pytest.fixture(autouse=True)
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_import, "STEP_ROWS", STEP)
+
+
+def begun(visitor: Visitor, home: str, sheet: str = SHEET) -> str:
+    """The path of the page of an import that no process has seen yet."""
+    visitor.get(f"{home}/contacts/import")
+    answer = send_file(visitor, home, sheet)
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+def said(visitor: Visitor, path: str) -> str:
+    return words_of(visitor.get(path).text)
+
+
+def test_an_import_says_how_far_it_is_and_no_process_that_takes_it_over_doubles_a_row(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    stored(db, amina, phone=PHONES[5])
+    path = begun(visitor, home)
+    processes = Imports(db), Imports(db)
+    for step, figures in enumerate(
+        (
+            "New 0 Changed 0 Repeated 0 Left out 0",
+            "New 8 Changed 1 Repeated 0 Left out 1",
+            "New 17 Changed 1 Repeated 1 Left out 1",
+            FIGURES,
+        )
+    ):
+        assert f"{step * STEP} of 30 rows are read" in said(visitor, path)
+        assert f'data-live="import" hx-get="{path}"' in visitor.page.text
+        assert figures in said(visitor, path)
+        assert processes[step % 2].turn()  # each begins where the other ended
+    assert not any(process.turn() for process in processes)
+    told = said(visitor, path)
+    assert "Imported, but for 2 rows" in told
+    assert FIGURES in told
+    assert "count instead of it: 12, 24, 30, 31." in told
+    assert "data-live" not in visitor.page.text
+    assert sorted(each.phone for each in those_of(db, amina)) == sorted(PHONES)
+    assert all(each.opted_out for each in those_of(db, amina))
+    assert "30 rows" in said(visitor, f"{home}/contacts/import")
+    assert f'href="{path}"' in visitor.page.text
+    with db.read() as tx:
+        assert tx.execute(sa.select(contact_imports.c.file)).scalar_one() is None
+
+
+def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    path = begun(visitor, home)
+    Imports(db).turn()
+    clock.move(by_ms=stored_import.INTERRUPTED_MS - 1_000)
+    assert "interrupted" not in said(visitor, path)
+    clock.move(by_ms=1_000)
+    assert "The import is interrupted since" in said(visitor, path)
+    Imports(db).turn()
+    assert "interrupted" not in said(visitor, path)
+    assert "20 of 30 rows are read" in said(visitor, path)
+
+
+def test_an_import_is_stopped_and_goes_on_and_there_is_one_at_a_time(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    path = begun(visitor, home)
+    process = Imports(db)
+    process.turn()
+    visitor.get(path)
+    assert send_file(visitor, home, SHEET).status_code == 409
+    assert visitor.post(path, {"do": "dance"}).status_code == 400
+    assert visitor.post(path, {"do": "stop"}).headers["location"] == path
+    assert not process.turn()
+    assert "It was stopped. What stands up to line 11 of the file" in said(visitor, path)
+    assert len(those_of(db, amina)) == 9
+    assert visitor.post(path, {"do": "go_on"}).status_code == 303
+    assert "10 of 30 rows are read" in said(visitor, path)
+    while process.turn():
+        pass
+    assert "New 24 Changed 0 Repeated 4 Left out 2" in said(visitor, path)
+    assert visitor.post(path, {"do": "go_on"}).status_code == 404  # it has ended
+    # who uploads another file has no use for one that was stopped
+    stopped = begun(visitor, home)
+    visitor.get(stopped)
+    visitor.post(stopped, {"do": "stop"})
+    other = begun(visitor, home)
+    assert "Import the same file again" in said(visitor, stopped)
+    for last in (other, stopped):
+        visitor.get(other)
+        assert visitor.post(last, {"do": "go_on"}).status_code == 409
+    told = said(visitor, f"{home}/audit")
+    for done in ("Imported contacts", "Stopped an import", "Let an import of contacts go on"):
+        assert done in told
+
+
+def test_what_a_day_or_an_operator_stops_can_go_on_later(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        accounts.set_quotas(tx, amina, {StoredKind.CONTACTS: 600})
+    path = begun(visitor, home, "phone\n" + "".join(f"{each}\n" for each in PHONES))
+    process = Imports(db)
+    process.turn()
+    assert "up to line 1 of the file is stored" in said(visitor, path)
+    assert those_of(db, amina) == []
+    with db.write() as tx:
+        accounts.set_quotas(tx, amina, {StoredKind.CONTACTS: 10**6})
+    assert visitor.post(path, {"do": "go_on"}).status_code == 303
+    process.turn()
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    process.turn()
+    assert "The account is suspended. What stands up to line 11" in said(visitor, path)
+    with db.write() as tx:
+        accounts.resume(tx, amina)
+    visitor.post(path, {"do": "go_on"})
+    while process.turn():
+        pass
+    assert "New 24 Changed 0" in said(visitor, path)
+
+
+def test_accounts_import_in_turns(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    stranger.sign_in("kofi@example.com", chidi)
+    theirs = begun(stranger, home_of(db, chidi))
+    path = begun(visitor, home)
+    Imports(db).turn()
+    assert "10 of 30 rows are read" in said(visitor, path)
+    assert "10 of 30 rows are read" in said(stranger, theirs)
+    assert visitor.get(theirs.replace(home_of(db, chidi), home)).status_code == 404
+
+
+def test_files_are_forgotten_after_a_week_and_with_a_number_that_is_erased(
+    visitor: Visitor, db: Database, amina: str, home: str, run: Run, run_loop: Loop
+) -> None:
+    path = begun(visitor, home)
+    told = run("erase", PHONES[0], "--account", "amina", "--yes", "--json").json
+    assert told["erased"] == {"contact_imports": 1}
+    assert not Imports(db).turn()
+    assert visitor.get(path).status_code == 404
+    visitor.get(home)
+    page = upload(visitor, home, SHEET)
+    [kept] = KEPT
+    for ms, there in ((kept.ms - DAY_MS, 200), (2 * DAY_MS, 404)):
+        clock.move(by_ms=ms)
+        run_loop(prune_all(db))
+        with db.read() as tx:
+            found = stored_import.newest_imports(tx, amina, limit=2)
+        assert len(found) == (there == 200)
+    assert "Imported" in page.text

@@ -16,8 +16,9 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.list_page import list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -47,14 +48,13 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = keys.page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    shown_keys = found[: wanted.limit]
-    is_more = len(found) > wanted.limit
+    on_page = list_page(asking, wanted, found, lambda key: key.id)
     return page(
         "keys.html",
         asking,
         visit=visit,
-        keys=[(keys.text_id(key), key) for key in shown_keys],
-        older=next_page(asking.sent.query, shown_keys[-1].id) if is_more else None,
+        keys=[(keys.text_id(key), key) for key in on_page.rows],
+        older=on_page.older,
         may_make=visit.may(Right.KEYS),
     )
 

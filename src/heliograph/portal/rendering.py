@@ -1,17 +1,15 @@
 """Pages are made of Jinja templates. What a page shows is escaped, whoever wrote it."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import jinja2
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from heliograph.base.clock import rfc3339
-from heliograph.base.paging import cursor_at
 from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
 from heliograph.wallet import to_text
 
@@ -75,12 +73,6 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
         )
     )
     return HTMLResponse(text, status, HEADERS)
-
-
-def next_page(query: Sequence[tuple[str, str]], before: str) -> str:
-    """Returns the query of the next page of a list: the same one, below the raw id `before`."""
-    kept = [(name, value) for name, value in query if value and name != "cursor"]
-    return f"?{urlencode([*kept, ('cursor', cursor_at(before))])}"
 
 
 @cache

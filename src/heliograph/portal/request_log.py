@@ -10,9 +10,10 @@ from starlette.responses import Response
 from heliograph import keys, requests
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query, shown
-from heliograph.base.paging import PageWanted, read_page
+from heliograph.base.paging import read_page
+from heliograph.portal.list_page import ListPage, list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import next_page, page
+from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
 from heliograph.requests import LoggedRequest, RequestFilter
 
@@ -25,11 +26,10 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the requests that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found: list[LoggedRequest] = []
-    older: str | None = None
+    found = ListPage[LoggedRequest]([], None)
     errors: list[FieldError] = []
     try:
-        found, older = _selected(tx, asking, visit)
+        found = _selected(tx, asking, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     return page(
@@ -37,9 +37,9 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        requests=[(requests.text_id(request), request) for request in found],
-        key_names=_key_names(tx, visit) if found else {},
-        older=older,
+        requests=[(requests.text_id(request), request) for request in found.rows],
+        key_names=_key_names(tx, visit) if found.rows else {},
+        older=found.older,
         typed=typed,
         is_filtered=any(typed.get(name) for name in FIELDS if name != "mode"),
         errors={error.field: error.message for error in errors},
@@ -49,10 +49,8 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(
-    tx: Connection, asking: PageRequest, visit: Visit
-) -> tuple[list[LoggedRequest], str | None]:
-    """Returns one page of requests, and the query of the next. Raises InvalidRequest."""
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[LoggedRequest]:
+    """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     sandbox = (query.choice("mode", visit.modes) or visit.mode) == "sandbox"
     show = query.choice("show", tuple(SHOW))
@@ -63,12 +61,10 @@ def _selected(
         tx,
         visit.account.id,
         RequestFilter(None if show is None else SHOW[show], request_id),
-        PageWanted(wanted.limit + 1, wanted.before),
+        one_more(wanted),
         sandbox=sandbox,
     )
-    on_page = found[: wanted.limit]
-    is_more = len(found) > wanted.limit
-    return on_page, next_page(asking.sent.query, on_page[-1].id) if is_more else None
+    return list_page(asking, wanted, found, lambda request: request.id)
 
 
 def _request_id(query: Query) -> str | None:

@@ -10,10 +10,11 @@ from starlette.responses import Response
 from heliograph import plugin
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
-from heliograph.base.paging import PageWanted, read_page
+from heliograph.base.paging import read_page
 from heliograph.plugin import LogEntry, Site, SiteEvent
+from heliograph.portal.list_page import list_page, older_query
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import next_page, page
+from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
 
 SHOWS: Final = ("log", "events")
@@ -41,15 +42,14 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = plugin.sites_page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    shown = found[: wanted.limit]
-    heard = plugin.last_heard(tx, shown)
-    is_more = len(found) > wanted.limit
+    on_page = list_page(asking, wanted, found, lambda site: site.id)
+    heard = plugin.last_heard(tx, on_page.rows)
     return page(
         "sites.html",
         asking,
         visit=visit,
-        sites=[(plugin.text_id(site), site, heard[site.id]) for site in shown],
-        older=next_page(asking.sent.query, shown[-1].id) if is_more else None,
+        sites=[(plugin.text_id(site), site, heard[site.id]) for site in on_page.rows],
+        older=on_page.older,
     )
 
 
@@ -92,17 +92,10 @@ def _selected(tx: Connection, asking: PageRequest, site: Site) -> Activity:
     query.finish()
     if show == "events":
         found = plugin.site_events_page(tx, site, wanted, filters)
-        return Activity([], found.events, _next(asking, found.next_before))
+        return Activity([], found.events, older_query(asking, found.next_before))
     log = plugin.site_log(tx, site, wanted, filters)
-    return Activity(log[: wanted.limit], [], _next(asking, _below(log, wanted)))
-
-
-def _below(log: list[LogEntry], wanted: PageWanted) -> str | None:
-    return log[wanted.limit - 1].id if len(log) > wanted.limit else None
-
-
-def _next(asking: PageRequest, before: str | None) -> str | None:
-    return None if before is None else next_page(asking.sent.query, before)
+    on_page = list_page(asking, wanted, log, lambda entry: entry.id)
+    return Activity(on_page.rows, [], on_page.older)
 
 
 def _payload(event: SiteEvent) -> str:

@@ -25,9 +25,10 @@ from heliograph.messages import read
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
+from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
@@ -62,19 +63,17 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = campaigns.page(
         tx, limit=wanted.limit + 1, account_id=visit.account.id, before_id=wanted.before
     )
-    shown_ones = found[: wanted.limit]
-    tallies = tallies_of(tx, [campaign.group_id for campaign in shown_ones])
+    on_page = list_page(asking, wanted, found, lambda campaign: campaign.id)
+    tallies = tallies_of(tx, [campaign.group_id for campaign in on_page.rows])
     return page(
         "campaigns.html",
         asking,
         visit=visit,
         campaigns=[
             (campaigns.text_id(campaign), campaign, tallies.get(campaign.group_id, GroupTally()))
-            for campaign in shown_ones
+            for campaign in on_page.rows
         ],
-        older=next_page(asking.sent.query, shown_ones[-1].id)
-        if len(found) > wanted.limit
-        else None,
+        older=on_page.older,
         may_change=visit.may(Right.CAMPAIGNS),
     )
 

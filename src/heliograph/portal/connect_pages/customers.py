@@ -16,9 +16,10 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.once import new_once, once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
@@ -36,11 +37,10 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     require_partner(visit)
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found: list[Customer] = []
+    found = ListPage[Customer]([], None)
     errors: list[FieldError] = []
-    older: str | None = None
     try:
-        found, older = _selected(tx, asking, visit)
+        found = _selected(tx, asking, visit)
     except InvalidRequest as wrong:
         errors = list(wrong.fields)
     return page(
@@ -48,8 +48,8 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        customers=[(text_id(each), each) for each in found],
-        older=older,
+        customers=[(text_id(each), each) for each in found.rows],
+        older=found.older,
         typed=typed,
         modes=MODES,
         may_change=visit.may(Right.CONNECT),
@@ -58,19 +58,15 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(
-    tx: Connection, asking: PageRequest, visit: Visit
-) -> tuple[list[Customer], str | None]:
-    """Returns one page of customers, and the query of the next. Raises InvalidRequest."""
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Customer]:
+    """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query)
     needle = query.text("q", most=NEEDLE_MAX)
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"
     query.finish()
     found = connect.page(tx, visit.account.id, wanted, sandbox=sandbox, needle=needle)
-    shown = found[: wanted.limit]
-    is_more = len(found) > wanted.limit
-    return shown, next_page(asking.sent.query, shown[-1].account_id) if is_more else None
+    return list_page(asking, wanted, found, lambda customer: customer.account_id)
 
 
 def one(

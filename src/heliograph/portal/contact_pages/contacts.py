@@ -25,8 +25,9 @@ from heliograph.contacts import (
 )
 from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -39,13 +40,6 @@ class ContactsWanted(NamedTuple):
 
     owner: ContactOwner
     needle: str | None
-
-
-class ListedContacts(NamedTuple):
-    """One page of the list, and the query of the next."""
-
-    contacts: list[Contact]
-    older: str | None
 
 
 class OwnContact(NamedTuple):
@@ -81,7 +75,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the contacts that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found, errors = ListedContacts([], None), list[FieldError]()
+    found, errors = ListPage[Contact]([], None), list[FieldError]()
     try:
         found = _selected(tx, asking, visit)
     except InvalidRequest as wrong:
@@ -91,14 +85,14 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        contacts=[(contacts.text_id(contact), contact) for contact in found.contacts],
+        contacts=[(contacts.text_id(contact), contact) for contact in found.rows],
         older=found.older,
         typed=typed,
         modes=MODES,
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.CONTACTS),
-        may_pick=visit.may(Right.CONTACTS) and len(found.contacts) <= PICKED_MAX,
+        may_pick=visit.may(Right.CONTACTS) and len(found.rows) <= PICKED_MAX,
     )
 
 
@@ -212,7 +206,7 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return RedirectResponse(f"{visit.home}/contacts?mode={found.mode}", SEE_OTHER, HEADERS)
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListedContacts:
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
     """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted, page_wanted = read_wanted(query, visit), read_page(query)
@@ -220,9 +214,7 @@ def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListedContac
     found = contacts.newest(
         tx, wanted.owner, wanted.needle, limit=page_wanted.limit + 1, before=page_wanted.before
     )
-    some = found[: page_wanted.limit]
-    is_more = len(found) > page_wanted.limit
-    return ListedContacts(some, next_page(asking.sent.query, some[-1].id) if is_more else None)
+    return list_page(asking, page_wanted, found, lambda contact: contact.id)
 
 
 def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> OwnContact:

@@ -18,9 +18,10 @@ from heliograph.messages.events import event_ids
 from heliograph.messages.paid import paid
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.portal.export import pieces
+from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, next_page, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import split_segments
 from heliograph.webhooks import endpoints, history
@@ -63,9 +64,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         status=400 if errors else 200,
         visit=visit,
         messages=[row(message) for message in found.messages],
-        older=None
-        if found.next_before is None
-        else next_page(asking.sent.query, found.next_before),
+        older=older_query(asking, found.next_before),
         typed=typed,
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),

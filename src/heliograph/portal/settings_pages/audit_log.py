@@ -16,8 +16,9 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.portal.export import pieces
+from heliograph.portal.list_page import ListPage, list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Download, next_page, page
+from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
 
 BY: Final = {"people": AuthorKind.USER, "programs": AuthorKind.KEY}
@@ -70,11 +71,10 @@ ACTIONS: Final = {
 
 def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the entries that the query selects, newest first."""
-    found: list[StoredEntry] = []
-    older: str | None = None
+    found = ListPage[StoredEntry]([], None)
     errors: list[FieldError] = []
     try:
-        found, older = _selected(tx, asking, visit)
+        found = _selected(tx, asking, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     return page(
@@ -82,9 +82,9 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         status=400 if errors else 200,
         visit=visit,
-        entries=found,
+        entries=found.rows,
         actions=ACTIONS,
-        older=older,
+        older=found.older,
         typed={"by": "", **dict(asking.sent.query)},
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field != "by"],
@@ -109,10 +109,8 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download("audit-log.csv", pieces(asking, _line(COLUMNS), read_lines))
 
 
-def _selected(
-    tx: Connection, asking: PageRequest, visit: Visit
-) -> tuple[list[StoredEntry], str | None]:
-    """Returns one page of entries, and the query of the next. Raises InvalidRequest."""
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[StoredEntry]:
+    """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     by = query.choice("by", tuple(BY))
     wanted = read_page(query)
@@ -120,12 +118,10 @@ def _selected(
     found = accounts.audited(
         tx,
         visit.account.id,
-        PageWanted(wanted.limit + 1, wanted.before),
+        one_more(wanted),
         kind=None if by is None else BY[by],
     )
-    on_page = list(found[: wanted.limit])
-    is_more = len(found) > wanted.limit
-    return on_page, next_page(asking.sent.query, on_page[-1].id) if is_more else None
+    return list_page(asking, wanted, found, lambda stored: stored.id)
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -11,8 +11,9 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, Span, read_page, read_span
 from heliograph.portal.export import pieces
+from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Download, next_page, page
+from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
 from heliograph.portal.wallet_pages.levels_plot import plot
 from heliograph.users import Right
@@ -32,11 +33,10 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     like that of GET /wallet/transactions.
     """
     held = wallet.wallet_of(tx, visit.account.id)
-    found: list[Entry] = []
+    found = ListPage[Entry]([], None)
     errors: list[FieldError] = []
-    older: str | None = None
     try:
-        found, older = _selected(tx, asking, visit)
+        found = _selected(tx, asking, visit)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     typed = dict(asking.sent.query)
@@ -49,8 +49,8 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         plot=plot(tx, visit, asking.now_ms),
         may_buy=visit.may(Right.MONEY) and not visit.account.sandbox,
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
-        entries=[(entry, wallet.as_record(entry)) for entry in found],
-        older=older,
+        entries=[(entry, wallet.as_record(entry)) for entry in found.rows],
+        older=found.older,
         typed=typed,
         is_filtered=any(typed.get(name) for name in FIELDS),
         errors={error.field: error.message for error in errors},
@@ -91,13 +91,11 @@ def _filters(query: Query) -> _Filters:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> tuple[list[Entry], str | None]:
-    """Returns one page of entries, and the query of the next. Raises InvalidRequest."""
+def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
+    """Raises InvalidRequest."""
     query = Query(asking.sent.query)
     wanted = read_page(query, most=TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()
     found = wallet.history(tx, visit.account.id, wanted, *filters)
-    shown = found[: wanted.limit]
-    older = next_page(asking.sent.query, shown[-1].id) if len(found) > wanted.limit else None
-    return shown, older
+    return list_page(asking, wanted, found, lambda entry: entry.id)

@@ -2,24 +2,29 @@
 the routes, so a page that is added later is asked, too.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
+import httpx
 import pytest
-from starlette.routing import Route
 
-from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, users
+from heliograph import accounts, users
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import clock
-from heliograph.contacts import ContactOwner
-from heliograph.contacts.stored_import import FileToImport
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
-from heliograph.webhooks import endpoints
-from tests.support.capability.campaigns import write_down
-from tests.support.capability.webhooks import NOWHERE, endpoint
+from tests.support.capability.webhooks import NOWHERE
 from tests.support.factories import open_account
-from tests.support.portal.stored_contacts import stored
+from tests.support.portal.hostile import HOSTILE, structure_of
+from tests.support.portal.routes import (
+    BELOW,
+    There,
+    asked,
+    asked_of,
+    customer_of,
+    of_accounts,
+    things_of,
+)
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 # what a page writes down of whoever only looks, or tries
@@ -53,101 +58,17 @@ OWN = {
     "/portal/you/passkeys",
     "/portal/you/sessions",
 }
-# what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "customer", "site", "file")
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "{{7*7}}",
-    "'\"><img src=x>",
-    "..",
-    "%2e%2e%2f",
-    "\u202egnp.exe",
-    "\u2066x\u2069",
-    "é" * 300,
-    "x" * 5_000,
-    "\0",
-    "a\r\nSet-Cookie: b=c",
-    "' OR 1=1 --",
-    "$(id)",
-    "acc_",
-    "0",
-    "-1",
-    "null",
-    "%00",
-    "\ud7ff",
-    "🙂",
-]
-
-
-class There(NamedTuple):
-    """What the account has: the parameters of paths that lead to it."""
-
-    account: str
-    message: str
-    key: str
-    endpoint: str
-    campaign: str
-    contact: str
-    sender: str
-    customer: str
-    site: str
-    file: str
-    phone: str = "233201234567"
 
 
 @pytest.fixture
 def bilal(db: Database, amina: str) -> str:
-    """A Connect customer of amina's."""
-    asked, _ = connect.read_customer_request(
-        {"full_name": "bilal", "phone": "233201234599", "country_code": "GH"}
-    )
-    with db.write() as tx:
-        made = connect.provision(tx, amina, asked, sandbox=False, now_ms=clock.now_ms())
-    return made.customer.account_id
+    return customer_of(db, amina)
 
 
 @pytest.fixture
 def there(db: Database, amina: str, bilal: str) -> There:
-    with db.write() as tx:
-        made = keys.issue(
-            tx,
-            amina,
-            name="shop",
-            sandbox=False,
-            tier="standard",
-            permissions=["sms.send"],
-            now_ms=clock.now_ms(),
-        )
-        account = accounts.text_id(accounts.by_id(tx, amina))
-    listening, _ = endpoint(db, amina)
-    kept = stored(db, amina, name="amina's")
-    drafted = write_down(db, amina, message="amina's")
-    with db.write() as tx:
-        shop = plugin.connect(
-            tx,
-            amina,
-            "https://amina.example",
-            plugin.SiteDetails(None, None, None, None, None),
-            sandbox=False,
-            now_ms=clock.now_ms(),
-        )
-        sheet = FileToImport(b"phone\n", None, {}, 0, {"fields": [], "custom": [], "not_read": []})
-        whose = ContactOwner(amina, False)
-        file = contacts.stored_import.begin(tx, whose, sheet, "amina's", now_ms=clock.now_ms())
-        named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
-    return There(
-        account,
-        message="msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
-        key=keys.text_id(made.record),
-        endpoint=endpoints.text_id(listening.id),
-        campaign=campaigns.text_id(drafted),
-        contact=contacts.text_id(kept),
-        sender=senders.text_id(named),
-        customer=accounts.text_of_id(bilal, is_customer=True),
-        site=plugin.text_id(shop),
-        file=file,
-    )
+    return things_of(db, amina, bilal)
 
 
 def contents(db: Database) -> dict[str, list[Any]]:
@@ -158,29 +79,6 @@ def contents(db: Database) -> dict[str, list[Any]]:
             for table in metadata.sorted_tables
             if table.name not in OF_VISITS
         }
-
-
-class Asked(NamedTuple):
-    """A page of the account, or a form of it."""
-
-    method: str
-    path: str
-
-
-def asked(portal: Portal, there: There, **other: str) -> list[Asked]:
-    return [asked_of(route, there, **other) for route in of_accounts(portal)]
-
-
-def asked_of(route: Route, there: There, **other: str) -> Asked:
-    path = route.path
-    for name, value in (there._asdict() | other).items():
-        path = path.replace(f"{{{name}}}", value)
-    assert "{" not in path, f"{route.path} has a parameter that this test does not know"
-    return Asked("GET" if "GET" in (route.methods or ()) else "POST", path)
-
-
-def of_accounts(portal: Portal) -> list[Route]:
-    return [route for route in portal.routes if "{account}" in route.path]
 
 
 def ask(visitor: Visitor, method: str, path: str, **more: Any) -> Any:
@@ -228,10 +126,8 @@ def test_a_user_of_another_account_finds_none_of_it(
     assert contents(db) == before
 
 
-def test_a_partners_owner_acts_for_its_customer_under_his_own_name(
-    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There
-) -> None:
-    visitor.sign_in(EMAIL, amina)
+def looks_at_a_customer(visitor: Visitor, portal: Portal, there: There) -> None:
+    """Asks for all pages of the customer, and for the partner's things below them."""
     at_customer = there._replace(account=there.customer)
     for method, path in asked(portal, at_customer):
         if method != "GET":
@@ -245,10 +141,81 @@ def test_a_partners_owner_acts_for_its_customer_under_his_own_name(
             assert page.status_code == 400 if is_of_none else page.status_code in (200, 303), path
         for secret in ("sk_live_", NOWHERE, "amina's"):
             assert secret not in page.text, path
+
+
+def test_a_partners_owner_acts_for_its_customer_under_his_own_name(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    looks_at_a_customer(visitor, portal, there)
     page = visitor.get(home_of(db, bilal))
     assert "You act for <strong>bilal</strong>, a customer of amina" in page.text
     assert EMAIL in page.text
     assert f'href="{home_of(db, amina)}/connect"' in page.text
+
+
+@pytest.mark.parametrize("who", ["a partner's owner", "a customer's own user"])
+def test_who_works_at_a_customer_changes_nothing_of_the_partner(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, bilal: str, there: There, who: str
+) -> None:
+    own = bilal if who == "a customer's own user" else amina
+    visitor.sign_in(EMAIL, own)
+    looks_at_a_customer(visitor, portal, there)
+    if own == bilal:
+        assert "amina" not in visitor.get(home_of(db, bilal)).text
+    visitor.get(home_of(db, bilal))
+    token, before = visitor.token, contents(db)
+    things = [getattr(there, name) for name in BELOW if name != "customer"]
+    for method, path in asked(portal, there._replace(account=there.customer)):
+        if method == "POST" and ("/connect" in path or any(thing in path for thing in things)):
+            page = visitor.post_as_it_is(path, data={"form_token": token, "do": "send"})
+            assert page.status_code in (400, 404), path
+    assert contents(db) == before
+    with db.write() as tx:
+        accounts.suspend(tx, amina)  # and so are its customers
+    before = contents(db)
+    for method, path in asked(portal, there._replace(account=there.customer)):
+        if method == "POST":
+            page = visitor.post_as_it_is(path, data={"form_token": token, "do": "send"})
+            assert page.status_code in (403, 404), path
+    assert contents(db) == before
+
+
+# who may send the forms below an account, by the first word of their paths (docs/portal.md)
+SENDERS_OF_FORMS = {
+    "send": {Role.OWNER, Role.DEVELOPER, Role.MARKETER},
+    "keys": {Role.OWNER, Role.DEVELOPER},
+    "quickstart": {Role.OWNER, Role.DEVELOPER},
+    "webhooks": {Role.OWNER, Role.DEVELOPER},
+    "campaigns": {Role.OWNER, Role.MARKETER},
+    "contacts": {Role.OWNER, Role.MARKETER},
+    "senders": {Role.OWNER, Role.MARKETER},
+    "connect": {Role.OWNER},
+    "members": {Role.OWNER},
+    "money": {Role.OWNER},
+    "settings": {Role.OWNER},
+}
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_each_role_sends_the_forms_that_are_for_it_and_no_others(
+    visitor: Visitor, portal: Portal, db: Database, amina: str, there: There, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    home = home_of(db, amina)
+    visitor.get(home)
+    token, before = visitor.token, contents(db)
+    forms = {path: set(Role) for method, path in asked(portal, there) if method == "POST"}
+    for path in forms:
+        forms[path] = SENDERS_OF_FORMS[path.removeprefix(f"{home}/").split("/")[0]]
+        if path.endswith(f"{there.campaign}/test"):
+            forms[path] = SENDERS_OF_FORMS["send"]
+    for is_refused in (True, False):
+        for path, who in forms.items():
+            if (role not in who) == is_refused:
+                page = visitor.post_as_it_is(path, data={"form_token": token, "do": "x"})
+                assert (page.status_code == 403) == is_refused, path
+        assert contents(db) == before or not is_refused
 
 
 @pytest.mark.parametrize(
@@ -356,17 +323,48 @@ def test_hostile_names_in_paths_and_queries_find_nothing(
     visitor: Visitor, portal: Portal, db: Database, amina: str, there: There
 ) -> None:
     visitor.sign_in(EMAIL, amina)
+    queries = hostile_queries()
     for route in of_accounts(portal):
         last = next((name for name in BELOW if f"{{{name}}}" in route.path), None)
-        for hostile in HOSTILE:
-            written = "".join(f"%{octet:02x}" for octet in hostile.encode())
-            if last is not None:
+        if last is not None:
+            # each thing is looked for by one function, whichever its page is
+            for written in (
+                map(octets_of, HOSTILE) if route.path.endswith(f"{{{last}}}") else ("%00",)
+            ):
                 page = visitor.get(asked_of(route, there, **{last: written}).path)
-                assert page.status_code in (404, 405), (route.path, hostile)
-            elif "GET" in (route.methods or ()):
-                path = asked_of(route, there).path
-                page = visitor.get(f"{path}?{written}={written}&cursor={written}")
-                assert page.status_code in (200, 400), (route.path, hostile)
-            assert "<script>" not in page.text
-            assert "<img" not in page.text
-            assert "set-cookie: b=c" not in str(page.headers).lower()
+                assert page.status_code in (404, 405), (route.path, written)
+                assert_inert(page)
+        elif "GET" in (route.methods or ()):
+            for query in queries:
+                page = visitor.get(f"{asked_of(route, there).path}?{query}")
+                assert page.status_code in (200, 400), (route.path, query)
+                assert_inert(page)
+
+
+def hostile_queries() -> list[str]:
+    """All as names and values, ten in a query; but those that are refused at once, alone. And the
+    longest alone, because a query has no more room.
+    """
+    alone = [text for text in HOSTILE if "\0" in text or len(text) > 500]
+    others = [text for text in HOSTILE if text not in alone]
+    groups = [[text] for text in alone] + [others[k::4] for k in range(4)]
+    return [
+        "&".join(f"{octets_of(text)}={octets_of(text)}&cursor={octets_of(text)}" for text in group)
+        for group in groups
+    ]
+
+
+def octets_of(text: str) -> str:
+    """The text in a path or a query, each octet written so that no client takes it away."""
+    if len(text) > 1_000:
+        return text  # as it is, for a client writes no longer address
+    return "".join(f"%{octet:02x}" for octet in text.encode())
+
+
+def assert_inert(page: httpx.Response) -> None:
+    elements, _ = structure_of(page.text)
+    names = {name for each in elements if isinstance(each, tuple) for name in each[1]}
+    assert not names & {"onerror", "onload", "onfocus", "onmouseover", "hx-on:click"}
+    assert "<script>" not in page.text
+    assert "<img" not in page.text
+    assert "set-cookie: b=c" not in str(page.headers).lower()

@@ -8,6 +8,9 @@ from urllib.parse import urljoin, urlsplit
 from playwright.sync_api import Browser, Page
 from starlette.routing import compile_path
 
+from heliograph.base import clock
+from heliograph.contacts import ContactOwner, stored_import
+from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.pages import PAGES
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
@@ -15,6 +18,7 @@ from tests.support.capability.webhooks import endpoint
 from tests.support.portal.browsing import at_both_widths, come_in, link, opened, send
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
+from tests.support.portal.visitor import EMAIL
 
 # no link of a page leads to these, and why
 LINKED_BY_NO_PAGE = {
@@ -37,6 +41,7 @@ LINKED_BY_NO_PAGE = {
 }
 SHOWN = {page.path for page in PAGES if not page.is_form}
 PAGES_MAX = 200
+UNDERSTOOD: dict[str, list[str]] = {"fields": ["phone"], "custom": [], "not_read": []}
 FIRST_LOAD_OCTETS_MAX = 200_000  # some seconds of a slow phone's network
 # of the page and all that it loads, as they go over the wire, from a cache or not
 LOADED = """[
@@ -100,6 +105,10 @@ def test_every_page_can_be_found_and_used_by_everybody(
     stored(amina.db, amina.account_id, name="Ama Mensah", tags=["vip"])
     write_down(amina.db, amina.account_id, message="Hi {name|friend}")
     endpoint(amina.db, amina.account_id)
+    sheet = FileToImport(b"phone\n0201234569\n12\n", None, {}, 2, UNDERSTOOD)
+    with amina.db.write() as tx:
+        owner = ContactOwner(amina.account_id, False)
+        stored_import.begin(tx, owner, sheet, EMAIL, now_ms=clock.now_ms())
     amina.key("sms.send")
     send(server, "233201234567", "Your parcel is at the gate.")
     page = opened(browser, width)

@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help pictures demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
+.PHONY: help journeys pictures demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -65,6 +65,10 @@ hostile: .venv/installed-dev ## A million hostile PDUs for the SMPP client and t
 
 docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
 	@$(BIN)/python -m tools.states
+
+journeys: .venv/installed-dev services $(NODE_PEERS) ## Do the journeys of the portal in a browser at both widths on both databases (make test does each once on each database)
+	@$(BIN)/pytest -n 2 tests/browser
+	@HELIOGRAPH_TEST_JOURNEYS=swapped $(BIN)/pytest -n 2 tests/browser
 
 pictures: .venv/installed-dev services $(NODE_PEERS) ## Take the pictures in docs/pictures again, from the browser tests
 	@$(BIN)/python -m tools.pictures

@@ -1,4 +1,5 @@
-"""A real server and a real browser, one of each for a file of tests.
+"""A real server and a real browser: one browser for a file of tests, and one server for each of its
+databases.
 
 Not for longer: while a browser is open, no test of this process could have an event loop of its
 own.
@@ -15,11 +16,19 @@ from tests.support.services import ServiceMissing, chromium
 
 
 @pytest.fixture(scope="module")
+def served_database() -> str:
+    """The kind of database that the server has, where `at_both_widths` does not say it."""
+    return "sqlite"
+
+
+@pytest.fixture(scope="module")
 def server(
-    new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+    new_database: Callable[[str], str],
+    served_database: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
     with serving(
-        new_database("sqlite"),
+        new_database(served_database),
         tmp_path_factory.mktemp("serve"),
         HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK="true",
         HELIOGRAPH_PORTAL_COMPONENTS="1",

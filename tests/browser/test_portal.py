@@ -106,9 +106,8 @@ def test_a_sender_is_registered_by_keyboard_alone(
     expect(page.get_by_role("link", name="Register it again").first).to_be_visible()
     expect(page.get_by_text("some working days")).to_be_visible()
     picture(page, "senders")
-    if width == 390:  # the first to come
-        page.get_by_role("button", name="Make").first.focus()
-        page.keyboard.press("Enter")
+    page.get_by_role("button", name="Make").first.focus()
+    page.keyboard.press("Enter")
     expect(page.get_by_text("default", exact=True).first).to_be_visible()
     page.get_by_role("link", name="Money").click()
     expect(page.get_by_role("heading", name="Ledger")).to_be_visible()

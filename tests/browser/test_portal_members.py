@@ -20,11 +20,12 @@ def mailbox() -> Iterator[Mailbox]:
 @pytest.fixture(scope="module")
 def mailing_server(
     new_database: Callable[[str], str],
+    served_database: str,
     tmp_path_factory: pytest.TempPathFactory,
     mailbox: Mailbox,
 ) -> Iterator[Server]:
     with serving(
-        new_database("postgresql"),
+        new_database(served_database),
         tmp_path_factory.mktemp("serve"),
         HELIOGRAPH_SMTP_URL=f"smtp://127.0.0.1:{mailbox.port}",
     ) as server:

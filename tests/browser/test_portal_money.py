@@ -60,8 +60,7 @@ def test_a_message_shows_what_it_cost_and_who_was_told(
     browser: Browser, server: Server, width: int
 ) -> None:
     cast = server.cast.amina
-    if width == 390:
-        endpoint(cast.db, cast.account_id, "http://127.0.0.1:9/hook", sandbox=True)
+    endpoint(cast.db, cast.account_id, "http://127.0.0.1:9/hook", sandbox=True)
     plain_http.post(
         f"{server.url}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {cast.key(sandbox=True)}"},

@@ -19,11 +19,13 @@ PASSWORD = "purple kettle 41 sings"
 
 @pytest.fixture(scope="module")
 def named_server(
-    new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+    new_database: Callable[[str], str],
+    served_database: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
     """A service that browsers know by a name: passkeys belong to a name, not to an address."""
     with serving(
-        new_database("postgresql"),
+        new_database(served_database),
         tmp_path_factory.mktemp("serve"),
         HELIOGRAPH_BASE_URL="http://localhost:{port}",
     ) as server:
@@ -39,12 +41,13 @@ def mailbox() -> Iterator[Mailbox]:
 @pytest.fixture(scope="module")
 def open_server(
     new_database: Callable[[str], str],
+    served_database: str,
     tmp_path_factory: pytest.TempPathFactory,
     mailbox: Mailbox,
 ) -> Iterator[Server]:
     """A service at which strangers may sign up."""
     with serving(
-        new_database("sqlite"),
+        new_database(served_database),
         tmp_path_factory.mktemp("serve"),
         HELIOGRAPH_SIGNUP="open",
         HELIOGRAPH_SMTP_URL=f"smtp://127.0.0.1:{mailbox.port}",

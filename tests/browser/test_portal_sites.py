@@ -28,9 +28,8 @@ def test_a_shop_is_linked_and_what_it_told_is_read_by_keyboard(
     come_in(page, server)
     page.get_by_role("link", name="Sites").focus()
     page.keyboard.press("Enter")
-    if width == 390:
-        expect(page.get_by_text("No site is linked")).to_be_visible()
-        picture(page, "sites-none")
+    expect(page.get_by_text("No site is linked")).to_be_visible()
+    picture(page, "sites-none")
     tell(
         server,
         "connect",

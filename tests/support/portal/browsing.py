@@ -2,6 +2,7 @@
 go to build/portal/.
 """
 
+import os
 import time
 from pathlib import Path
 
@@ -20,7 +21,15 @@ PICTURES = Path(__file__).parents[3] / "build" / "portal"
 HEIGHT = 900
 CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
 SHOWN_WITHIN_S = 30
-at_both_widths = pytest.mark.parametrize("width", [390, 1440])
+NARROW, WIDE = 390, 1440
+# each journey once on each database; swapped, each width has the other one (`make journeys`)
+DATABASES = ("postgresql", "sqlite")
+IS_SWAPPED = os.environ.get("HELIOGRAPH_TEST_JOURNEYS") == "swapped"
+at_both_widths = pytest.mark.parametrize(
+    ("width", "served_database"),
+    list(zip((NARROW, WIDE), DATABASES[::-1] if IS_SWAPPED else DATABASES, strict=True)),
+    scope="module",  # a server for each database, and not for each test
+)
 
 
 def link(server: Server) -> str:

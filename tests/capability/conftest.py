@@ -1,7 +1,7 @@
 """`db`: a migrated, empty database; every test of this folder runs on SQLite and on PostgreSQL.
 `amina`: an account in it. `house`: the way out on one. `run`: the commands. `lived`, `decided`:
 what an eventful hour, or an operator's decisions, have left behind, on each; who changes it takes
-the change back.
+the change back. `quick_hashes`: a password is hashed in no time.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.database.database import Database
+from heliograph.users import password
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.decided import Decided, decide
 from tests.support.capability.lived import Lived, live
@@ -43,6 +44,20 @@ def postgresql_house(postgresql_url: str) -> House:
 @pytest.fixture
 def run(database_url: str, tmp_path: Path) -> Run:
     return runner(database_url, tmp_path)
+
+
+@pytest.fixture
+def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Lets a hash of a password take as little memory and time as argon2 can: for tests of what
+    comes of a password that is right or wrong. The hash itself is tested as it is.
+    """
+    monkeypatch.setattr(password, "MEMORY_KIB", 8)
+    monkeypatch.setattr(password, "PASSES", 1)
+    for made_once in (password._hasher, password._nobodys):
+        made_once.cache_clear()
+    yield
+    for made_once in (password._hasher, password._nobodys):
+        made_once.cache_clear()
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

@@ -18,6 +18,9 @@ CHARACTERS_MAX: Final = 128  # far more than any manager of passwords makes
 # what an attacker who knows the usual ways tries before this one; a common one takes fewer
 GUESSES_MIN: Final = 10**8
 _JUDGED_CHARACTERS: Final = 72  # the library judges no more, and none needs more to be strong
+# the second recommended choice of RFC 9106 (section 4): what a guess costs whoever has the hashes
+MEMORY_KIB: Final = 65_536
+PASSES: Final = 3
 
 
 class StoredPassword(NamedTuple):
@@ -93,7 +96,8 @@ def _normalized(text: str) -> str:
 def _hasher() -> "PasswordHasher":
     from argon2 import PasswordHasher
 
-    return PasswordHasher(parallelism=1)  # the other processors are for others
+    # the other processors are for others
+    return PasswordHasher(time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=1)
 
 
 @cache

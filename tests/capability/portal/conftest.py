@@ -1,5 +1,5 @@
 """`visitor`: a browser before the portal. `home`: where amina's owner has come in. `stranger`:
-another browser, on the same database.
+another browser, on the same database. Passwords are hashed in no time.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,11 @@ from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
+
+
+@pytest.fixture(autouse=True)
+def _quick(quick_hashes: None) -> None:
+    """Hashes the passwords of all tests of this folder in no time."""
 
 
 @pytest.fixture

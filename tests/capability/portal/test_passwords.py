@@ -62,6 +62,7 @@ def test_too_many_wrong_ones_are_slowed_and_its_user_is_not(
     assert sign_in(visitor, GOOD) == 303, "the browser in which it was set is known"
 
 
+@pytest.mark.judged_in_python
 @pytest.mark.parametrize(
     ("back", "leads_to"),
     [

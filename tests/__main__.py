@@ -1,7 +1,7 @@
-"""`python -m tests`: all tests, four beside each other; then, if only a few failed, those once
+"""`python -m tests`: all tests, five beside each other; then, if only a few failed, those once
 more, alone. Exit status 1 when one fails alone.
 
-Many tests start processes, kill them, and judge by the clock how long something took. Beside three
+Many tests start processes, kill them, and judge by the clock how long something took. Beside four
 others, on two cores, a moment comes in which the machine stands still for longer than such a test
 allows. Alone, a defect is still one. Which tests needed the second time is printed last.
 """
@@ -14,7 +14,8 @@ from typing import Final
 
 # failures: with more it is not the machine, of which 5 were seen when it was half as fast as usual
 SECOND_TIME_MAX: Final = 10
-BESIDE: Final = ("-n", "4", "--dist", "worksteal")
+# dealt as tests/support/dealing.py says
+BESIDE: Final = ("-n", "5", "--dist", "loadscope", "--no-loadscope-reorder")
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status
 
@@ -39,7 +40,7 @@ def main() -> int:
 
 
 def compile_all() -> None:
-    """Compiles all modules, in two processes. Else each of the four that run tests would do it by
+    """Compiles all modules, in two processes. Else each of the five that run tests would do it by
     itself, at the same time as the others.
     """
     halves = (

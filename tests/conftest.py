@@ -17,12 +17,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+from xdist.remote import Producer
 
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.campaigns import audience_lock
 from heliograph.database import cache, commits, migrate
-from tests.support import compiled
+from tests.support import compiled, dealing
 from tests.support.crash import processes
 from tests.support.services import redis
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
@@ -57,6 +58,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if again:
         config.hook.pytest_deselected(items=again)
         items[:] = kept
+    if hasattr(config, "workerinput"):  # one of several processes
+        place = {test: k for k, test in enumerate(dealing.dealt(item.nodeid for item in items))}
+        items.sort(key=lambda item: place[item.nodeid])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> dealing.Dealing | None:
+    """Deals tests to the processes as tests/support/dealing.py says, for `python -m tests`."""
+    return dealing.Dealing(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ kill. And no test is skipped in silence.
 - `at_noon`: the clock, moved to noon.
 """
 
+import gc
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -38,6 +39,19 @@ PHASES = [phase for phase in Phase if phase != Phase.shrink or os.environ.get("C
 settings.register_profile("heliograph", deadline=None, phases=PHASES)
 settings.load_profile("heliograph")
 compiled.share()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Looks for no garbage while tests are collected, and never again among all that there is then:
+    every collection of the oldest generation would read it, and it stays to the end.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

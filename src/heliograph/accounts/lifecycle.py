@@ -202,6 +202,24 @@ def _countries(codes: Iterable[str] | None) -> str | None:
     return ",".join(found)
 
 
+def refuse_loosening(
+    account: Account, countries: Collection[str] | None, daily_credits: int | None
+) -> None:
+    """Raises InvalidRequest if an account would be let send to more countries, or spend more in a
+    day, than it is now: the limits are the operator's, and its owners only tighten them. `None`
+    is no limit.
+    """
+    allowed = account.countries
+    more = None if allowed is None else set(countries or ()) - set(allowed)
+    if allowed is not None and (countries is None or more):
+        raise refused(
+            "countries", f"must be some of {', '.join(allowed)}: the operator can allow more"
+        )
+    most = account.daily_credits
+    if most is not None and (daily_credits is None or daily_credits > most):
+        raise refused("daily_credits", f"must be at most {most}: the operator can allow more")
+
+
 def _daily_credits(cap: int | None) -> int | None:
     if cap is not None and not 0 <= cap <= DAILY_CREDITS_MAX:
         raise refused("daily_credits", f"must be from 0 to {DAILY_CREDITS_MAX}, not {cap}")

@@ -61,10 +61,38 @@ def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
     assert "countries: none → GH, NG" in details
     assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
     assert len(entries(db, amina)) == 5  # nothing was changed the second time
-    emptying = visitor.post(f"{home}/settings", {**GIVEN, "countries": "", "daily_credits": ""})
-    assert emptying.status_code == 303, emptying.text
-    emptied = account_of(db, amina)
-    assert (emptied.countries, emptied.daily_credits) == (None, None)
+
+
+LIMITED = {**GIVEN, "countries": "GH NG", "daily_credits": "500"}
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("field", "value", "is_taken"),
+    [
+        ("countries", "ng", True),
+        ("countries", "GH, NG", True),
+        ("countries", "GH NG KE", False),
+        ("countries", "KE", False),
+        ("countries", "", False),
+        ("daily_credits", "500", True),
+        ("daily_credits", "0", True),
+        ("daily_credits", "501", False),
+        ("daily_credits", "", False),
+    ],
+)
+def test_an_owner_tightens_the_operators_limits_and_never_loosens_them(
+    visitor: Visitor, db: Database, amina: str, home: str, field: str, value: str, is_taken: bool
+) -> None:
+    with db.write() as tx:
+        accounts.change(tx, amina, countries=["GH", "NG"], daily_credits=500)
+    before = account_of(db, amina)
+    visitor.get(f"{home}/settings")
+    answer = visitor.post(f"{home}/settings", {**LIMITED, field: value})
+    assert answer.status_code == (303 if is_taken else 400), answer.text
+    if not is_taken:
+        assert f'id="{field}-error"' in answer.text
+        assert account_of(db, amina) == before
 
 
 @pytest.mark.judged_in_python

@@ -1,6 +1,7 @@
 """The settings of an account: its name, country and time zone, and what it may send to and spend.
 
 The last two protect the account from stolen keys, and so changing anything takes a fresh sign-in.
+They are the operator's limits, too: an owner tightens them, and only the operator loosens them.
 """
 
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     visit.require_fresh(asking.now_ms)
     asked = _read(asking)
     before = accounts.locked(tx, visit.account.id)
+    accounts.refuse_loosening(before, asked.countries, asked.daily_credits)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(
         tx,
@@ -82,7 +84,7 @@ def _read(asking: PageRequest) -> AskedSettings:
         query = Query([("daily_credits", body["daily_credits"])])
         cap = query.integer("daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX)
         query.finish()
-    countries = body.get("countries", "").replace(",", " ").split()
+    countries = body.get("countries", "").upper().replace(",", " ").split()
     return AskedSettings(
         name=body.get("name", ""),
         country_code=body.get("country_code", ""),

@@ -1,10 +1,9 @@
 """`python -m tools.pictures`: takes the pictures of the documents again, from the browser tests.
 
-If told to, the tests take a picture of each page (tests/support/portal/browsing.py) into
-build/portal. Those below go to docs/pictures, in the light theme and 1,440 pixels wide.
+The tests take a picture of each page (tests/support/portal/browsing.py) into build/portal. Those
+below go to docs/pictures, in the light theme and 1,440 pixels wide.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -33,8 +32,7 @@ PICTURES: Final = {
 
 def main() -> int:
     tests = [sys.executable, "-m", "pytest", "tests/browser", "-k", "test_portal and 1440"]
-    wanted = {**os.environ, "HELIOGRAPH_TEST_PICTURES": "1"}
-    status = subprocess.run(tests, cwd=ROOT, check=False, env=wanted).returncode
+    status = subprocess.run(tests, cwd=ROOT, check=False).returncode
     if status:
         return status
     KEPT.mkdir(exist_ok=True)

@@ -1,5 +1,5 @@
 """The portal in a real browser: who comes in, what is sent meanwhile, and pictures of pages, which
-go to build/portal/ if somebody wants them (`make pictures`).
+go to build/portal/.
 """
 
 import os
@@ -18,7 +18,6 @@ from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.visitor import EMAIL
 
 PICTURES = Path(__file__).parents[3] / "build" / "portal"
-WANTED = "HELIOGRAPH_TEST_PICTURES"  # this variable says whether pictures are taken
 HEIGHT = 900
 CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
 SHOWN_WITHIN_S = 30
@@ -56,9 +55,10 @@ def come_in(page: Page, server: Server) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Sees in both themes that a page fits into the window and that everybody can use it; takes
-    a picture of each if one is wanted.
+    """Takes the page in both themes, and sees that it fits into the window and that everybody can
+    use it.
     """
+    PICTURES.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
@@ -69,13 +69,11 @@ def picture(page: Page, name: str) -> None:
         assert (int(red) > 127) == is_light
         found = violations(page, of=OF_ALL if is_light else OF_COLORS)
         assert not found, f"{name}, {scheme}: {found}"
-        if WANTED in os.environ:
-            PICTURES.mkdir(parents=True, exist_ok=True)
-            page.screenshot(
-                path=PICTURES / f"{name}-{size['width']}-{scheme}.png",
-                full_page=True,
-                clip={"x": 0, "y": 0, "width": size["width"], "height": page.evaluate(CONTENT)},
-            )
+        page.screenshot(
+            path=PICTURES / f"{name}-{size['width']}-{scheme}.png",
+            full_page=True,
+            clip={"x": 0, "y": 0, "width": size["width"], "height": page.evaluate(CONTENT)},
+        )
 
 
 def send(server: Server, to: str, text: str) -> None:

@@ -1,6 +1,6 @@
 """Making an account, changing what it may do, suspending and resuming it, closing it for good."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, TypedDict, Unpack
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 

@@ -30,6 +30,7 @@ SESSION_COOKIE: Final = "__Host-heliograph"
 BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
 WAITING_COOKIE: Final = "__Host-heliograph-waiting"
+LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 HOME: Final = "/portal"
 PATH_MAX: Final = 2_000
@@ -94,7 +95,8 @@ class PageRequest(NamedTuple):
     page that is asked for, or that a
     form was filled in at, with its query. `browser` is the secret of a browser that users have
     signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
-    server's event loop.
+    server's event loop. `language` is what the browser has chosen, or else prefers; a user's own
+    choice comes before it (`visit_of`).
     """
 
     service: Service
@@ -110,6 +112,7 @@ class PageRequest(NamedTuple):
     seen_by: str
     loop: asyncio.AbstractEventLoop
     site: str
+    language: str
 
     @property
     def db(self) -> Database:

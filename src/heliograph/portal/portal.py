@@ -22,13 +22,14 @@ from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
-from heliograph.portal import components
+from heliograph.portal import components, languages
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
 from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
     BROWSER_COOKIE,
     FORM_COOKIE,
+    LANGUAGE_COOKIE,
     NOTHING_SENT,
     SESSION_COOKIE,
     WAITING_COOKIE,
@@ -155,6 +156,7 @@ class Portal:
         try:
             response = await self._lanes.run(lane, lambda: _answered(handler, asking))
         except Unavailable as refused:  # too many wait
+            languages.speak(asking.language)
             response = _refusing(refused)(asking)
         if isinstance(response, Download):
             response = await self._begun(response, asking)
@@ -195,6 +197,8 @@ class Portal:
             loop=asyncio.get_running_loop(),
             site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
+            language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
+            or languages.asked_for(request.headers.get("accept-language", "")),
         )
 
     async def _no_such_page(self, request: Request, error: Any) -> Response:
@@ -233,6 +237,7 @@ def portal_for(
 
 def _answered(handler: Handler, asking: PageRequest) -> Response:
     """Returns what a handler answers, or a page that says why there is no answer."""
+    languages.speak(asking.language)
     try:
         return handler(asking)
     except NotSignedIn:
@@ -264,7 +269,7 @@ async def _joined(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _refusing(refused: ServiceError) -> Handler:
     def refuse(asking: PageRequest) -> Response:
-        response = page("refused.html", asking, status=refused.status, why=str(refused))
+        response = page("refused.html", asking, status=refused.status, why=refused)
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response

@@ -14,6 +14,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.languages import marked, said
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -31,10 +32,10 @@ PHONE: Final = "233201234567"  # no phone rings: a handset of the sandbox shows 
 TEXT: Final = "Hello from Heliograph"
 # how each program is run, by its language; `{}` is its name
 RUN: Final = {
-    "curl": "Paste it into a terminal.",
-    "python": "Save it as {}.py, and run python3 {}.py",
-    "node": "Save it as {}.mjs, and run node {}.mjs",
-    "php": "Save it as {}.php, and run php {}.php",
+    "curl": marked("Paste it into a terminal."),
+    "python": marked("Save it as {}.py, and run python3 {}.py"),
+    "node": marked("Save it as {}.mjs, and run node {}.mjs"),
+    "php": marked("Save it as {}.php, and run php {}.php"),
 }
 
 
@@ -106,7 +107,7 @@ def _shown(
 
 
 def _programs(name: str, found: Sequence[Sample]) -> list[Program]:
-    return [Program(sample, RUN[sample.language].replace("{}", name)) for sample in found]
+    return [Program(sample, said(RUN[sample.language]).replace("{}", name)) for sample in found]
 
 
 def _newest_message(tx: Connection, visit: Visit) -> str | None:

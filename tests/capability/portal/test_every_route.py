@@ -34,6 +34,7 @@ OPEN = {
     "/portal/invitation/{link}",
     "/portal/sign-up",
     "/portal/sign-up/{link}",
+    "/portal/language/{language}",
 }
 SIGN_IN_FORMS = (
     "/portal/sign-in",
@@ -48,6 +49,7 @@ OWN = {
     "/portal/you",
     "/portal/you/password",
     "/portal/you/authenticator",
+    "/portal/you/language",
     "/portal/you/passkeys",
     "/portal/you/sessions",
 }

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
+from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie
 from heliograph.portal.page_request import HOME, SESSION_COOKIE, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -65,7 +66,7 @@ def mail_link(asking: PageRequest) -> Response:
         raise NotFound("This service sends no mail.")
     with asking.db.write() as tx:
         users.count_mail(tx, guesser, now_ms=asking.now_ms)
-        users.mail_link(tx, email, now_ms=asking.now_ms)
+        users.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
     return page("link_mailed.html", asking)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders
 from heliograph.api.app import acceptor_for
+from heliograph.base import clock
 from heliograph.base.addresses import MailServer
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
@@ -15,10 +17,15 @@ from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
 from heliograph.portal.sign_in.mailer import Mailer, to_server
 from heliograph.users import passkeys
+from heliograph.webhooks import endpoints
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
+from tests.support.capability.campaigns import write_down
+from tests.support.capability.webhooks import endpoint
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.mailbox import Mailbox, taking_mail
+from tests.support.portal.routes import There
+from tests.support.portal.stored_contacts import stored
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 
 
@@ -94,3 +101,53 @@ def stranger(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
     visitor = Visitor(db, portal, run_loop)
     yield visitor
     visitor.close()
+
+
+@pytest.fixture
+def bilal(db: Database, amina: str) -> str:
+    """A Connect customer of amina's."""
+    asked, _ = connect.read_customer_request(
+        {"full_name": "bilal", "phone": "233201234599", "country_code": "GH"}
+    )
+    with db.write() as tx:
+        made = connect.provision(tx, amina, asked, sandbox=False, now_ms=clock.now_ms())
+    return made.customer.account_id
+
+
+@pytest.fixture
+def there(db: Database, amina: str, bilal: str) -> There:
+    with db.write() as tx:
+        made = keys.issue(
+            tx,
+            amina,
+            name="shop",
+            sandbox=False,
+            tier="standard",
+            permissions=["sms.send"],
+            now_ms=clock.now_ms(),
+        )
+        account = accounts.text_id(accounts.by_id(tx, amina))
+    listening, _ = endpoint(db, amina)
+    kept = stored(db, amina, name="amina's")
+    drafted = write_down(db, amina, message="amina's")
+    with db.write() as tx:
+        shop = plugin.connect(
+            tx,
+            amina,
+            "https://amina.example",
+            plugin.SiteDetails(None, None, None, None, None),
+            sandbox=False,
+            now_ms=clock.now_ms(),
+        )
+        named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
+    return There(
+        account,
+        message="msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
+        key=keys.text_id(made.record),
+        endpoint=endpoints.text_id(listening.id),
+        campaign=campaigns.text_id(drafted),
+        contact=contacts.text_id(kept),
+        sender=senders.text_id(named),
+        customer=accounts.text_of_id(bilal, is_customer=True),
+        site=plugin.text_id(shop),
+    )

@@ -2,22 +2,19 @@
 the routes, so a page that is added later is asked, too.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from starlette.routing import Route
 
-from heliograph import accounts, campaigns, connect, contacts, keys, plugin, senders, users
+from heliograph import accounts, users
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import clock
 from heliograph.database.database import Database, metadata
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
-from heliograph.webhooks import endpoints
-from tests.support.capability.campaigns import write_down
-from tests.support.capability.webhooks import NOWHERE, endpoint
+from tests.support.capability.webhooks import NOWHERE
 from tests.support.factories import open_account
-from tests.support.portal.stored_contacts import stored
+from tests.support.portal.routes import There, asked, asked_of, of_accounts
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 # what a page writes down of whoever only looks, or tries
@@ -80,71 +77,6 @@ HOSTILE = [
 ]
 
 
-class There(NamedTuple):
-    """What the account has: the parameters of paths that lead to it."""
-
-    account: str
-    message: str
-    key: str
-    endpoint: str
-    campaign: str
-    contact: str
-    sender: str
-    customer: str
-    site: str
-    phone: str = "233201234567"
-
-
-@pytest.fixture
-def bilal(db: Database, amina: str) -> str:
-    """A Connect customer of amina's."""
-    asked, _ = connect.read_customer_request(
-        {"full_name": "bilal", "phone": "233201234599", "country_code": "GH"}
-    )
-    with db.write() as tx:
-        made = connect.provision(tx, amina, asked, sandbox=False, now_ms=clock.now_ms())
-    return made.customer.account_id
-
-
-@pytest.fixture
-def there(db: Database, amina: str, bilal: str) -> There:
-    with db.write() as tx:
-        made = keys.issue(
-            tx,
-            amina,
-            name="shop",
-            sandbox=False,
-            tier="standard",
-            permissions=["sms.send"],
-            now_ms=clock.now_ms(),
-        )
-        account = accounts.text_id(accounts.by_id(tx, amina))
-    listening, _ = endpoint(db, amina)
-    kept = stored(db, amina, name="amina's")
-    drafted = write_down(db, amina, message="amina's")
-    with db.write() as tx:
-        shop = plugin.connect(
-            tx,
-            amina,
-            "https://amina.example",
-            plugin.SiteDetails(None, None, None, None, None),
-            sandbox=False,
-            now_ms=clock.now_ms(),
-        )
-        named = senders.register(tx, amina, "AMINA", sandbox=True, now_ms=clock.now_ms())
-    return There(
-        account,
-        message="msg_01k5zzzzzzzzzzzzzzzzzzzzzz",
-        key=keys.text_id(made.record),
-        endpoint=endpoints.text_id(listening.id),
-        campaign=campaigns.text_id(drafted),
-        contact=contacts.text_id(kept),
-        sender=senders.text_id(named),
-        customer=accounts.text_of_id(bilal, is_customer=True),
-        site=plugin.text_id(shop),
-    )
-
-
 def contents(db: Database) -> dict[str, list[Any]]:
     """All rows of all tables, but of what visits leave behind."""
     with db.read() as tx:
@@ -153,29 +85,6 @@ def contents(db: Database) -> dict[str, list[Any]]:
             for table in metadata.sorted_tables
             if table.name not in OF_VISITS
         }
-
-
-class Asked(NamedTuple):
-    """A page of the account, or a form of it."""
-
-    method: str
-    path: str
-
-
-def asked(portal: Portal, there: There, **other: str) -> list[Asked]:
-    return [asked_of(route, there, **other) for route in of_accounts(portal)]
-
-
-def asked_of(route: Route, there: There, **other: str) -> Asked:
-    path = route.path
-    for name, value in (there._asdict() | other).items():
-        path = path.replace(f"{{{name}}}", value)
-    assert "{" not in path, f"{route.path} has a parameter that this test does not know"
-    return Asked("GET" if "GET" in (route.methods or ()) else "POST", path)
-
-
-def of_accounts(portal: Portal) -> list[Route]:
-    return [route for route in portal.routes if "{account}" in route.path]
 
 
 def ask(visitor: Visitor, method: str, path: str, **more: Any) -> Any:

@@ -35,7 +35,7 @@ def marked_french(directory: Path) -> Iterator[None]:
         if message.id and isinstance(message.string, str):
             message.string = marks(message.string)
         elif message.id:
-            message.string = tuple(marks(form) for form in message.string)
+            message.string = tuple(marks(form) for form in message.string or ())
     file = directory / "fr" / "LC_MESSAGES" / "portal.po"
     file.parent.mkdir(parents=True)
     with file.open("wb") as texts:

@@ -7,13 +7,12 @@ NODE_PEERS := $(patsubst %/package-lock.json,%/node_modules/.installed,$(wildcar
 ASSETS := assets/build.py assets/package-lock.json
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	$(if $(UPGRADE),--upgrade)
-
 unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes that the tests start is there seconds sooner
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help journeys pictures demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
+.PHONY: help journeys pictures texts demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -69,6 +68,11 @@ docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other
 journeys: .venv/installed-dev services $(NODE_PEERS) ## Do the journeys of the portal in a browser at both widths on both databases (make test does each once on each database)
 	@$(BIN)/pytest -n 2 tests/browser
 	@HELIOGRAPH_TEST_JOURNEYS=swapped $(BIN)/pytest -n 2 tests/browser
+
+texts: .venv/installed-dev ## Find all texts of the portal's pages, and put new ones into the catalogs of its languages, to be translated
+	@mkdir -p build
+	@$(BIN)/pybabel -q extract -F assets/texts.cfg -k marked --sort-output --width=100 --add-location=file -o build/portal.pot src/heliograph/portal
+	@$(BIN)/pybabel -q update -D portal -d src/heliograph/portal/translations -i build/portal.pot --width=100 --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 
 pictures: .venv/installed-dev services $(NODE_PEERS) ## Take the pictures in docs/pictures again, from the browser tests
 	@$(BIN)/python -m tools.pictures

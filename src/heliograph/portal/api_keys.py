@@ -16,6 +16,7 @@ from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -26,15 +27,15 @@ CONNECT_PERMISSION: Final = "connect.customers"
 PERMISSION_FIELD: Final = "may "  # before the name of each permission, in a form
 # what each permission lets a key do, in the words of docs/api.md
 LETS: Final = {
-    "sms.send": "send texts and one-time passwords, and verify them",
-    "sms.read": "read messages and reports",
-    "wallet.read": "read the balance, transactions and the account's status",
-    "contacts.read": "read contacts",
-    "contacts.write": "add, change and remove contacts",
-    "campaigns.read": "read campaigns",
-    "connect.customers": "work with Connect customers, and act for them",
-    "sender_ids.read": "read sender IDs",
-    "sender_ids.write": "register sender IDs",
+    "sms.send": marked("send texts and one-time passwords, and verify them"),
+    "sms.read": marked("read messages and reports"),
+    "wallet.read": marked("read the balance, transactions and the account's status"),
+    "contacts.read": marked("read contacts"),
+    "contacts.write": marked("add, change and remove contacts"),
+    "campaigns.read": marked("read campaigns"),
+    "connect.customers": marked("work with Connect customers, and act for them"),
+    "sender_ids.read": marked("read sender IDs"),
+    "sender_ids.write": marked("register sender IDs"),
 }
 EXPIRES: Final = {"never": None, "in 30 days": 30, "in 90 days": 90, "in 365 days": 365}
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")

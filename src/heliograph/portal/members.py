@@ -10,6 +10,7 @@ from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
+from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -55,7 +56,14 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             if not asking.service.sends_mail:
                 raise NotFound("This service sends no mail. Its operator can add members.")
             users.count_invitation(tx, account_id, form.get("email", ""), now_ms=now_ms)
-            users.invite(tx, account_id, form.get("email", ""), _role(form), now_ms=now_ms)
+            users.invite(
+                tx,
+                account_id,
+                form.get("email", ""),
+                _role(form),
+                now_ms=now_ms,
+                language=languages.language(),
+            )
             about = f"{form.get('email', '').strip()} {_role(form).value}"
         case "withdraw":
             users.withdraw(tx, account_id, form.get("email", ""))

@@ -12,10 +12,12 @@ from heliograph.base.paging import PageWanted
 from heliograph.messages import read, rollup_reports
 from heliograph.messages.rollup_reports import MessageFigures, ReportOf
 from heliograph.messages.tables import ERROR_CODES
+from heliograph.portal.languages import _, marked
+from heliograph.portal.languages.written import money
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import Plot, plot_of
+from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
 from heliograph.portal.sign_in import you
 from heliograph.portal.visit import Visit, home_of
@@ -28,8 +30,8 @@ LAST_MESSAGES = 8
 NOTICES_MAX = 5
 HOURS: Final = 24
 DAYS: Final = 30
-APPROVED_SENDER: Final = "Have a sender ID approved"
-LIVE_TEXT: Final = "Send a live text"
+APPROVED_SENDER: Final = marked("Have a sender ID approved")
+LIVE_TEXT: Final = marked("Send a live text")
 
 
 class FirstStep(NamedTuple):
@@ -71,7 +73,7 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         asking,
         visit=visit,
         sms_credits=held.shown.sms_credits,
-        money=wallet.to_text(held.shown.balance_minor, held.currency),
+        money=money(held.shown.balance_minor, held.currency),
         messages=[row(message) for message in found.messages],
         activity=_activity(tx, asking, visit),
         advice=ADVICE,
@@ -95,8 +97,8 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     reasons = zip(ERROR_CODES, added.errors, strict=True)
     return SentSoFar(
         days[-1].figures,
-        plot_of("hours", f"Last {HOURS} hours", "Hour", hours, zone),
-        plot_of("days", f"Last {DAYS} days", "Day", days, zone),
+        plot_of("hours", _("Last %(hours)s hours", hours=HOURS), HOUR, hours),
+        plot_of("days", _("Last %(days)s days", days=DAYS), DAY, days),
         sorted((each for each in reasons if each[1]), key=lambda each: -each[1]),
     )
 
@@ -108,11 +110,12 @@ def _notices(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
         tx, visit.account.id, limit=2 * ENDPOINTS_PER_ACCOUNT_MAX
     ):
         page_of_it = f"{visit.home}/webhooks/{endpoints.text_id(endpoint.id)}"
-        what = f"The webhook endpoint {endpoint.url}"
         if endpoint.disabled_reason in (FAILING, GONE):
-            found.append(Attention(f"{what} was disabled.", page_of_it))
+            text = _("The webhook endpoint %(url)s was disabled.", url=endpoint.url)
+            found.append(Attention(text, page_of_it))
         elif endpoint.failing_since_ms is not None:
-            found.append(Attention(f"{what} does not answer.", page_of_it))
+            text = _("The webhook endpoint %(url)s does not answer.", url=endpoint.url)
+            found.append(Attention(text, page_of_it))
     return found[:NOTICES_MAX]
 
 
@@ -124,12 +127,14 @@ def _low(tx: Connection, visit: Visit, held: Wallet) -> list[Attention]:
         return []
     found, money_page = list[Attention](), f"{visit.home}/money"
     if held.has_few_credits:
-        text = f"There are fewer than {held.low_balance_credits} SMS credits left."
+        text = _(
+            "There are fewer than %(credits)s SMS credits left.", credits=held.low_balance_credits
+        )
         found.append(Attention(text, money_page))
     least_minor = held.low_balance_amount_minor
     if held.has_little_money and least_minor is not None:
-        least = wallet.to_text(least_minor, held.currency)
-        found.append(Attention(f"There is less than {least} left.", money_page))
+        least = money(least_minor, held.currency)
+        found.append(Attention(_("There is less than %(least)s left.", least=least), money_page))
     return found
 
 
@@ -138,33 +143,35 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
     account_id, home = visit.account.id, visit.home
     steps = [
         FirstStep(
-            "Set a password",
-            "You need no link any more.",
+            marked("Set a password"),
+            marked("You need no link any more."),
             you.PATH,
             users.stored_password(tx, visit.session.user.email) is not None,
         ),
         FirstStep(
-            "Send a text in sandbox",
-            "The quickstart has programs to copy. It costs nothing.",
+            marked("Send a text in sandbox"),
+            marked("The quickstart has programs to copy. It costs nothing."),
             f"{home}/quickstart",
             has_sent or _has_sent(tx, account_id, sandbox=True),
         ),
         FirstStep(
             APPROVED_SENDER,
-            "It is the name that your texts come from.",
+            marked("It is the name that your texts come from."),
             f"{home}/senders",
             bool(senders.usable(tx, account_id, sandbox=False)),
         ),
         FirstStep(
-            "Make an API key",
-            "A program of yours sends with it.",
+            marked("Make an API key"),
+            marked("A program of yours sends with it."),
             f"{home}/keys",
             bool(keys.page(tx, limit=1, account_id=account_id)),
         ),
-        FirstStep(LIVE_TEXT, "It shows up below within a second.", f"{home}/send", has_sent),
         FirstStep(
-            "Receive a webhook",
-            "It tells your program what became of each text.",
+            LIVE_TEXT, marked("It shows up below within a second."), f"{home}/send", has_sent
+        ),
+        FirstStep(
+            marked("Receive a webhook"),
+            marked("It tells your program what became of each text."),
             f"{home}/webhooks",
             bool(endpoints.all_endpoints(tx, account_id, limit=1)),
         ),
@@ -173,7 +180,10 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
         return steps
     # what is refused until the operator lets the account go live is no step yet
     possible = [step for step in steps if step.text not in (APPROVED_SENDER, LIVE_TEXT)]
-    return [*possible, FirstStep("Go live", "Ask whoever runs this service.", "", False)]
+    return [
+        *possible,
+        FirstStep(marked("Go live"), marked("Ask whoever runs this service."), "", False),
+    ]
 
 
 def _has_sent(tx: Connection, account_id: str, *, sandbox: bool) -> bool:

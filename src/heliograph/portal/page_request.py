@@ -31,6 +31,7 @@ BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
 WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 BACK_COOKIE: Final = "__Host-heliograph-back"
+LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
 HOME: Final = "/portal"
@@ -96,7 +97,9 @@ class PageRequest(NamedTuple):
     page that is asked for, or that a
     form was filled in at, with its query. `browser` is the secret of a browser that users have
     signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
-    server's event loop. `back` is the page that a mailed link leads to in this browser, or empty.
+    server's event loop. `language` is what the browser has chosen, or else prefers; a user's own
+    choice comes before it (`visit_of`). `back` is the page that a mailed link leads to in this
+    browser, or empty.
     """
 
     service: Service
@@ -112,6 +115,7 @@ class PageRequest(NamedTuple):
     seen_by: str
     loop: asyncio.AbstractEventLoop
     site: str
+    language: str
     back: str = ""
 
     @property

@@ -29,6 +29,7 @@ from heliograph.portal.settings_pages import audit_log, settings
 from heliograph.portal.sign_in import (
     authenticator,
     code_page,
+    language_pages,
     passkey_pages,
     sign_in_pages,
     sign_up_pages,
@@ -188,6 +189,8 @@ PAGES: Final = (
     _does(authenticator.PATH, by_members(None, authenticator.change, authenticator.shown)),
     _shows(passkey_pages.PATH, to_members(passkey_pages.how_to_make)),
     _does(passkey_pages.PATH, by_members(None, passkey_pages.change, you.shown)),
+    _does(f"{you.PATH}/language", by_members(None, language_pages.choose_for_user, you.shown)),
+    _shows(f"{language_pages.PATH}/{{language}}", language_pages.choose),
     _shows("/portal/sign-in/passkey", passkey_pages.how_to_sign_in),
     _does("/portal/sign-in/passkey", passkey_pages.sign_in),
     _shows("/portal/sign-in", sign_in_pages.ask_password),

@@ -5,13 +5,14 @@ All pieces of a bar are messages, stacked by what became of them. The drawing ha
 own, because it is stretched to the width of the page. Labels stand around it.
 """
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from heliograph.messages.rollup_reports import MessageFigures, ReportPart
+from heliograph.portal.languages import marked, written
 
+HOUR: Final = marked("Hour")
+DAY: Final = marked("Day")
 HEIGHT: Final = 100.0  # of the drawing, in its own units
 BAR: Final = 10  # from the start of one bar to that of the next
 GAP: Final = 2
@@ -61,25 +62,17 @@ class Plot(NamedTuple):
         return labels[0], labels[len(labels) // 2] if len(labels) > 2 else "", labels[-1]
 
 
-def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart], zone: ZoneInfo) -> Plot:
-    """Returns the plot of these hours or days. It names them as the zone's clocks do."""
+def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart]) -> Plot:
+    """Returns the plot of these hours or days (`of` is HOUR or DAY), named as the account's clocks
+    name them.
+    """
     top = top_of(max((part.figures.messages for part in parts), default=0))
-    label: Callable[[int, ZoneInfo], str] = hour_name if of == "Hour" else day_name
+    label = written.hour_name if of == HOUR else written.day_name
     bars = tuple(
-        Bar(label(part.start_ms, zone), part.figures, place * BAR, _pieces(part.figures, top))
+        Bar(label(part.start_ms), part.figures, place * BAR, _pieces(part.figures, top))
         for place, part in enumerate(parts)
     )
     return Plot(name, title, of, bars, top)
-
-
-def hour_name(at_ms: int, zone: ZoneInfo) -> str:
-    """Returns an hour as clocks show it, such as `14:00`."""
-    return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%H:%M")
-
-
-def day_name(at_ms: int, zone: ZoneInfo) -> str:
-    """Returns a day, such as `31 Jan`."""
-    return datetime.fromtimestamp(at_ms / 1_000, zone).strftime("%-d %b")
 
 
 def top_of(most: int) -> int:

@@ -22,7 +22,7 @@ from heliograph.base.periodic import repeat
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
-from heliograph.portal import components
+from heliograph.portal import components, languages
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.handlers import Handler
 from heliograph.portal.lanes import Lane, Lanes
@@ -30,6 +30,7 @@ from heliograph.portal.page_request import (
     BACK_COOKIE,
     BROWSER_COOKIE,
     FORM_COOKIE,
+    LANGUAGE_COOKIE,
     NOTHING_SENT,
     ONCE_FIELD,
     SESSION_COOKIE,
@@ -158,6 +159,7 @@ class Portal:
         try:
             response = await self._lanes.run(lane, lambda: _answered(handler, asking))
         except Unavailable as refused:  # too many wait
+            languages.speak(asking.language)
             response = _refusing(refused)(asking)
         if isinstance(response, Download):
             response = await self._begun(response, asking)
@@ -199,6 +201,8 @@ class Portal:
             site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
             back=request.cookies.get(BACK_COOKIE, ""),
+            language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
+            or languages.asked_for(request.headers.get("accept-language", "")),
         )
 
     async def _no_such_page(self, request: Request, error: Any) -> Response:
@@ -237,6 +241,7 @@ def portal_for(
 
 def _answered(handler: Handler, asking: PageRequest) -> Response:
     """Returns what a handler answers, or a page that says why there is no answer."""
+    languages.speak(asking.language)
     try:
         return handler(asking)
     except NotSignedIn:
@@ -272,7 +277,7 @@ def _refusing(refused: ServiceError) -> Handler:
             "refused.html",
             asking,
             status=refused.status,
-            why=str(refused),
+            why=refused,
             again=_to_send_again(asking, refused),
         )
         if refused.retry_after_s is not None:

@@ -17,6 +17,7 @@ from heliograph.base.secrets import derived_key, known
 from heliograph.messages import read
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
+from heliograph.portal.languages import marked, said
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.once import new_once, once, once_of
 from heliograph.portal.page_request import PageRequest
@@ -37,10 +38,10 @@ PHONE: Final = "233201234567"  # no phone rings: a handset of the sandbox shows 
 TEXT: Final = "Hello from Heliograph"
 # how each program is run, by its language; `{}` is its name
 RUN: Final = {
-    "curl": "Paste it into a terminal.",
-    "python": "Save it as {}.py, and run python3 {}.py",
-    "node": "Save it as {}.mjs, and run node {}.mjs",
-    "php": "Save it as {}.php, and run php {}.php",
+    "curl": marked("Paste it into a terminal."),
+    "python": marked("Save it as {}.py, and run python3 {}.py"),
+    "node": marked("Save it as {}.mjs, and run node {}.mjs"),
+    "php": marked("Save it as {}.php, and run php {}.php"),
 }
 
 
@@ -132,7 +133,7 @@ def _shown(
 
 
 def _programs(name: str, found: Sequence[Sample]) -> list[Program]:
-    return [Program(sample, RUN[sample.language].replace("{}", name)) for sample in found]
+    return [Program(sample, said(RUN[sample.language]).replace("{}", name)) for sample in found]
 
 
 def _newest_message(tx: Connection, visit: Visit) -> str | None:

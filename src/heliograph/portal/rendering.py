@@ -10,8 +10,9 @@ import jinja2
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from heliograph.base.clock import rfc3339
+from heliograph.portal import languages
+from heliograph.portal.languages import refusals, written
 from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
-from heliograph.wallet import to_text
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -26,6 +27,8 @@ HEADERS: Final = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
 }
+# who sees a page in another language sees another page
+_LANGUAGE_HEADERS: Final = {"vary": "Accept-Language, Cookie"}
 SEE_OTHER: Final = 303
 MEDIA_TYPES: Final = {
     "css": "text/css",
@@ -34,11 +37,6 @@ MEDIA_TYPES: Final = {
     "txt": "text/plain",
 }
 YEAR_S: Final = 31_536_000
-MINUTE_S: Final = 60
-HOUR_S: Final = 3_600
-DAY_S: Final = 86_400
-DAYS_COUNTED_MAX: Final = 7
-MINUS: Final = "\N{MINUS SIGN}"  # as wide as a plus
 
 
 class Download(StreamingResponse):
@@ -57,8 +55,9 @@ class Download(StreamingResponse):
 
 def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any) -> Response:
     """Returns the page that a template makes of these values."""
+    language = languages.language()
     text = (
-        _environment()
+        _environment(language)
         .get_template(template)
         .render(
             form_token=asking.form_token,
@@ -69,10 +68,14 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             passkey_script=_address("passkeys.js"),
             icon=_address("icon.svg"),
             htmx=_address("htmx.js"),
+            language=language,
+            here_again=asking.page,
             **values,
         )
     )
-    return HTMLResponse(text, status, HEADERS)
+    return HTMLResponse(
+        text, status, {**HEADERS, **_LANGUAGE_HEADERS, "content-language": language}
+    )
 
 
 @cache
@@ -122,67 +125,43 @@ def _address(file: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(language: str) -> jinja2.Environment:
+    """Returns what makes pages in a language."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(str(__package__), "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.policies["ext.i18n.trimmed"] = True
+    catalog = languages.catalog(language)
+    # the extension's own methods, which are not declared
+    install: Any = environment.install_gettext_translations  # type: ignore[attr-defined]
+    install(catalog, newstyle=True)
     environment.filters |= {
         "rfc3339": rfc3339,
-        "grouped": _grouped,
-        "signed": _signed,
-        "signed_money": _signed_money,
+        "grouped": written.grouped,
+        "signed": written.signed,
+        "signed_money": written.signed_money,
         "entry_words": _entry_words,
-        "signed_percent": _signed_percent,
-        "ago": _ago,
-        "money": to_text,
+        "signed_percent": written.signed_percent,
+        "percent": written.percent,
+        "ago": written.ago,
+        "day": written.day,
+        "day_named": written.day_named,
+        "written": written.moment,
+        "money": written.money,
+        "word": languages.said,
+        "told": refusals.told,
     }
     environment.globals["icons"] = _address("icons.svg")
+    environment.globals["languages"] = languages.LANGUAGES
     return environment
-
-
-def _grouped(number: int) -> str:
-    """Returns a number with thin spaces between thousands, which no line breaks at."""
-    return f"{number:,}".replace(",", "\u202f")
-
-
-def _signed(number: int) -> str:
-    """Returns a change with its sign."""
-    sign = "+" if number > 0 else MINUS if number < 0 else ""
-    return f"{sign}{_grouped(abs(number))}"
-
-
-def _signed_money(minor: int, currency: str) -> str:
-    """Returns a change of money with its sign."""
-    return f"{'+' if minor > 0 else MINUS}{to_text(abs(minor), currency)}"
 
 
 def _entry_words(entry_type: str) -> str:
     """Returns what a type of a ledger entry is to a reader, such as `SMS charge`."""
     words = entry_type.replace("_", " ").replace("sms", "SMS").replace("topup", "top-up")
-    return words[0].upper() + words[1:]
-
-
-def _signed_percent(part: float) -> str:
-    """Returns by how much something has changed, such as `+12 %`."""
-    percent = round(part * 100)
-    sign = "+" if percent > 0 else "\u2212" if percent < 0 else "\u00b1"
-    return f"{sign}{_grouped(abs(percent))}\u00a0%"
-
-
-def _ago(at_ms: int, now_ms: int) -> str:
-    """Returns how long ago a moment was, such as `3 min ago`; after a week, its day."""
-    past_s = max(0, now_ms - at_ms) // 1_000
-    if past_s < MINUTE_S:
-        return "just now"
-    if past_s < HOUR_S:
-        return f"{past_s // MINUTE_S} min ago"
-    if past_s < DAY_S:
-        return f"{past_s // HOUR_S} h ago"
-    days = past_s // DAY_S
-    if days <= DAYS_COUNTED_MAX:
-        return f"{days} day{'s' * (days > 1)} ago"
-    return rfc3339(at_ms)[: len("2026-01-31")]
+    return languages.said(words[0].upper() + words[1:])

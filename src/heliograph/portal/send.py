@@ -190,6 +190,6 @@ def _shown(
         once=once_after(asking, error),
         typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
-        why=str(error) if is_elsewhere else "",
+        why=error if is_elsewhere else "",
         counted=counted,
     )

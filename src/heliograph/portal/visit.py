@@ -9,6 +9,7 @@ from heliograph import accounts, users
 from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
 from heliograph.accounts.states import ACTIVE
 from heliograph.base.errors import Forbidden, NotFound
+from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import Right, Role, Session
 
@@ -107,12 +108,22 @@ def home_of(account: Account) -> str:
 
 def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     """Returns the visit that this request is. The account is the one that the path names by its
-    id, or else the user's oldest.
+    id, or else the user's oldest. From now on the user's language is spoken, by the account's
+    clocks.
 
     Raises NotSignedIn; NotFound for an account that the user is no member of and does not act for,
     as if there were none.
     """
+    visit = _visit_of(tx, asking)
+    languages.speak(
+        languages.known(visit.session.user.language) or asking.language, visit.account.time_zone
+    )
+    return visit
+
+
+def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
+    languages.speak(languages.known(session.user.language) or asking.language)
     memberships = users.memberships(tx, session.user.id)
     of_user = {
         accounts.text_id(account): (account, member.role)

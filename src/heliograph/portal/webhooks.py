@@ -16,6 +16,7 @@ from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.languages import marked
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -29,11 +30,11 @@ EVENTS_SHOWN: Final = 50
 ATTEMPTS_SHOWN: Final = 50
 EVENT_FIELD: Final = "hears "  # before the name of each kind of event, in a form
 TELLS: Final = {
-    "message.sent": "a carrier accepted a message",
-    "message.delivered": "a message arrived",
-    "message.failed": "a message did not arrive",
-    "campaign.completed": "a campaign has come to its end",
-    "wallet.low_balance": "credits or money fell below the threshold",
+    "message.sent": marked("a carrier accepted a message"),
+    "message.delivered": marked("a message arrived"),
+    "message.failed": marked("a message did not arrive"),
+    "campaign.completed": marked("a campaign has come to its end"),
+    "wallet.low_balance": marked("credits or money fell below the threshold"),
 }
 FIELDS: Final = ("url", "mode", "events")
 # what a button of the page of an endpoint asks for

@@ -58,6 +58,7 @@ from heliograph.users.tables import KEPT
 from heliograph.users.user import (
     User,
     add,
+    choose_language,
     disable,
     find,
     memberships,
@@ -90,6 +91,7 @@ __all__ = [
     "begin_for",
     "begin_with_password",
     "change_role",
+    "choose_language",
     "count_code",
     "count_invitation",
     "count_mail",

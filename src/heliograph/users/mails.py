@@ -26,24 +26,26 @@ MAILED_LINKS_MAX: Final = LINKS_MAX // 2
 
 class DueMail(NamedTuple):
     """Says what is to be mailed to whom. `link` is the secret of the link in it. `account_id` is
-    raw, of the account that invites; None: it is a link that signs in.
+    raw, of the account that invites; None: it is a link that signs in. `language`: the one that
+    the receiver has chosen, or else that of whoever asked for the mail.
     """
 
     id: str
     email: str
     link: str
     account_id: str | None
+    language: str | None
 
 
-def mail_link(tx: Connection, email: str, *, now_ms: int) -> None:
+def mail_link(tx: Connection, email: str, *, now_ms: int, language: str | None = None) -> None:
     """Has a sign-in link mailed to the user with this email address. It does nothing if there is
-    none, or if some are on their way already.
+    none, or if some are on their way already. `language`: that of the page.
     """
     user_id = tx.execute(sa.select(users.c.id).where(users.c.email == email)).scalar()
     if user_id is None:
         return
     if may_have_link(tx, user_id, now_ms=now_ms):
-        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id)
+        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id, language=language)
 
 
 def may_have_link(tx: Connection, user_id: str, *, now_ms: int) -> bool:
@@ -56,10 +58,12 @@ def may_have_link(tx: Connection, user_id: str, *, now_ms: int) -> bool:
     return there < MAILED_LINKS_MAX
 
 
-def mail_invitation(tx: Connection, invitation_id: str, *, now_ms: int) -> None:
+def mail_invitation(
+    tx: Connection, invitation_id: str, *, now_ms: int, language: str | None = None
+) -> None:
     """Has the link of an invitation mailed, anew if it was before."""
     tx.execute(mails.delete().where(mails.c.invitation_id == invitation_id))
-    _queue(tx, now_ms, now_ms + MAIL_MS, invitation_id=invitation_id)
+    _queue(tx, now_ms, now_ms + MAIL_MS, invitation_id=invitation_id, language=language)
 
 
 def any_mail_due(tx: Connection, *, now_ms: int) -> bool:
@@ -74,7 +78,9 @@ def take_due(tx: Connection, *, now_ms: int) -> DueMail | None:
     """
     columns = mails.c
     due = (
-        sa.select(columns.id, columns.user_id, columns.invitation_id, columns.tries)
+        sa.select(
+            columns.id, columns.user_id, columns.invitation_id, columns.tries, columns.language
+        )
         .where(columns.due_at_ms <= now_ms, columns.expires_at_ms > now_ms)
         .order_by(columns.due_at_ms, columns.id)
         .limit(1)
@@ -112,8 +118,10 @@ def _queue(tx: Connection, now_ms: int, expires_at_ms: int, **of: Any) -> None:
 
 
 def _to_user(tx: Connection, row: Any, now_ms: int) -> DueMail:
-    email = tx.execute(sa.select(users.c.email).where(users.c.id == row.user_id)).scalar_one()
-    return DueMail(row.id, email, make_link(tx, row.user_id, now_ms=now_ms), None)
+    wanted = sa.select(users.c.email, users.c.language).where(users.c.id == row.user_id)
+    user = tx.execute(wanted).one()
+    link = make_link(tx, row.user_id, now_ms=now_ms)
+    return DueMail(row.id, user.email, link, None, user.language or row.language)
 
 
 def _to_invited(tx: Connection, row: Any) -> DueMail:
@@ -124,4 +132,5 @@ def _to_invited(tx: Connection, row: Any) -> DueMail:
         .values(sha256=digest(secret))
         .returning(invitations.c.email, invitations.c.account_id)
     ).one()
-    return DueMail(row.id, invited.email, secret, invited.account_id)
+    chosen = tx.execute(sa.select(users.c.language).where(users.c.email == invited.email)).scalar()
+    return DueMail(row.id, invited.email, secret, invited.account_id, chosen or row.language)

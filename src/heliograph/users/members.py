@@ -56,7 +56,8 @@ def members_of(tx: Connection, account_id: str) -> list[AccountMember]:
     )
     return [
         AccountMember(
-            User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms), Role(row.role)
+            User(row.id, row.email, row.created_at_ms, row.signed_in_at_ms, row.language),
+            Role(row.role),
         )
         for row in tx.execute(query)
     ]
@@ -75,8 +76,17 @@ def invitations_of(tx: Connection, account_id: str, *, now_ms: int) -> list[Invi
     return [Invitation(*row)._replace(role=Role(row.role)) for row in tx.execute(query)]
 
 
-def invite(tx: Connection, account_id: str, email: str, role: Role, *, now_ms: int) -> None:
-    """Invites somebody to an account, by mail. Who was invited before gets a new mail.
+def invite(
+    tx: Connection,
+    account_id: str,
+    email: str,
+    role: Role,
+    *,
+    now_ms: int,
+    language: str | None = None,
+) -> None:
+    """Invites somebody to an account, by mail. Who was invited before gets a new mail. `language`:
+    that of whoever invites.
 
     Raises InvalidRequest for what is no address, for a member, and for too many.
     """
@@ -101,7 +111,7 @@ def invite(tx: Connection, account_id: str, email: str, role: Role, *, now_ms: i
             expires_at_ms=now_ms + INVITATION_MS,
         )
     )
-    mail_invitation(tx, invitation_id, now_ms=now_ms)
+    mail_invitation(tx, invitation_id, now_ms=now_ms, language=language)
 
 
 def withdraw(tx: Connection, account_id: str, email: str) -> None:

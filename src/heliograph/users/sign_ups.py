@@ -31,17 +31,20 @@ class SignUp(NamedTuple):
 
 class DueSignUp(NamedTuple):
     """Says what is to be mailed. `link` opens the account, or, for a user, signs in; None: a user
-    who has enough links.
+    who has enough links. `language`: the one that the user has chosen, or else that of the form.
     """
 
     id: str
     email: str
     link: str | None
     is_user: bool
+    language: str | None
 
 
-def ask(tx: Connection, wanted: SignUp, *, now_ms: int) -> None:
-    """Has a link mailed that makes the account. It replaces what the same address asked before."""
+def ask(tx: Connection, wanted: SignUp, *, now_ms: int, language: str | None = None) -> None:
+    """Has a link mailed that makes the account. It replaces what the same address asked before.
+    `language`: that of the form.
+    """
     tx.execute(sign_ups.delete().where(sign_ups.c.email == wanted.email))
     tx.execute(
         sign_ups.insert().values(
@@ -50,6 +53,7 @@ def ask(tx: Connection, wanted: SignUp, *, now_ms: int) -> None:
             tries=0,
             due_at_ms=now_ms,
             expires_at_ms=now_ms + SIGN_UP_MS,
+            language=language,
         )
     )
 
@@ -65,7 +69,7 @@ def take_due(tx: Connection, *, now_ms: int) -> DueSignUp | None:
     """
     columns = sign_ups.c
     row = tx.execute(
-        sa.select(columns.id, columns.email, columns.tries)
+        sa.select(columns.id, columns.email, columns.tries, columns.language)
         .where(_is_due(now_ms))
         .order_by(columns.due_at_ms, columns.id)
         .limit(1)
@@ -85,7 +89,8 @@ def take_due(tx: Connection, *, now_ms: int) -> DueSignUp | None:
     elif may_have_link(tx, user.id, now_ms=now_ms):
         link = make_link(tx, user.id, now_ms=now_ms)
     tx.execute(sign_ups.update().where(columns.id == row.id).values(values))
-    return DueSignUp(row.id, row.email, link, is_user=user is not None)
+    language = (user and user.language) or row.language
+    return DueSignUp(row.id, row.email, link, user is not None, language)
 
 
 def mailed(tx: Connection, mail: DueSignUp) -> None:

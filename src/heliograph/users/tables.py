@@ -11,6 +11,7 @@ from heliograph.database.pruning import PruningRule
 
 EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
+LANGUAGE_MAX = 8  # such as `fr`
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
 
 users = sa.Table(
@@ -20,6 +21,7 @@ users = sa.Table(
     sa.Column("email", sa.String(EMAIL_MAX), nullable=False, unique=True),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Column("signed_in_at_ms", sa.BigInteger, nullable=True, comment="the last time"),
+    sa.Column("language", sa.String(LANGUAGE_MAX), nullable=True, comment="if one was chosen"),
 )
 
 members = sa.Table(
@@ -151,6 +153,7 @@ sign_ups = sa.Table(
     sa.Column("tries", sa.Integer, nullable=False),
     sa.Column("due_at_ms", sa.BigInteger, nullable=True, comment="null: it was mailed"),
     sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("language", sa.String(LANGUAGE_MAX), nullable=True, comment="of the form"),
     sa.Index("sign_ups_by_link", "sha256"),
     sa.Index("sign_ups_by_due", "due_at_ms"),
     sa.Index("sign_ups_by_age", "expires_at_ms"),
@@ -181,6 +184,7 @@ mails = sa.Table(
     sa.Column("tries", sa.Integer, nullable=False),
     sa.Column("due_at_ms", sa.BigInteger, nullable=False),
     sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("language", sa.String(LANGUAGE_MAX), nullable=True, comment="of who asked for it"),
     sa.CheckConstraint("(user_id IS NULL) <> (invitation_id IS NULL)", name="mails_kind"),
     sa.Index("mails_by_due", "due_at_ms"),
     sa.Index("mails_by_age", "expires_at_ms"),

@@ -34,12 +34,15 @@ LOCAL_PART_MAX: Final = 64  # RFC 5321, 4.5.3.1.1
 
 
 class User(NamedTuple):
-    """Holds a user. `id` is raw; `email` is in lower case."""
+    """Holds a user. `id` is raw; `email` is in lower case; `language` is the one that the user has
+    chosen for pages and mail, or None.
+    """
 
     id: str
     email: str
     created_at_ms: int
     signed_in_at_ms: int | None
+    language: str | None = None
 
 
 class Member(NamedTuple):
@@ -134,6 +137,11 @@ def page(tx: Connection, *, limit: int, before_id: str | None = None) -> Sequenc
     if before_id is not None:
         query = query.where(users.c.id < before_id)
     return [User(*row) for row in tx.execute(query)]
+
+
+def choose_language(tx: Connection, user_id: str, language: str) -> None:
+    """Stores the language that a user (raw id) wants pages and mail in."""
+    tx.execute(users.update().where(users.c.id == user_id).values(language=language))
 
 
 def set_role(tx: Connection, user_id: str, account_id: str, role: Role, *, now_ms: int) -> None:

@@ -19,6 +19,7 @@ from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.mailbox import Mailbox, taking_mail
+from tests.support.portal.routes import There, customer_of, things_of
 from tests.support.portal.visitor import EMAIL, SITE, Visitor, home_of
 
 
@@ -99,3 +100,14 @@ def stranger(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
     visitor = Visitor(db, portal, run_loop)
     yield visitor
     visitor.close()
+
+
+@pytest.fixture
+def bilal(db: Database, amina: str) -> str:
+    """A Connect customer of amina's."""
+    return customer_of(db, amina)
+
+
+@pytest.fixture
+def there(db: Database, amina: str, bilal: str) -> There:
+    return things_of(db, amina, bilal)

@@ -21,9 +21,7 @@ from tests.support.portal.routes import (
     There,
     asked,
     asked_of,
-    customer_of,
     of_accounts,
-    things_of,
 )
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -41,6 +39,7 @@ OPEN = {
     "/portal/invitation/{link}",
     "/portal/sign-up",
     "/portal/sign-up/{link}",
+    "/portal/language/{language}",
 }
 SIGN_IN_FORMS = (
     "/portal/sign-in",
@@ -55,20 +54,11 @@ OWN = {
     "/portal/you",
     "/portal/you/password",
     "/portal/you/authenticator",
+    "/portal/you/language",
     "/portal/you/passkeys",
     "/portal/you/sessions",
 }
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
-
-
-@pytest.fixture
-def bilal(db: Database, amina: str) -> str:
-    return customer_of(db, amina)
-
-
-@pytest.fixture
-def there(db: Database, amina: str, bilal: str) -> There:
-    return things_of(db, amina, bilal)
 
 
 def contents(db: Database) -> dict[str, list[Any]]:

@@ -25,6 +25,7 @@ from heliograph.messages import read
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
+from heliograph.portal.languages.written import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
@@ -192,13 +193,13 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         is_open=is_open,
         is_starting=is_starting,
         is_over=campaign.status in OVER,
-        scheduled=_local(campaign, visit, "%Y-%m-%d %H:%M %Z"),
+        scheduled=_starts(campaign),
         why=REASONS.get(campaign.status_reason or ""),
         refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
         once=send.once_after(asking, refusal),
         typed=form,
         advice=ADVICE,
-        at=form.get("at") or _local(campaign, visit, "%Y-%m-%dT%H:%M"),
+        at=form.get("at") or _starts_in_form(campaign, visit),
         as_far_field=AS_FAR_FIELD,
         as_far=AS_FAR_FIELD in form if errors else campaign.as_far_as_credits_reach,
         errors=errors,
@@ -269,12 +270,17 @@ def _is_starting(campaign: Campaign, now_ms: int) -> bool:
     return campaign.status == states.SCHEDULED and (campaign.scheduled_at_ms or 0) <= now_ms
 
 
-def _local(campaign: Campaign, visit: Visit, form: str) -> str:
+def _starts(campaign: Campaign) -> str:
     """Returns when a campaign is to start, as the account's clocks show it, or nothing."""
+    return "" if campaign.scheduled_at_ms is None else start_time(campaign.scheduled_at_ms)
+
+
+def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
+    """Returns the same as a form has it."""
     if campaign.scheduled_at_ms is None:
         return ""
     zone = ZoneInfo(visit.account.time_zone)
-    return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime(form)
+    return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime("%Y-%m-%dT%H:%M")
 
 
 def _to(visit: Visit, campaign: Campaign) -> Response:

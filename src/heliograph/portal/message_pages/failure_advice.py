@@ -4,33 +4,35 @@
 
 from typing import Final
 
+from heliograph.portal.languages import marked
+
 ADVICE: Final = {
-    "carrier_rejected": (
+    "carrier_rejected": marked(
         "The mobile network did not take this message. Often it does not know the number, or does"
         " not allow this sender ID there. Check both before you send again."
     ),
-    "undeliverable": (
+    "undeliverable": marked(
         "The mobile network took this message and could not deliver it. Often the number is not in"
         " use any more. Check it with its owner."
     ),
-    "expired": (
+    "expired": marked(
         "The phone could not be reached before the message's time was over. Often it was switched"
         " off. Send again later, or with a longer validity."
     ),
-    "rejected": (
+    "rejected": marked(
         "The mobile network refused to deliver this message. Often that is because of its text or"
         " its sender ID. Ask the operator of this service what the network allows."
     ),
-    "unknown": (
+    "unknown": marked(
         "Nobody can say whether this message arrived: the mobile network never told. Before you"
         " send it again, think of the person who may get it twice."
     ),
-    "canceled": "This message was canceled before it was sent. Nothing has to be done.",
-    "blocked": (
+    "canceled": marked("This message was canceled before it was sent. Nothing has to be done."),
+    "blocked": marked(
         "The owner of this number wants no texts from you. Send none again unless he or she asks"
         " for them."
     ),
-    "no_route": (
+    "no_route": marked(
         "No mobile network is connected for this number any more. Ask the operator of this service."
     ),
 }

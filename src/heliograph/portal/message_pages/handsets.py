@@ -15,6 +15,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR_ID, all_routes
 from heliograph.messages import read
 from heliograph.otp import SANDBOX_CODE
+from heliograph.portal.languages import marked
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -27,11 +28,11 @@ ENDING_DIGITS: Final = 3
 ARRIVES: Final = "567"  # an ending that chooses nothing
 # what the last digits of a number choose (docs/api.md, "Sandbox"), as a person would ask for it
 ENDINGS: Final = {
-    "000": "is not delivered",
-    "001": "is refused",
-    "002": "expires",
-    "003": "is 30 s late",
-    "004": "costs too much",
+    "000": marked("is not delivered"),
+    "001": marked("is refused"),
+    "002": marked("expires"),
+    "003": marked("is 30 s late"),
+    "004": marked("costs too much"),
 }
 
 

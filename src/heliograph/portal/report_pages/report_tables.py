@@ -30,20 +30,24 @@ _DELIMITER: Final = ","
 
 class ReportLine(NamedTuple):
     """A line of a table: the figures of a country, a sender or a campaign. `page` is the path of
-    its page, if it has one.
+    its page, if it has one. `is_ours`: the name is a word of ours.
     """
 
     name: str
     compared: Compared
     page: str | None = None
+    is_ours: bool = False
 
 
 class OutcomeLine(NamedTuple):
-    """Says how many messages came to this end, and how many in as many days before."""
+    """Says how many messages came to this end, and how many in as many days before. `is_ours`: the
+    name is a word of ours, and no code.
+    """
 
     name: str
     messages: int
     before: int
+    is_ours: bool = False
 
 
 class AccountReport(NamedTuple):
@@ -79,11 +83,11 @@ def read_report(tx: Connection, visit: Visit, wanted: ReportWanted) -> AccountRe
 
 
 def countries(report: AccountReport) -> list[ReportLine]:
-    return _lines(report.groups, lambda group: group.country_code, lambda code: code or "unknown")
+    return _lines(report.groups, lambda group: group.country_code, or_else="unknown")
 
 
 def senders(report: AccountReport) -> list[ReportLine]:
-    return _lines(report.groups, lambda group: group.sender, str)
+    return _lines(report.groups, lambda group: group.sender)
 
 
 def of_campaigns(tx: Connection, visit: Visit, report: AccountReport) -> list[ReportLine]:
@@ -110,8 +114,8 @@ def outcomes(compared: Compared) -> list[OutcomeLine]:
         if count or was
     ]
     return [
-        OutcomeLine("delivered", now.delivered, before.delivered),
-        OutcomeLine("on its way", now.sent, before.sent),
+        OutcomeLine("delivered", now.delivered, before.delivered, is_ours=True),
+        OutcomeLine("on its way", now.sent, before.sent, is_ours=True),
         *sorted(reasons, key=lambda reason: -reason.messages),
     ]
 
@@ -119,10 +123,14 @@ def outcomes(compared: Compared) -> list[OutcomeLine]:
 def _lines(
     groups: Sequence[Grouped],
     key: Callable[[Grouped], Hashable],
-    name: Callable[[str], str],
+    or_else: str = "",
 ) -> list[ReportLine]:
+    """`or_else` is what a line without a name is called."""
     found = rollup_reports.compared_by(groups, key)
-    lines = [ReportLine(name(str(each)), compared) for each, compared in found.items()]
+    lines = [
+        ReportLine(str(each) or or_else, compared, is_ours=not each)
+        for each, compared in found.items()
+    ]
     return _with_others(lines[:LINES_MAX], [line.compared for line in lines[LINES_MAX:]])
 
 
@@ -133,7 +141,7 @@ def _with_others(lines: list[ReportLine], others: Sequence[Compared]) -> list[Re
         rollup_reports.total(each.figures for each in others),
         rollup_reports.total(each.before for each in others),
     )
-    return [*lines, ReportLine("all others", rest)]
+    return [*lines, ReportLine("all others", rest, is_ours=True)]
 
 
 def file_of(table: str, tx: Connection, visit: Visit, wanted: ReportWanted) -> Iterator[str]:

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.messages.rollup_reports import day_of, within_s
+from heliograph.portal.languages import _
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import plot_of
+from heliograph.portal.plots import DAY, plot_of
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.report_pages import report_tables
 from heliograph.portal.report_pages.report_query import RANGES, USUAL, ReportWanted, read_wanted
@@ -74,12 +75,17 @@ def _figures(tx: Connection, visit: Visit, wanted: ReportWanted) -> dict[str, An
         "total": report.total,
         "half": within_s(report.delays, 0.5),
         "most": within_s(report.delays, 0.95),
-        "plot": plot_of("days", "By day", "Day", report.days, wanted.zone),
+        "plot": plot_of("days", _("By day"), DAY, report.days),
         "outcomes": report_tables.outcomes(report.total),
         "tables": [
-            ("countries", "By country", "Country", report_tables.countries(report)),
-            ("senders", "By sender", "Sender", report_tables.senders(report)),
-            ("campaigns", "By campaign", "Campaign", report_tables.of_campaigns(tx, visit, report)),
+            ("countries", _("By country"), _("Country"), report_tables.countries(report)),
+            ("senders", _("By sender"), _("Sender"), report_tables.senders(report)),
+            (
+                "campaigns",
+                _("By campaign"),
+                _("Campaign"),
+                report_tables.of_campaigns(tx, visit, report),
+            ),
         ],
         "shown_max": SHOWN_MAX,
         "files": {

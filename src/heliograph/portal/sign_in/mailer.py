@@ -18,6 +18,8 @@ from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.log import survive_faults
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
+from heliograph.portal import languages
+from heliograph.portal.languages import _, marked
 from heliograph.portal.page_request import DEVELOPMENT_URL
 from heliograph.users import DueMail
 from heliograph.users.sign_ups import DueSignUp
@@ -25,36 +27,36 @@ from heliograph.users.sign_ups import DueSignUp
 TIMEOUT_S: Final = 20.0
 SIGN_IN: Final = "/portal/sign-in/"
 INVITATION: Final = "/portal/invitation/"
-LINK_TEXT: Final = """\
+LINK_TEXT: Final = marked("""\
 This link signs you in to Heliograph, once, within a day:
 
-{link}
+%(link)s
 
 If you did not ask for it, do nothing.
-"""
+""")
 SIGN_UP: Final = "/portal/sign-up/"
-SIGN_UP_TEXT: Final = """\
+SIGN_UP_TEXT: Final = marked("""\
 This link makes your account on Heliograph, and signs you in, within a day:
 
-{link}
+%(link)s
 
 If you did not ask for it, do nothing: then nothing is made.
-"""
-HAS_USER_TEXT: Final = """\
+""")
+HAS_USER_TEXT: Final = marked("""\
 You asked for an account on Heliograph, and you have a user there already. This link signs you in,
 once, within a day:
 
-{link}
+%(link)s
 
 If you did not ask for it, do nothing.
-"""
-INVITATION_TEXT: Final = """\
-You are invited to the account {name} on Heliograph. This link makes you a member, within a week:
+""")
+INVITATION_TEXT: Final = marked("""\
+You are invited to the account %(name)s on Heliograph. This link makes you a member, within a week:
 
-{link}
+%(link)s
 
 If you do not know why, do nothing.
-"""
+""")
 Deliver: TypeAlias = Callable[[EmailMessage], Awaitable[None]]
 
 
@@ -108,12 +110,11 @@ class Mailer:
             users.sign_ups.mailed(tx, due)
 
     def _to_signed_up(self, due: DueSignUp, link: str) -> EmailMessage:
-        message = self._empty(due.email, "Your account on Heliograph")
-        if due.is_user:
-            message.set_content(HAS_USER_TEXT.format(link=self._base_url + SIGN_IN + link))
-        else:
-            message.set_content(SIGN_UP_TEXT.format(link=self._base_url + SIGN_UP + link))
-        return message
+        languages.speak(languages.known(due.language) or languages.USUAL)
+        text, path = (HAS_USER_TEXT, SIGN_IN) if due.is_user else (SIGN_UP_TEXT, SIGN_UP)
+        return self._made(
+            due.email, _("Your account on Heliograph"), _(text, link=self._base_url + path + link)
+        )
 
     def _taken(self) -> TakenMail | None:
         now_ms = clock.now_ms()
@@ -132,20 +133,22 @@ class Mailer:
             users.sent(tx, mail)
 
     def _message(self, mail: TakenMail) -> EmailMessage:
+        languages.speak(languages.known(mail.due.language) or languages.USUAL)
         if mail.inviting is None:
-            message = self._empty(mail.due.email, "Your link to Heliograph")
-            message.set_content(LINK_TEXT.format(link=self._base_url + SIGN_IN + mail.due.link))
-        else:
-            message = self._empty(mail.due.email, f"You are invited to {mail.inviting}")
-            link = self._base_url + INVITATION + mail.due.link
-            message.set_content(INVITATION_TEXT.format(name=mail.inviting, link=link))
-        return message
+            link = self._base_url + SIGN_IN + mail.due.link
+            return self._made(mail.due.email, _("Your link to Heliograph"), _(LINK_TEXT, link=link))
+        link = self._base_url + INVITATION + mail.due.link
+        subject = _("You are invited to %(name)s", name=mail.inviting)
+        text = _(INVITATION_TEXT, name=mail.inviting, link=link)
+        return self._made(mail.due.email, subject, text)
 
-    def _empty(self, to: str, subject: str) -> EmailMessage:
+    def _made(self, to: str, subject: str, text: str) -> EmailMessage:
         message = EmailMessage()
         message["From"] = f"Heliograph <{self._sender}>"
         message["To"] = Address(addr_spec=to)
         message["Subject"] = subject
+        message["Content-Language"] = languages.language()
+        message.set_content(text)
         return message
 
 

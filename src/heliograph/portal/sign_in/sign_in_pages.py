@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
+from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.page_request import (
     BACK_COOKIE,
@@ -74,7 +75,7 @@ def mail_link(asking: PageRequest) -> Response:
         raise NotFound("This service sends no mail.")
     with asking.db.write() as tx:
         users.count_mail(tx, guesser, now_ms=asking.now_ms)
-        users.mail_link(tx, email, now_ms=asking.now_ms)
+        users.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
     response = page("link_mailed.html", asking)
     back = path_of_page(asking.sent.form.get("back", ""))
     set_cookie(response, BACK_COOKIE, back, kept_s=LINK_MS // 1_000)

@@ -5,12 +5,14 @@ the account. Whether the address is a user's already, only the mail says.
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
+from unicodedata import normalize
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts, users, wallet
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, RateLimited
+from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
@@ -37,7 +39,7 @@ def form(asking: PageRequest, errors: Sequence[FieldError] = (), status: int = 2
         asking,
         status=status,
         typed=body_of(asking),
-        countries=_countries(),
+        countries=_countries(languages.language()),
         errors={error.field: error.message for error in errors},
     )
 
@@ -50,7 +52,7 @@ def ask(asking: PageRequest) -> Response:
         guesser = Guesser(wanted.email, asking.address, asking.browser)
         with asking.db.write() as tx:
             users.count_sign_up(tx, guesser, now_ms=asking.now_ms)
-            users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms)
+            users.sign_ups.ask(tx, wanted, now_ms=asking.now_ms, language=languages.language())
     except InvalidRequest as refused:
         return form(asking, refused.fields, refused.status)
     except RateLimited as refused:
@@ -115,13 +117,16 @@ def _read(body: dict[str, str]) -> SignUp:
 
 
 @cache
-def _countries() -> tuple[Country, ...]:
-    """Returns the countries by their names."""
+def _countries(language: str) -> tuple[Country, ...]:
+    """Returns the countries by their names in a language."""
     from babel.core import Locale  # it reads a long file
 
-    names = Locale("en").territories
+    names = Locale(language).territories
     found = [Country(code, names.get(code, code)) for code in country_codes()]
-    return tuple(sorted(found, key=lambda country: country.name))
+    if language == languages.USUAL:
+        return tuple(sorted(found, key=lambda country: country.name))
+    # É stands beside E, as in a dictionary
+    return tuple(sorted(found, key=lambda country: normalize("NFKD", country.name).casefold()))
 
 
 def _require_open(asking: PageRequest) -> None:

@@ -28,7 +28,7 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     said.hidden = false;
   };
   if (!window.PublicKeyCredential) {
-    say("This browser cannot use passkeys, or not at this address.");
+    say(form.dataset.cannot);
     continue;
   }
   form.querySelector("[data-passkey-does]").hidden = false;
@@ -42,7 +42,7 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
       }
       form.submit(); // where it was refused, the service says why
     } catch (error) {
-      say(error.name === "InvalidStateError" ? "This device has a passkey of yours already." : "Nothing was signed. Try again.");
+      say(error.name === "InvalidStateError" ? form.dataset.hasOne : form.dataset.nothingSigned);
     }
   });
 }

@@ -15,11 +15,11 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
     const source = document.getElementById(button.dataset.copies);
     try {
       await navigator.clipboard.writeText(source.textContent);
-      said.textContent = "Copied";
+      said.textContent = button.dataset.copied;
       icon.setAttribute("href", ordinary.replace("#copy", "#check"));
     } catch {
       getSelection().selectAllChildren(source);
-      said.textContent = "Press Ctrl+C";
+      said.textContent = button.dataset.byHand;
     }
     setTimeout(() => {
       said.textContent = label;

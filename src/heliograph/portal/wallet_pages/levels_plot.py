@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from heliograph.base.csv.cells import line_of
 from heliograph.messages.rollup_reports import day_of, midnight_ms
+from heliograph.portal.languages import written
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import BAR, GAP, HEIGHT, day_name, top_of
+from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit
 from heliograph.wallet import ledger_file, levels, to_number, wallet_of
@@ -65,7 +66,7 @@ def plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
     return LevelPlot(
         tuple(
             LevelBar(
-                day_name(midnight_ms(each.day, zone), zone),
+                written.day_name(midnight_ms(each.day, zone)),
                 each,
                 place * BAR,
                 y=round(HEIGHT - HEIGHT * each.credits / top, 2),

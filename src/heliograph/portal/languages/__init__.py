@@ -1,0 +1,27 @@
+"""The languages of pages: their texts, numbers, times and refusals."""
+
+from heliograph.portal.languages.spoken import (
+    LANGUAGES,
+    USUAL,
+    _,
+    asked_for,
+    catalog,
+    known,
+    language,
+    marked,
+    said,
+    speak,
+)
+
+__all__ = [
+    "LANGUAGES",
+    "USUAL",
+    "_",
+    "asked_for",
+    "catalog",
+    "known",
+    "language",
+    "marked",
+    "said",
+    "speak",
+]

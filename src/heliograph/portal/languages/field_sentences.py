@@ -1,0 +1,186 @@
+"""What other rooms say is wrong with a field, which goes on after the field's name, with places for
+what differs (`refusal_sentences.py`).
+"""
+
+from typing import Final
+
+from heliograph.portal.languages.spoken import marked
+
+OF_FIELDS: Final = (
+    marked("is required"),
+    marked("is required; found %(sent)s instead"),
+    marked("is required, and must not be empty"),
+    marked("is given twice"),
+    marked("is given twice: %(name)s and the same with spaces at its ends"),
+    marked("is not a query parameter here; allowed: %(allowed)s"),
+    marked("differs from %(other)s; give one of them"),
+    marked("must be one of %(choices)s, not %(given)s"),
+    marked("must be one of %(choices)s; not %(given)s"),
+    marked("must be a string, not %(given)s"),
+    marked("must be true or false, not %(given)s"),
+    marked("must be yes or no, not %(given)s"),
+    marked("must be a number, not %(given)s"),
+    marked("must be a number of 0 or more, not %(given)s"),
+    marked("must be an integer from %(least)s to %(most)s, not %(given)s"),
+    marked(
+        "must be an integer from %(least)s to %(most)s, with no more digits than can be kept"
+        " exactly"
+    ),
+    marked("must be from %(least)s to %(most)s, not %(given)s"),
+    marked("must be 1 or more, not %(given)s"),
+    marked("must be at most %(most)s"),
+    marked("must be at most %(most)s: the operator can allow more"),
+    marked("must be some of %(allowed)s: the operator can allow more"),
+    marked("may be stored or not. %(why)s Choose it again"),
+    marked("must not be 0"),
+    marked("must not be negative, and have at most 15 digits"),
+    marked("has more digits than can be kept exactly"),
+    marked("has more decimals than the %(places)s of %(currency)s: %(given)s"),
+    marked("must have %(least)s to %(most)s characters, not %(given)s"),
+    marked("must have at most %(most)s characters, not %(given)s"),
+    marked("must have 1 to %(most)s characters and no U+0000"),
+    marked("must be one line of printable characters"),
+    marked("must be a time in RFC 3339, such as %(example)s, not %(given)s"),
+    marked("must be the next_cursor of an earlier page"),
+    marked("must be a button of this page, not %(given)s"),
+    marked("must be an email address such as ama@example.com, not %(given)s"),
+    marked("must be an email address of at most %(most)s characters, not %(given)s"),
+    marked("must be a phone number such as 233201234567, not %(given)s"),
+    marked("must be a phone number in international digits such as 233201234567, not %(given)s"),
+    marked("must be a country of ISO 3166-1 in two letters, such as GH, not %(given)s"),
+    marked("must be a country of ISO 3166-1 in two letters, not %(given)s"),
+    marked("must be an ISO 3166-1 alpha-2 code such as GH, not %(given)s"),
+    marked("must name one country at least; to stop all sending, suspend the account"),
+    marked("must be a time zone of the IANA database, such as Africa/Accra, not %(given)s"),
+    marked("must be a currency of ISO 4217 that is in use, such as GHS, not %(given)s"),
+    marked("must not begin like an id, with %(prefix)s or %(other)s; it is %(given)s"),
+    marked("must be sandbox for a customer that was provisioned in sandbox"),
+    marked("must be sandbox until whoever runs this service lets you go live"),
+)
+OF_FORMS: Final = (
+    # keys and webhooks
+    marked("must be one at least: a key without any opens nothing"),
+    marked("must lie in the future, not at %(given)s"),
+    marked("must name at least one of %(kinds)s, or all"),
+    marked("must be within the last 30 days: events are kept no longer"),
+    marked("is disabled; enable it first"),
+    marked("is being rotated already; finish that first, with --finish"),
+    marked(
+        "would be one too many: an account has at most %(most)s endpoints in each mode; remove one"
+        " first"
+    ),
+    marked(
+        "must be printable ASCII without spaces: write international names as xn--…, other"
+        " characters as %%XX"
+    ),
+    marked("must have no fragment (#…), which is never sent"),
+    marked("must have no credentials: the signature is what proves who calls"),
+    marked("must be written https://HOST[:PORT]/PATH[?QUERY], with any other character as %%XX"),
+    marked("must begin with https://"),
+    marked("must have port %(port)s or %(least)s..%(most)s, not %(given)s"),
+    marked(
+        "must name a host: labels of letters, digits and inner hyphens, with single dots between"
+        " them"
+    ),
+    marked("must lead to a public address; %(host)s is %(kind)s"),
+    marked(
+        "must have an address as four decimal numbers (192.0.2.1) or in brackets ([2001:db8::1])"
+    ),
+    # sender IDs
+    marked("must be another one: %(sender)s is reserved, because %(reason)s"),
+    marked("must be another one: %(sender)s is reserved"),
+    marked("would be one too many: an account has at most %(most)s sender IDs"),
+    marked(
+        "must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and"
+        " no space"
+        " at either end, or be 3 to 15 digits; not %(given)s"
+    ),
+    # members, passwords, passkeys
+    marked("must not be a member's already: change the role in the list"),
+    marked("must stay owner: an account has one owner at least"),
+    marked("would be one too many: %(most)s invitations are open"),
+    marked("would be one too many: an account has %(most)s members"),
+    marked("would be one too many: a user has %(most)s passkeys"),
+    marked("must be harder to guess: it is a common one, or made of common parts"),
+    marked("must be the %(digits)s digits that the app shows now, not %(given)s"),
+    marked("must be turned off before it is set up anew"),
+    # money
+    marked("must be more than 0, not %(given)s"),
+    marked("must be from 1 to %(most)s, not %(given)s"),
+    marked("would cost more than %(most)s"),
+    marked("would bring the wallet above %(most)s"),
+    marked("cost %(cost)s by now"),
+    marked("have no price yet; look at it first"),
+    marked("cannot be paid: %(why)s"),
+    marked("cannot be moved: %(why)s"),
+    marked("cannot be given: %(why)s"),
+    marked("must be %(partners)s, the partner's, for money to begin with; not %(given)s"),
+    # contacts and files
+    marked("is another contact's"),
+    marked("has %(name)s twice"),
+    marked("must be an array of strings, not %(given)s"),
+    marked("must have at most %(most)s tags, not %(given)s"),
+    marked("must have at most %(most)s fields, not %(given)s"),
+    marked("must have no |, which stands between tags in files; found %(given)s"),
+    marked("must not be called %(name)s: in a campaign's text that is the contact's own %(own)s"),
+    marked(
+        "must have none of { } | in its name, because a campaign's text asks for it by %(name)s"
+    ),
+    marked("is not stored. %(why)s"),
+    marked("cannot be imported. %(why)s"),
+    marked("cannot be used. %(why)s"),
+    marked("must be a column of the file (%(columns)s), not %(given)s"),
+    marked("must have at most %(most)s rows; split it"),
+    marked("must be at most %(most)s contacts, not %(given)s"),
+    marked("must be one at least: select contacts in the list"),
+    marked("has 1 cell, and the first line %(columns)s"),
+    marked("has %(cells)s cells, and the first line %(columns)s"),
+    marked("has %(cells)s columns; the header has %(columns)s"),
+    marked("says %(given)s, which is not a valid number"),
+    marked("has no number"),
+    marked("makes a text that is empty, or takes more than %(most)s segments"),
+    marked("has more than %(most)s characters, or U+0000, in %(column)s"),
+    marked("is not UTF-8"),
+    marked("is %(name)s again, which column %(place)s is already"),
+    # messages and campaigns
+    marked(
+        "must have 1 character to %(segments)s segments (%(most)s characters of the GSM alphabet,"
+        " %(others)s with any other), not 0"
+    ),
+    marked("takes %(segments)s segments; allowed: %(most)s"),
+    marked("must be a string or an array of strings, not %(given)s"),
+    marked("must have 1 to %(most)s elements, not %(given)s"),
+    marked("takes %(segments)s segments before anything is filled in; allowed: %(most)s"),
+    marked("takes more than %(most)s segments"),
+    marked("is empty"),
+    marked("must have at most %(most)s placeholders"),
+    marked(
+        "has a %(brace)s at character %(place)s that belongs to no placeholder such as {name}; a"
+        " brace that is meant as one is doubled: %(doubled)s"
+    ),
+    marked(
+        "has a placeholder at character %(place)s whose name must have 1 to %(most)s printable"
+        " characters, not %(given)s"
+    ),
+    marked("must not hold U+%(code)s, at character %(place)s"),
+    marked("must be in the future; %(given)s has passed (%(at)s)"),
+    marked("must be within a year from now, not %(given)s"),
+    marked(
+        "must be a time such as 2027-01-31T09:30, or one with an offset such as"
+        " 2027-01-31T09:30+01:00, not %(given)s"
+    ),
+    marked(
+        "is %(given)s, which does not exist in %(zone)s: the clocks are put forward over it, and"
+        " show %(there)s then"
+    ),
+    marked(
+        "must be the id of a message (msg_…), a send (snd_…) or a campaign (cmp_…), not %(given)s"
+    ),
+    marked(
+        "must be what an answer had in X-Request-Id, req_ and 32 hexadecimal digits, not %(given)s"
+    ),
+    # reports
+    marked("must not be before %(first)s, not %(given)s"),
+    marked("must be at most %(most)s days, not %(given)s days"),
+    marked("must be a day such as %(example)s, not %(given)s"),
+)

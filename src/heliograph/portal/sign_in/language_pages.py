@@ -1,0 +1,43 @@
+"""The language of pages is chosen: by anybody for this browser, and by a user for all of them."""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import users
+from heliograph.base.errors import NotFound
+from heliograph.portal import languages
+from heliograph.portal.cookies import set_cookie
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.page_request import LANGUAGE_COOKIE, PageRequest, path_of_page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.sign_in import you
+from heliograph.portal.visit import Visit
+
+PATH: Final = "/portal/language"
+KEPT_S: Final = 400 * 86_400  # no browser keeps a cookie for longer (RFC 6265bis, 5.5)
+
+
+def choose(asking: PageRequest) -> Response:
+    """Keeps a language for this browser, and leads back. It is a link, so that it works before
+    there is any form; who follows a stranger's reads a page in another language, and no more.
+    """
+    wanted = languages.known(asking.path["language"])
+    if wanted is None:
+        raise NotFound("There is no such page.")
+    return _kept(wanted, path_of_page(dict(asking.sent.query).get("back", "")))
+
+
+def choose_for_user(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Keeps a language for the user, in whichever browser, and for mail."""
+    given = asking.sent.form.get("language", "")
+    wanted = choice_of("language", given, tuple(languages.LANGUAGES))
+    users.choose_language(tx, visit.session.user.id, wanted)
+    return _kept(wanted, you.PATH)
+
+
+def _kept(language: str, back: str) -> Response:
+    response = RedirectResponse(back, SEE_OTHER, HEADERS)
+    set_cookie(response, LANGUAGE_COOKIE, language, kept_s=KEPT_S)
+    return response

@@ -7,7 +7,9 @@ from typing import Final
 from starlette.responses import Response
 
 from heliograph.base.clock import DAY_MS
+from heliograph.messages.rollup_reports import MessageFigures, ReportPart
 from heliograph.portal.page_request import PageRequest
+from heliograph.portal.plots import DAY, plot_of
 from heliograph.portal.rendering import page
 
 PATH: Final = "/portal/components"
@@ -23,6 +25,10 @@ WRONG: Final = {
 }
 
 
+# of each day: on their way, delivered, failed
+PLOTTED: Final = ((0, 0, 0), (0, 120, 4), (0, 310, 0), (0, 90, 60), (25, 400, 12))
+
+
 def shown(asking: PageRequest) -> Response:
     """Shows them to everybody: there is nothing of an account in them."""
     return page(
@@ -31,5 +37,14 @@ def shown(asking: PageRequest) -> Response:
         statuses=STATUSES,
         typed={"filled": "233201234567", "wrong": "12", "checked": "yes"},
         errors=WRONG,
+        plot=plot_of("plot", "A plot", DAY, _plotted(asking.now_ms)),
         moments=[asking.now_ms - age_ms for age_ms in (0, 180_000, 3 * DAY_MS, 30 * DAY_MS)],
     )
+
+
+def _plotted(now_ms: int) -> list[ReportPart]:
+    begun_ms = now_ms - len(PLOTTED) * DAY_MS
+    return [
+        ReportPart(begun_ms + (place + 1) * DAY_MS, MessageFigures(*counts), ())
+        for place, counts in enumerate(PLOTTED)
+    ]

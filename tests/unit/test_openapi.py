@@ -101,6 +101,7 @@ OF_PAGES = {
     "wrong_code",
     "audience_too_large",
     "foreign_form",
+    "import_running",
     "not_signed_in",
     "sign_in_again",
     "sign_in_first",

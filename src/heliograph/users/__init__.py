@@ -37,6 +37,7 @@ from heliograph.users.password_tries import (
 )
 from heliograph.users.roles import RIGHTS, Right, Role
 from heliograph.users.sign_in import (
+    LINK_MS,
     NotSignedIn,
     Session,
     SignIn,
@@ -71,6 +72,7 @@ from heliograph.users.user import (
 
 __all__ = [
     "KEPT",
+    "LINK_MS",
     "RIGHTS",
     "DueMail",
     "Guesser",

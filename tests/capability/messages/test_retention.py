@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from heliograph import campaigns, plugin, wallet, webhooks
+from heliograph import campaigns, contacts, plugin, wallet, webhooks
 from heliograph.audit.audit import audit
 from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids, metrics
@@ -179,7 +179,7 @@ async def test_events_and_logs_are_kept_no_longer_than_texts(house: House) -> No
     texts_ms = 7 * DAY_MS
     kept_by = pruning.tables(texts_ms)
     assert {kept.table for kept in kept_by if kept.ms == texts_ms and not kept.is_counts} == {
-        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT)
+        kept.table for kept in (*webhooks.KEPT, *plugin.KEPT, *contacts.stored_import.KEPT)
     }
     endpoint(house.db, house.amina, age_ms=DAY_MS)
     await delivered(house)

@@ -22,7 +22,6 @@ from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.coming_in import came_in, welcome
 from heliograph.portal.visit import home_of
 from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
-from heliograph.users.sign_in import LINK_MS
 
 
 class WrongPassword(Unauthorized):
@@ -78,7 +77,7 @@ def mail_link(asking: PageRequest) -> Response:
         users.mail_link(tx, email, now_ms=asking.now_ms, language=languages.language())
     response = page("link_mailed.html", asking)
     back = path_of_page(asking.sent.form.get("back", ""))
-    set_cookie(response, BACK_COOKIE, back, kept_s=LINK_MS // 1_000)
+    set_cookie(response, BACK_COOKIE, back, kept_s=users.LINK_MS // 1_000)
     return response
 
 

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 
+from heliograph.base.csv.cells import line_of, neutral
 from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns import Numbers
@@ -94,3 +95,16 @@ def test_a_file_without_a_line_has_no_cells() -> None:
 
 def test_a_carriage_return_within_the_first_line_is_read_as_the_rest_of_it() -> None:
     assert campaign_phones("phone;name\r233200000000\n233200000001;Ama\n")
+
+
+@pytest.mark.parametrize("name", ["=SUM(A1)", "+1 to everything", "@ama", "-", "plain", "'quoted"])
+def test_a_cell_that_was_made_harmless_for_spreadsheets_is_read_as_it_was_by_both(
+    name: str,
+) -> None:
+    """So what contacts were exported to makes the same campaign as the contacts themselves."""
+    line = line_of((neutral("+233201234567"), neutral(name)), ",")
+    text = f"phone,name\r\n{line}"
+    assert contact_phones(text) == campaign_phones(text) == ["233201234567"]
+    [row] = Numbers(io.StringIO(text), None, "GH").rows([])
+    assert isinstance(row, NumberRow)
+    assert row.values["name"] == name

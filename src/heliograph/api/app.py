@@ -117,7 +117,9 @@ class App:
         self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
         self._tasks = [
             asyncio.create_task(self.cache.poll()),
-            asyncio.create_task(self._keep_usage()),
+            asyncio.create_task(
+                repeat(self._store_usage, wait=STORE_EVERY_S, fault="key_usage_not_stored")
+            ),
             asyncio.create_task(
                 repeat(self._store_requests, wait=LOG_EVERY_S, fault="requests_not_stored")
             ),
@@ -137,11 +139,6 @@ class App:
             await self._beside.close()
         for each in (self._readiness, self._writable, self._metrics_threads, self.cache):
             await each.close()
-
-    async def _keep_usage(self) -> None:
-        while True:
-            await asyncio.sleep(STORE_EVERY_S)
-            await self._store_usage()
 
     async def _store_usage(self) -> None:
         """Stores when keys were last used. The operator is told of it and nothing depends on it,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Final, NamedTuple
 
+from heliograph.base.csv.cells import plain
 from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader, column_name
 from heliograph.base.csv.reader import phone_column as known_phone_column
 from heliograph.base.errors import InvalidRequest
@@ -78,7 +79,8 @@ class Numbers:
     def _rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
         layout: _Layout | None = None
         for line, found, why in CsvReader(self._file).records:
-            cells = [cell.strip() for cell in found]
+            # a file of contacts that was exported has cells that no spreadsheet runs
+            cells = [plain(cell.strip()).strip() for cell in found]
             if why:
                 yield BadNumberRow(line, why)
             if why or not any(cells):

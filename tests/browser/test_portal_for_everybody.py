@@ -29,6 +29,7 @@ LINKED_BY_NO_PAGE = {
     },
     "/portal/accounts/{account}/contacts/tags": "a form leads to it; test_portal_contacts.py",
     "/portal/accounts/{account}/sites/{site}": "no site is linked; test_portal_sites.py",
+    "/portal/language/{language}": "leads back to the page, which is then in that language",
     "/portal/sign-in/code": "a sign-in waits there for a code; test_portal_sign_in.py",
     "/portal/sign-in/passkey": "is for scripts",
     "/portal/sign-up": "is there where strangers may sign up; test_portal_sign_in.py",

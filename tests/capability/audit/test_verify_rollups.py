@@ -127,11 +127,12 @@ async def test_a_mark_stays_until_all_that_relied_on_it_is_counted(house: House)
     now_ms = clock.now_ms()
     counter = RollupCounter(house.db)
     with house.db.read() as tx:
-        [quarter] = marked(tx)
+        found = marked(tx)  # two of them, if the test runs where one begins
+    quarter = found[0]
     assert now_ms < quarter.until_ms <= now_ms + MARKED_FOR_MS
     counter.once(quarter.until_ms + SETTLED_AFTER_MS)
     with house.db.read() as tx:
-        assert [each.quarter_ms for each in marked(tx)] == [quarter.quarter_ms]
+        assert [each.quarter_ms for each in marked(tx)] == [each.quarter_ms for each in found]
     counter.once(quarter.until_ms + 2 * SETTLED_AFTER_MS)
     with house.db.read() as tx:
         assert marked(tx) == []

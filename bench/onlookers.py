@@ -53,7 +53,7 @@ class Onlookers:
             for number, (client, home) in enumerate(zip(self._clients, homes, strict=True)):
                 watches = number % 2 == 0
                 every_s = WATCHES_EVERY_S if watches else CLICKS_EVERY_S
-                paths = cycle(home + page for page in (WATCHED if watches else OPENED))
+                paths = cycle([home + page for page in (WATCHED if watches else OPENED)])
                 first_s = every_s * number / len(homes)
                 people.create_task(self._person(client, paths, every_s, first_s))
 

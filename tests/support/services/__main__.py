@@ -73,7 +73,7 @@ NEEDS = (
         ("ruby",),
         "Ruby is needed, for a sample on /docs: install it",
     ),
-    Need("Chromium", chromium.find_chromium, ("chromium",), chromium.ADVICE),
+    Need("Chromium", chromium.find_chromium, chromium.PACKAGES, chromium.ADVICE),
     Need(
         "curl",
         lambda: shutil.which("curl"),

@@ -10,10 +10,11 @@ from structlog.testing import capture_logs
 
 from heliograph.base import log
 from heliograph.base.log import survive_faults
-from heliograph.base.periodic import repeat
+from heliograph.base.periodic import repeat, until
 from tests.support.factories import awaited
 
 LONG_S = 3_600.0
+CLOCK_S = 0.002  # how much a timer of the event loop may be early
 
 
 @pytest.fixture
@@ -117,6 +118,62 @@ async def test_an_error_of_what_is_waited_for_ends_the_loop() -> None:
 
     with pytest.raises(LookupError):
         await repeat(Work().once, wait=fails, fault="it_failed")
+
+
+@awaited
+async def test_without_a_fault_to_log_an_error_of_the_work_ends_the_loop() -> None:
+    with pytest.raises(ValueError, match="233201234567"):
+        await repeat(Work(2).once, wait=0.0, fault=None)
+
+
+@awaited
+async def test_a_plain_function_is_repeated_as_well() -> None:
+    called = asyncio.Event()
+    loop = asyncio.create_task(repeat(called.set, wait=0.0, fault=None))
+    async with asyncio.timeout(5):
+        await called.wait()
+        called.clear()
+        await called.wait()
+    await ended(loop)
+
+
+@awaited
+async def test_what_is_waited_for_is_asked_until_it_is_so() -> None:
+    work = Work()
+
+    async def is_done() -> bool:
+        await work.once()
+        return work.rounds == 3
+
+    await until(is_done, look_s=0.0)
+    assert work.rounds == 3
+
+
+@awaited
+async def test_what_is_so_already_is_not_waited_for() -> None:
+    async with asyncio.timeout(5):
+        await until(lambda: True, look_s=LONG_S)
+
+
+@awaited
+async def test_what_is_asked_for_has_pauses_between_its_answers() -> None:
+    asked: list[float] = []
+
+    def is_third() -> bool:
+        asked.append(asyncio.get_running_loop().time())
+        return len(asked) == 3
+
+    await until(is_third, look_s=0.02)
+    assert asked[2] - asked[0] >= 0.04 - CLOCK_S
+
+
+@awaited
+async def test_an_error_of_what_is_asked_ends_the_wait() -> None:
+    async def fails() -> bool:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await until(fails, look_s=0.0)
 
 
 async def given_back(waiting: asyncio.Event) -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from heliograph.api.shutdown import Server, backlog
 from heliograph.base.log import Log
+from heliograph.base.periodic import until
 
 STARTING_POLL_S: Final = 0.005
 
@@ -60,8 +61,7 @@ async def answer(
         # cancelled by whoever has stopped it: all is well
         task.add_done_callback(lambda kept: None if kept.cancelled() else server.stop())
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(STARTING_POLL_S)
+    await until(lambda: server.started or serving.done(), look_s=STARTING_POLL_S)
     host, port, *_ = listener.getsockname()
     log.info(
         "serving",

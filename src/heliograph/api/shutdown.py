@@ -21,6 +21,7 @@ from heliograph.api.connection.malformed import CLOSE
 from heliograph.api.connection.protocol import Protocol
 from heliograph.base import clock, open_files
 from heliograph.base.log import Log
+from heliograph.base.periodic import until
 
 SHUTDOWN_S: Final = 8  # for requests under way when stopping
 BACKLOG_MAX: Final = 2_048
@@ -173,8 +174,10 @@ class Server(uvicorn.Server):
 
     async def _until(self, within_s: float, condition: Callable[[], bool]) -> None:
         until_s = clock.monotonic_s() + within_s
-        while not self.force_exit and clock.monotonic_s() < until_s and not condition():
-            await asyncio.sleep(LOOK_S)
+        await until(
+            lambda: self.force_exit or clock.monotonic_s() >= until_s or condition(),
+            look_s=LOOK_S,
+        )
 
 
 def backlog() -> int:

@@ -20,6 +20,7 @@ from heliograph.base import cancelling, clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, error_fields
 from heliograph.base.own_threads import OwnThreads
+from heliograph.base.periodic import repeat
 from heliograph.database import config
 from heliograph.database.database import Database
 
@@ -63,6 +64,7 @@ class ConfigCache:
         self._reads_anew = OwnThreads("configuration")
         self.epoch = -1
         self._seen_s = float("-inf")
+        self._is_reachable = True  # as the last poll found the database
 
     @property
     def is_fresh(self) -> bool:
@@ -189,19 +191,20 @@ class ConfigCache:
 
     async def poll(self) -> None:
         """Asks for the epoch again and again. It runs until it is cancelled."""
-        reachable = True
-        while True:
-            try:
-                await self.refresh()
-                if not reachable:
-                    log.info("database_reachable_again")
-                reachable = True
-            except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
-                cancelling.obey(error)
-                if reachable:
-                    log.warning("database_unreachable", **error_fields(error))
-                reachable = False
-            await asyncio.sleep(POLL_S)
+        await repeat(self._poll_once, wait=POLL_S, first_after_s=0.0, fault=None)
+
+    async def _poll_once(self) -> None:
+        was_reachable = self._is_reachable
+        try:
+            await self.refresh()
+            self._is_reachable = True
+            if not was_reachable:
+                log.info("database_reachable_again")
+        except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
+            cancelling.obey(error)
+            self._is_reachable = False
+            if was_reachable:
+                log.warning("database_unreachable", **error_fields(error))
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Final
 
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.log import Log, survive_faults
-from heliograph.base.periodic import repeat
+from heliograph.base.periodic import repeat, until
 from heliograph.base.secrets import SecretUnreadable
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
@@ -299,11 +299,11 @@ class Dispatch:
         self._news.set()
 
     async def _record_states(self) -> None:
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            while not await self._record_latest():
-                await asyncio.sleep(AGAIN_S)
+        await repeat(self._record_news, wait=self._news.wait, fault=None)
+
+    async def _record_news(self) -> None:
+        self._news.clear()
+        await until(self._record_latest, look_s=AGAIN_S)
 
     async def _record_latest(self) -> bool:
         """Records the latest states, and returns whether all that was to be stored is."""

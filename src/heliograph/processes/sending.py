@@ -9,7 +9,7 @@ from typing import Any, Final
 from heliograph.base import cancelling
 from heliograph.base.errors import NotFound
 from heliograph.base.log import Log, error_fields, survive_faults
-from heliograph.base.periodic import repeat
+from heliograph.base.periodic import repeat, until
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
 from heliograph.campaigns.jobs import Jobs
@@ -209,16 +209,18 @@ class Sending:
         Raises AlreadyServed when a server has taken over the whole database, NotFound when the
         carrier that it was for was removed.
         """
-        while self._db.postgresql:
-            await asyncio.sleep(LOOK_S)
-            is_retired = False
-            with survive_faults("lease_not_kept", level="warning"):
-                is_retired = await self._is_retired()
-            if is_retired or not self._lease.may_write():
-                await self._begin_anew()
-            if self._dispatch is not None and self._dispatch.is_for_nothing:
-                raise NotFound("The carrier that this process was for was removed.")
+        if self._db.postgresql:
+            await repeat(self._keep_once, wait=LOOK_S, fault=None)
         await asyncio.get_running_loop().create_future()  # nobody else has a SQLite file
+
+    async def _keep_once(self) -> None:
+        is_retired = False
+        with survive_faults("lease_not_kept", level="warning"):
+            is_retired = await self._is_retired()
+        if is_retired or not self._lease.may_write():
+            await self._begin_anew()
+        if self._dispatch is not None and self._dispatch.is_for_nothing:
+            raise NotFound("The carrier that this process was for was removed.")
 
     async def _show(self) -> None:
         """Shows that this process still lives, while it ends: for longer than others wait for a
@@ -246,22 +248,26 @@ class Sending:
         log.warning("worker_begins_anew", worker=self._lease.epoch)
         with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
             await self._end(drain_s=0)
-        while True:
-            try:
-                with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
-                    await self._register()
-                    # what could not be stored while the database was away
-                    await self._end(drain_s=0)
-                    await self._begin()
-            except (AlreadyServed, SettingError):
-                raise  # another try would find the same
-            except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
-                cancelling.obey(error)
-                log.warning("worker_not_begun", **error_fields(error))
-                await asyncio.sleep(AGAIN_S)
-            else:
-                log.info("worker_begun_anew", worker=self._lease.epoch)
-                return
+        await until(self._has_begun, look_s=AGAIN_S)
+        log.info("worker_begun_anew", worker=self._lease.epoch)
+
+    async def _has_begun(self) -> bool:
+        """Tries to begin, and returns whether this process has begun. Raises AlreadyServed and
+        SettingError, because another try would find the same.
+        """
+        try:
+            with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+                await self._register()
+                # what could not be stored while the database was away
+                await self._end(drain_s=0)
+                await self._begin()
+        except (AlreadyServed, SettingError):
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
+            cancelling.obey(error)
+            log.warning("worker_not_begun", **error_fields(error))
+            return False
+        return True
 
 
 def _tell_that_it_hangs() -> None:

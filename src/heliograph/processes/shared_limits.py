@@ -11,6 +11,7 @@ from typing import Final
 
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log
+from heliograph.base.periodic import repeat
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S
@@ -81,6 +82,6 @@ async def share_limits(limiter: Limiter, processes: Callable[[], int]) -> None:
     """Tells a limiter how many live processes share what a key may use while Redis is away, until
     cancelled.
     """
-    while True:
-        limiter.share_with(processes())
-        await asyncio.sleep(LOOK_S)
+    await repeat(
+        lambda: limiter.share_with(processes()), wait=LOOK_S, first_after_s=0.0, fault=None
+    )

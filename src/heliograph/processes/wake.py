@@ -7,6 +7,7 @@ notified commits.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from redis.asyncio import Redis
@@ -14,6 +15,7 @@ from redis.exceptions import RedisError
 
 from heliograph.base import cancelling
 from heliograph.base.log import Log
+from heliograph.base.periodic import repeat
 
 CHANNEL: Final = "heliograph:queued"
 TELL_EVERY_S: Final = 0.01  # at most: what is queued meanwhile is told together
@@ -63,21 +65,27 @@ class Teller:
 
 async def listen(redis_url: str, wake: Callable[[set[int]], None]) -> None:
     """Wakes what is told of, until cancelled."""
-    while True:
-        redis: Redis = Redis.from_url(
-            redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5
-        )
-        try:
-            async with redis.pubsub(ignore_subscribe_messages=True) as told:
-                await told.subscribe(CHANNEL)
-                async for message in told.listen():
-                    wake(_carrier_ids(message["data"]))
-        except (RedisError, OSError, TimeoutError) as error:
-            cancelling.obey(error)
-            log.warning("redis_away", error=type(error).__name__)
-            await asyncio.sleep(LISTEN_AGAIN_S)
-        finally:
-            await redis.aclose()
+    await repeat(
+        partial(_hear, redis_url, wake),
+        wait=LISTEN_AGAIN_S,
+        first_after_s=0.0,
+        fault="redis_away",
+        level="warning",
+    )
+
+
+async def _hear(redis_url: str, wake: Callable[[set[int]], None]) -> None:
+    """Wakes what is told of for as long as Redis is there."""
+    redis: Redis = Redis.from_url(
+        redis_url, socket_connect_timeout=TIMEOUT_S, health_check_interval=5
+    )
+    try:
+        async with redis.pubsub(ignore_subscribe_messages=True) as told:
+            await told.subscribe(CHANNEL)
+            async for message in told.listen():
+                wake(_carrier_ids(message["data"]))
+    finally:
+        await redis.aclose()
 
 
 def _carrier_ids(told: bytes) -> set[int]:

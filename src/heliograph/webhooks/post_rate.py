@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from heliograph.base import clock
+from heliograph.base.periodic import repeat
 from heliograph.webhooks.fair_turns import Turns
 
 # begun in one turn of the event loop, about 1 ms of it: between them others are answered, and other
@@ -42,6 +43,7 @@ class PostRate:
         self._seen, self._seen_s = moved(), clock.monotonic_s()
         self._waiting: Turns[Posting] = Turns()
         self._asked = asyncio.Event()
+        self._owed = 0.0  # POSTs that may be begun while they are limited
         self.is_limited = False
 
     def ask(self, posting: Posting) -> None:
@@ -50,22 +52,23 @@ class PostRate:
 
     async def run(self) -> None:
         """Gives turns until it is cancelled."""
-        owed = 0.0
-        while True:
-            await self._asked.wait()
-            began_s = clock.monotonic_s()
-            await asyncio.sleep(TICK_S if self.is_limited else 0)
-            self.look()
-            owed = min(owed + (clock.monotonic_s() - began_s) * POSTS_PER_S, POSTS_PER_S * LOOK_S)
-            begun = 0
-            while self._waiting and (owed >= 1 if self.is_limited else begun < POSTS_AT_ONCE):
-                posting = self._waiting.next()
-                if posting.post_next():
-                    self._waiting.add(posting)
-                    owed -= self.is_limited
-                    begun += 1
-            if not self._waiting:
-                self._asked.clear()
+        await repeat(self._give_turns, wait=self._asked.wait, fault=None)
+
+    async def _give_turns(self) -> None:
+        began_s = clock.monotonic_s()
+        await asyncio.sleep(TICK_S if self.is_limited else 0)
+        self.look()
+        earned = (clock.monotonic_s() - began_s) * POSTS_PER_S
+        self._owed = min(self._owed + earned, POSTS_PER_S * LOOK_S)
+        begun = 0
+        while self._waiting and (self._owed >= 1 if self.is_limited else begun < POSTS_AT_ONCE):
+            posting = self._waiting.next()
+            if posting.post_next():
+                self._waiting.add(posting)
+                self._owed -= self.is_limited
+                begun += 1
+        if not self._waiting:
+            self._asked.clear()
 
     def look(self) -> None:
         """Finds out whether carriers are busy."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from heliograph.base import clock
 from heliograph.base.log import Log, survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.webhooks.deliver_sql import DONE, NEXT, QueueRead, WaitingEvents
 from heliograph.webhooks.fair_turns import Turns
@@ -65,17 +66,18 @@ class Reads:
 
     async def run(self) -> None:
         """Reads until it is cancelled."""
-        while True:
-            await self._asked.wait()
-            batch = self._next_batch()
-            if not self._waiting:
-                self._asked.clear()
-            found: dict[str, list[Due]] | None = None
-            with survive_faults("webhooks_not_read"):  # the watch says again that something is due
-                found = await self._read(batch)
-            for reading, wanted in batch:
-                rows = None if found is None else found.get(reading.endpoint_id, [])
-                reading.was_read(rows, whole=rows is not None and len(rows) < wanted)
+        await repeat(self._read_next, wait=self._asked.wait, fault=None)
+
+    async def _read_next(self) -> None:
+        batch = self._next_batch()
+        if not self._waiting:
+            self._asked.clear()
+        found: dict[str, list[Due]] | None = None
+        with survive_faults("webhooks_not_read"):  # the watch says again that something is due
+            found = await self._read(batch)
+        for reading, wanted in batch:
+            rows = None if found is None else found.get(reading.endpoint_id, [])
+            reading.was_read(rows, whole=rows is not None and len(rows) < wanted)
 
     def _next_batch(self) -> list[tuple[Reading, int]]:
         """Returns whose queues are read next, and how much of each."""

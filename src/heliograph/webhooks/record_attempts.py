@@ -6,11 +6,13 @@ Only what is stored counts: a process that takes over delivers the rest again, w
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from heliograph.accounts import notify
-from heliograph.base import cancelling, clock, ids, metrics
-from heliograph.base.log import Log, error_fields
+from heliograph.base import clock, ids, metrics
+from heliograph.base.log import Log, survive_faults
+from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.webhooks import deliver_sql
@@ -88,30 +90,31 @@ class Recorder:
         """Records until it is cancelled. `stored(batch)` is told of each batch that is
         committed.
         """
-        while True:
-            await self._news.wait()
+        await repeat(partial(self._record_next, stored), wait=self._news.wait, fault=None)
+
+    async def _record_next(self, stored: Callable[[Sequence[AttemptOutcome]], None]) -> None:
+        batch = self._tried[:BATCH_MAX]
+        started_s = clock.monotonic_s()
+        failing: dict[str, int | None] | None = None
+        with survive_faults("webhook_outcomes_not_stored", outcomes=len(batch)):
+            failing = await self._committed(batch)
+        if failing is None:
+            await asyncio.sleep(AGAIN_S)
+            return
+        del self._tried[: len(batch)]
+        self.failing_since |= failing
+        took_s = clock.monotonic_s() - started_s
+        metrics.transaction("webhooks", len(batch), took_s)
+        stored(batch)
+        if len(self._tried) < BATCH_MAX:
+            await asyncio.sleep(max(0.0, self._every_s() - took_s))
+        if not self._tried:
             self._news.clear()
-            while self._tried:
-                batch = self._tried[:BATCH_MAX]
-                started_s = clock.monotonic_s()
-                try:
-                    async with self._db.hot() as tx:
-                        failing = await self._store(tx, batch)
-                except Exception as error:  # noqa: BLE001  whatever it was, these are stored when it is over
-                    cancelling.obey(error)
-                    log.error(
-                        "webhook_outcomes_not_stored", outcomes=len(batch), **error_fields(error)
-                    )
-                    await asyncio.sleep(AGAIN_S)
-                    continue
-                del self._tried[: len(batch)]
-                self.failing_since |= failing
-                took_s = clock.monotonic_s() - started_s
-                metrics.transaction("webhooks", len(batch), took_s)
-                stored(batch)
-                if len(self._tried) < BATCH_MAX:
-                    await asyncio.sleep(max(0.0, self._every_s() - took_s))
             self._stored_all.set()
+
+    async def _committed(self, batch: list[AttemptOutcome]) -> dict[str, int | None]:
+        async with self._db.hot() as tx:
+            return await self._store(tx, batch)
 
     async def _store(self, tx: HotTx, batch: list[AttemptOutcome]) -> dict[str, int | None]:
         """Those whose row is gone were recorded by another process, or the endpoint was disabled

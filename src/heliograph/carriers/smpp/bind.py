@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import SystemRandom
 from typing import Final
 
+from heliograph.base.periodic import until
 from heliograph.carriers.link import LinkState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.outcomes import BIND_REFUSALS, CREDENTIAL_FAULTS
@@ -79,9 +80,9 @@ class Bind:
         """Returns when this process may bind. While it has no lease, others may serve the
         carrier in its place, and it binds nowhere.
         """
-        while not self._may_bind():
+        if not self._may_bind():
             self._show(LinkState.CONNECTING, "waits until this process has a lease again")
-            await asyncio.sleep(PERMITTED_POLL_S)
+            await until(self._may_bind, look_s=PERMITTED_POLL_S)
 
     async def _connect(self) -> SmppSession:
         """Returns a bound session. Raises BindRefused, OSError, TimeoutError or UnicodeError."""

@@ -25,17 +25,15 @@ from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.database.postgresql.advisory_lock import AdvisoryLock
+from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
 from heliograph.processes.roles import SERVE
 
 # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 COLLECT_AFTER: Final = (10_000, 20, 50)
 LOCK_FILE: Final = "serve.lock"
 DATABASE_LOCK: Final = 0x48454C53
-TRIES: Final = 20  # at the start: PostgreSQL takes a moment to see that a killed server is gone
 # who begins has the lock to itself for a moment, and for 5 s if it is stopped then (advisory.alone)
 TRIES_WHILE_OTHERS_BEGIN: Final = 150
-RETRY_S: Final = 0.1
 
 log = Log(__name__)
 
@@ -63,17 +61,16 @@ def only_server_in(data_dir: Path) -> Iterator[None]:
         yield
 
 
-class DatabaseLock:
+class DatabaseLock(KeptLock):
     """Makes sure that a server is the only process that sends from its database, or that the
     processes that share it have no server among them. On SQLite the data directory's lock does
     that.
     """
 
     def __init__(self, db: Database, *, shared: bool) -> None:
+        super().__init__(db, DATABASE_LOCK, shared=shared)
         self._db = db
         self._shared = shared
-        self._lock = AdvisoryLock(db.hosts, DATABASE_LOCK, shared=shared) if db.hosts else None
-        self._taking = asyncio.Lock()
 
     async def take(self) -> bool:
         """Answers whether nobody else sends from this database; if so, nobody can until
@@ -86,7 +83,7 @@ class DatabaseLock:
             return True
         await asyncio.to_thread(self._reach)
         for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
-            if await self._is_held(self._lock):
+            if await self._is_held():
                 return not self._shared or await self._lock.alone()
             if number >= TRIES and not self._shared:
                 raise AlreadyServed("Another server or worker uses this database.")
@@ -102,32 +99,17 @@ class DatabaseLock:
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
         """Takes the lock again whenever it is lost, and tells whether it is held; runs until
-        cancelled.
+        cancelled. If another process has it meanwhile, our lease will tell.
         """
-        while self._lock is not None:
-            await self._lock.lost()
-            may_claim(False)
-            log.warning("server_lock_lost")
-            while not await self._is_held_again(self._lock):
-                await asyncio.sleep(RETRY_S)
-            log.info("server_lock_held_again")
-            may_claim(True)
-        # nobody can take a file's lock from a process that lives
-        await asyncio.get_running_loop().create_future()
 
-    async def _is_held_again(self, lock: AdvisoryLock) -> bool:
-        """Returns whether the lock is held again. It is not when another process has it, which
-        our lease will tell, or when PostgreSQL has not seen the end of our own lost connection
-        yet.
-        """
-        try:
-            return await self._is_held(lock)
-        except Unavailable:
-            return False
+        def tell(is_held: bool) -> None:
+            may_claim(is_held)
+            if is_held:
+                log.info("server_lock_held_again")
+            else:
+                log.warning("server_lock_lost")
 
-    async def _is_held(self, lock: AdvisoryLock) -> bool:
-        async with self._taking:
-            return lock.held or await lock.take()
+        await self._keep(self._is_held, tell)
 
     def _has_server(self) -> bool:
         with self._db.read() as tx:
@@ -141,10 +123,6 @@ class DatabaseLock:
     def _reach(self) -> None:
         with self._db.engine.connect():
             pass
-
-    def end(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
 
 
 def require_schema(db: Database) -> None:

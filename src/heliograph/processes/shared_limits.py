@@ -7,17 +7,16 @@ own without. A SQLite file has one process only.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
 from heliograph.base.settings import SettingError, Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S
-from heliograph.database.postgresql.advisory_lock import AdvisoryLock
 from heliograph.keys import Limiter
-from heliograph.processes.exclusive import RETRY_S, TRIES
+from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
 
 API_LOCK: Final = 0x48454C41
 # 12 s: PostgreSQL keeps a lock of ours for 11 s when nobody told it of the connection's end
@@ -27,22 +26,21 @@ TRIES_AGAIN: Final = 120
 log = Log(__name__)
 
 
-class CountingLock:
+class CountingLock(KeptLock):
     """Makes sure that all API processes of a database count together, or that there is only one."""
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._together = settings.redis_url is not None
-        self._lock = AdvisoryLock(db.hosts, API_LOCK, shared=self._together) if db.hosts else None
+        super().__init__(db, API_LOCK, shared=self._together)
 
     async def take(self) -> None:
         """Raises SettingError when another process counts otherwise, Unavailable."""
-        if self._lock is not None:
-            await self._take(self._lock, TRIES)
+        await self._take(TRIES)
 
-    async def _take(self, lock: AdvisoryLock, tries: int) -> None:
+    async def _take(self, tries: int) -> bool:
         for _ in range(tries):
-            if await lock.take():
-                return
+            if await self._is_held():
+                return True
             await asyncio.sleep(RETRY_S)
         if self._together:
             raise SettingError(
@@ -56,20 +54,14 @@ class CountingLock:
         """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until
         cancelled. Raises SettingError when another process has it meanwhile.
         """
-        while self._lock is not None:
-            await self._lock.lost()
-            log.warning("api_lock_lost")
-            while not self._lock.held:
-                try:
-                    await self._take(self._lock, TRIES_AGAIN)
-                except Unavailable:
-                    await asyncio.sleep(RETRY_S)
-            log.info("api_lock_held_again")
-        await asyncio.get_running_loop().create_future()
+        await self._keep(partial(self._take, TRIES_AGAIN), _tell)
 
-    def end(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
+
+def _tell(is_held: bool) -> None:
+    if is_held:
+        log.info("api_lock_held_again")
+    else:
+        log.warning("api_lock_lost")
 
 
 def needs_redis(found: str) -> SettingError:

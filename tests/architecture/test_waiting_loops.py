@@ -1,0 +1,139 @@
+"""A loop that waits is `repeat` or `until` of `base/periodic.py`: written by hand, it is one more
+place where a fault can end it for good, or where it does not end when it is told to.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tests.support.sources import PACKAGE, Source, sources
+
+PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
+SURVIVES: Final = ("survive_faults", "cancelling.obey")
+
+# The loops that are neither of the two, by file and function, each with what it is instead.
+EXCEPTIONS: Final = {
+    ("base/periodic.py", "repeat"): "it is the helper",
+    ("base/periodic.py", "until"): "it is the helper",
+    ("base/cancelling.py", "end"): "it tells tasks to end until they have; the helper is above it",
+    ("campaigns/jobs.py", "_expand"): "it takes from a list, and a campaign that fails is left out",
+    ("database/batching.py", "_carry_out"): "it tries a limited number of times, then it answers",
+    ("database/cache.py", "_load_missing"): "it empties a list, and who waits gets the fault",
+    ("database/postgresql/advisory_lock.py", "lost"): (
+        "it waits for the end of a connection, which it tries when nothing was heard for a second"
+    ),
+    ("jobs/pruning.py", "_forget_the_gone"): "it rests between batches, until none is left",
+    ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
+    ("jobs/retention.py", "_batches"): "it rests between batches, for as long as they take",
+    ("messages/carrier/turn.py", "run"): (
+        "a carrier's turn says how long the next one may wait, and what it does after a fault"
+        " depends on the fault"
+    ),
+    ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
+    ("otp/erase.py", "erase"): "it rests between batches, until none is left",
+    ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
+    ("portal/sign_in/mailer.py", "_sign_ups"): "it empties a list, and no mail keeps another back",
+    ("processes/smsc.py", "_serve"): "it says its counts while it waits for a signal",
+    ("processes/wake.py", "_tell"): "it empties a list, with a pause after each message",
+    ("webhooks/endpoint_worker.py", "ended"): "it waits for tasks that may have become others",
+}
+
+
+class Loop(NamedTuple):
+    path: str
+    function: str
+    line: int
+
+
+def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
+    """Yields the `while` loops of coroutines that wait, or that survive faults."""
+    for source in found_in:
+        for function in ast.walk(source.tree):
+            if isinstance(function, ast.AsyncFunctionDef):
+                for loop in _own(function):
+                    if isinstance(loop, ast.While) and any(map(_waits, _own(loop))):
+                        yield Loop(source.path, function.name, loop.lineno)
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields what is below, without functions that are defined there."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _own(child)
+
+
+def _waits(node: ast.AST) -> bool:
+    if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
+        name = ast.unparse(node.value.func)
+        return name in PAUSES or name.endswith(".wait")
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in SURVIVES
+
+
+def test_a_loop_that_waits_is_repeat_or_until() -> None:
+    by_hand = [
+        f"{loop.path}:{loop.line} {loop.function}: use repeat or until of base/periodic.py"
+        for loop in loops(sources(PACKAGE))
+        if (loop.path, loop.function) not in EXCEPTIONS
+    ]
+    assert not by_hand, "\n".join(by_hand)
+
+
+def test_each_exception_is_a_loop_that_there_is() -> None:
+    there = {(loop.path, loop.function) for loop in loops(sources(PACKAGE))}
+    assert not EXCEPTIONS.keys() - there
+
+
+MADE_UP: Final = """
+async def sleeps():
+    while True:
+        await asyncio.sleep(1)
+
+async def waits_for_an_event(self):
+    while self.is_open:
+        async with asyncio.timeout(1):
+            await self._news.wait()
+
+async def survives():
+    while True:
+        with survive_faults("it_failed"):
+            await work()
+
+async def survives_by_hand():
+    while True:
+        try:
+            await work()
+        except Exception as error:
+            cancelling.obey(error)
+
+async def has_one_within():
+    async def inner():
+        while not done():
+            await asyncio.sleep(1)
+    await inner()
+
+async def reads_a_file():
+    while block := await file.read():
+        yield block
+
+async def only_makes_what_waits():
+    while names:
+        async def pause():
+            await asyncio.sleep(1)
+        pauses.append(pause)
+
+def runs_in_a_thread():
+    while not stopped.wait(1):
+        work()
+"""
+
+
+def test_made_up_loops_are_found() -> None:
+    made_up = Source("made_up.py", MADE_UP, ast.parse(MADE_UP))
+    assert [loop.function for loop in loops((made_up,))] == [
+        "sleeps",
+        "waits_for_an_event",
+        "survives",
+        "survives_by_hand",
+        "inner",
+    ]

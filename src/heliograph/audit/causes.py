@@ -25,7 +25,7 @@ COMMAND_STATUS: Final = "command_status 0x"  # in the error_message of what a ca
 _STATUS: Final = re.compile(COMMAND_STATUS + "([0-9A-F]{8})")
 
 
-class _Said(NamedTuple):
+class _SaidOfMessage(NamedTuple):
     """Collects what was said of a message. `receipts` are STATE_BITS of its receipts. `delivered`
     has a bit for each segment that was said to be delivered.
     """
@@ -65,7 +65,7 @@ def _said(
     overrides: Overrides,
     log: SmscLog,
     is_parked: Callable[[Submit], bool],
-) -> _Said:
+) -> _SaidOfMessage:
     owned = 0
     for submit in submits:
         owned |= parts_of(message, submit) if submit.owner == message.id else 0
@@ -84,7 +84,7 @@ def _said(
         receipts |= log.said_to(str(message.recipient))
     taken = [(submit.at_ms, parts_of(message, submit)) for submit in submits if submit.is_taken]
     delivered |= overrides.delivered(taken, bool(receipts & DELIVRD), message.segments)
-    return _Said(receipts, delivered)
+    return _SaidOfMessage(receipts, delivered)
 
 
 def _failures(

@@ -40,7 +40,7 @@ class _Total(NamedTuple):
     refunded: int
 
 
-class _Send(NamedTuple):
+class _SendFigures(NamedTuple):
     """Holds what a send says of its messages. Ids are raw."""
 
     id: str
@@ -51,7 +51,7 @@ class _Send(NamedTuple):
     campaign_id: str | None
 
 
-class _Part(NamedTuple):
+class _SendCredits(NamedTuple):
     """Credits of one send as one source tells them: the messages with their own sign, the
     ledger with the opposite one.
     """
@@ -100,7 +100,7 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
     return found[:DISCREPANCIES_MAX]
 
 
-def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_Part]:
+def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_SendCredits]:
     """Yields sends, from the id `first` on, joined with the sums of their messages. What does
     not agree between the two goes to `found`.
     """
@@ -116,7 +116,7 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
     ).outerjoin_from(sends, groups, groups.c.id == columns.group_id)
     query = query.where(columns.id >= first)
     for row in streamed(tx, query.order_by(columns.id)):
-        send = _Send(*row)
+        send = _SendFigures(*row)
         total = totals.of(send)
         found.extend(Discrepancy(send.account_id, what) for what in _differences(send, total))
         is_kept = send.campaign_id is None or send.campaign_id >= first
@@ -126,11 +126,13 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
                 if send.campaign_id is None
                 else ids.text_of_raw(CAMPAIGN_PREFIX, send.campaign_id)
             )
-            yield _Part(send.id, send.account_id, paid_for, send.credits_used, total.refunded)
+            yield _SendCredits(
+                send.id, send.account_id, paid_for, send.credits_used, total.refunded
+            )
     totals.end()
 
 
-def _differences(send: _Send, total: _Total) -> Iterator[str]:
+def _differences(send: _SendFigures, total: _Total) -> Iterator[str]:
     """Tells what a send says of its messages otherwise than they do."""
     if total.messages != send.message_count:
         yield (
@@ -153,7 +155,7 @@ class _Totals:
         self._next = next(self._totals, None)
         self._found = found
 
-    def of(self, send: _Send) -> _Total:
+    def of(self, send: _SendFigures) -> _Total:
         """Returns what all messages of a send add up to."""
         while self._next is not None and self._next.send_id < send.id:
             self._report_orphans(self._next)
@@ -209,7 +211,7 @@ def _totals(tx: Connection, first: str) -> Iterator[_Total]:
         yield _Total(send_id, account_id, sandbox, count, credits, refunded)
 
 
-def _by_tallies(tx: Connection, first: str) -> Iterator[_Part]:
+def _by_tallies(tx: Connection, first: str) -> Iterator[_SendCredits]:
     """Campaigns that were made before the first message that is kept, by what was charged for them
     less what was paid back.
     """
@@ -223,12 +225,12 @@ def _by_tallies(tx: Connection, first: str) -> Iterator[_Part]:
         .order_by(columns.campaign_id)
     )
     for campaign_id, account_id, credits in streamed(tx, query):
-        yield _Part(
+        yield _SendCredits(
             campaign_id, account_id, ids.text_of_raw(CAMPAIGN_PREFIX, campaign_id), int(credits), 0
         )
 
 
-def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_Part]:
+def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterator[_SendCredits]:
     columns = ledger_entries.c
     # text ids are in the order of raw ones
     first_send, first_campaign = _send(first), ids.text_of_raw(CAMPAIGN_PREFIX, first)
@@ -253,9 +255,9 @@ def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterato
             continue
         elif kind == "sms_charge" or CAMPAIGN_PREFIX < reference < first_campaign:
             # below zero: a charge takes credits away
-            yield _Part(entry_id, account_id, reference, credits, 0)
+            yield _SendCredits(entry_id, account_id, reference, credits, 0)
         else:
-            yield _Part(entry_id, account_id, reference, 0, -credits)
+            yield _SendCredits(entry_id, account_id, reference, 0, -credits)
 
 
 def _send(raw: str) -> str:

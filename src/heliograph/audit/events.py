@@ -49,12 +49,12 @@ _SHOWN: Final = {
     ),
 }
 _WHICH: Final = itemgetter(0)
-_NOBODY: Final[list["_Listener"]] = []
+_NOBODY: Final[list["_EndpointSince"]] = []
 
-_Listeners = dict[tuple[str, bool], list["_Listener"]]  # by account and mode
+_Listeners = dict[tuple[str, bool], list["_EndpointSince"]]  # by account and mode
 
 
-class _Listener(NamedTuple):
+class _EndpointSince(NamedTuple):
     """An endpoint that was to hear of these kinds, of what happened since then."""
 
     endpoint_id: str
@@ -62,7 +62,7 @@ class _Listener(NamedTuple):
     since_ms: int
 
 
-class _Told(NamedTuple):
+class _AuditedEvent(NamedTuple):
     """An event, with the text id of the message that it is about. Its own ids are raw."""
 
     about: str
@@ -76,7 +76,7 @@ class _Told(NamedTuple):
     error_code: str | None
 
 
-class _Message(NamedTuple):
+class _MessageTimes(NamedTuple):
     """Holds a message, and when it reached which state. Its ids are raw."""
 
     id: str
@@ -145,14 +145,16 @@ def _listeners(tx: Connection) -> _Listeners:
         )
     ):
         found.setdefault((account_id, sandbox), []).append(
-            _Listener(endpoint_id, frozenset(kinds.split(",")), created_at_ms + LISTENS_AFTER_MS)
+            _EndpointSince(
+                endpoint_id, frozenset(kinds.split(",")), created_at_ms + LISTENS_AFTER_MS
+            )
         )
     return found
 
 
 def _must_have_heard(
     listeners: _Listeners, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
-) -> Iterator[_Listener]:
+) -> Iterator[_EndpointSince]:
     """Yields which endpoints must have heard of it, as far as that is still kept: since then."""
     if at_ms > since_ms:
         yield from (
@@ -185,7 +187,7 @@ def _of_messages(
         columns.failed_at_ms,
     )
     for row in streamed(tx, query.where(columns.id >= first).order_by(columns.id)):
-        message = _Message._make(row)
+        message = _MessageTimes._make(row)
         text_id = ids.text_of_raw("msg", message.id)
         yield from told.before(text_id)
         events = told.of(text_id)
@@ -206,7 +208,7 @@ def _of_messages(
     yield from told.left()
 
 
-def _changes(message: _Message) -> Iterator[_Change]:
+def _changes(message: _MessageTimes) -> Iterator[_Change]:
     """Returns the states that a message has an event of, whether it came to them or not."""
     reached = (message.sent_at_ms, message.delivered_at_ms, message.failed_at_ms)
     for status, at_ms in zip(KIND_OF, reached, strict=True):
@@ -228,7 +230,7 @@ class _ToldOfMessages:
     def __init__(self, tx: Connection, first: str) -> None:
         self._groups = groupby((event for event in _told(tx) if event.about >= first), key=_WHICH)
         self._about: str | None = None
-        self._events: Iterator[_Told] = iter(())
+        self._events: Iterator[_AuditedEvent] = iter(())
         self._advance()
 
     def _advance(self) -> None:
@@ -239,7 +241,7 @@ class _ToldOfMessages:
         while self._about is not None and self._about < message:
             yield from self._about_none()
 
-    def of(self, message: str) -> list[_Told]:
+    def of(self, message: str) -> list[_AuditedEvent]:
         """Returns the events about a message, after those before it were taken."""
         if self._about != message:
             return []
@@ -261,7 +263,9 @@ class _ToldOfMessages:
         self._advance()
 
 
-def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool) -> Iterator[str]:
+def _of_change(
+    message: str, change: _Change, events: list[_AuditedEvent], *, due: bool
+) -> Iterator[str]:
     """Yields what is wrong between one state of one message and the events that tell of it."""
     kind, at_ms = KIND_OF[change.status], change.at_ms
     if due and not events:
@@ -293,7 +297,7 @@ def _of_change(message: str, change: _Change, events: list[_Told], *, due: bool)
             yield f"{_event(event.id)}, {kind} of {message}, shows another recipient"
 
 
-def _told(tx: Connection) -> Iterator[_Told]:
+def _told(tx: Connection) -> Iterator[_AuditedEvent]:
     """Yields events about messages, in the order of the messages."""
     columns = webhook_events.c
     about, *shown = (
@@ -310,7 +314,7 @@ def _told(tx: Connection) -> Iterator[_Told]:
     )
     for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
         about, *told = row
-        yield _Told(about or "nothing", *told)
+        yield _AuditedEvent(about or "nothing", *told)
 
 
 # --- events and who was to hear of them

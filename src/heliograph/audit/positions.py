@@ -99,7 +99,7 @@ def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]
     """Every message that is kept, in the order of ids. Rows of the queue or in flight that
     belong to none go to `stray`.
     """
-    runs, rows = _Runs(tx, stray), _InFlight(tx, stray)
+    runs, rows = _Runs(tx, stray), _InFlightReader(tx, stray)
     query = sa.select(raw_id(messages.c.id), raw_id(messages.c.send_id), *_COLUMNS)
     query = query.select_from(
         messages.outerjoin(sends, sends.c.id == messages.c.send_id).outerjoin(
@@ -117,7 +117,7 @@ def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]
     rows.end()
 
 
-class _Run:
+class _AuditedRun:
     __slots__ = ("end", "first", "met", "place", "segments", "send_id")
 
     def __init__(
@@ -146,9 +146,9 @@ class _Runs:
             columns.rank_us,
         )
         query = query.order_by(columns.first_id)
-        self._rows = (_Run(*row) for row in streamed(tx, query))
+        self._rows = (_AuditedRun(*row) for row in streamed(tx, query))
         self._next = next(self._rows, None)
-        self._open: list[_Run] = []
+        self._open: list[_AuditedRun] = []
         self._stray = stray
 
     def of(self, number: int, send_id: str, segments: int) -> list[QueuePosition]:
@@ -174,7 +174,7 @@ class _Runs:
         for run in list(self._open):
             self._close(run)
 
-    def _close(self, run: _Run) -> None:
+    def _close(self, run: _AuditedRun) -> None:
         self._open.remove(run)
         missing = run.end - run.first - run.met
         if missing:
@@ -185,7 +185,7 @@ class _Runs:
             )
 
 
-class _InFlight:
+class _InFlightReader:
     """Reads the submissions in flight, message by message."""
 
     def __init__(self, tx: Connection, stray: Stray) -> None:

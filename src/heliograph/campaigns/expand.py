@@ -20,7 +20,7 @@ class _CampaignId(Row, frozen=True):
     id: Id
 
 
-class _Sending(Row, frozen=True):
+class _SendingCampaign(Row, frozen=True):
     """A campaign that is sending, locked. `cursor`: the last recipient who was taken.
     `is_active`: the account is, and its partner.
     """
@@ -37,7 +37,7 @@ class _Sending(Row, frozen=True):
 
 _LOCK: Final = same(
     _CampaignId,
-    _Sending,
+    _SendingCampaign,
     f"""
     SELECT c.group_id, c.account_id, c.sandbox, c.sender, c.text, c.validity_s, c.cursor,
            a.status = '{ACTIVE}' AND (p.status IS NULL OR p.status = '{ACTIVE}') AS is_active
@@ -48,7 +48,7 @@ _LOCK: Final = same(
 )
 
 
-class _After(Row, frozen=True):
+class _RecipientsAfter(Row, frozen=True):
     """Recipients in their order, after `cursor`."""
 
     group_id: Int
@@ -73,7 +73,7 @@ class _Next(Row, frozen=True):
 
 # Who has opted out since the audience was frozen is told by an index of those alone.
 _NEXT: Final = same(
-    _After,
+    _RecipientsAfter,
     _Next,
     """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
@@ -85,7 +85,7 @@ _NEXT: Final = same(
 )
 
 
-class _Taken(Row, frozen=True):
+class _CampaignProgress(Row, frozen=True):
     """Says how far a campaign came with a chunk. `status_reason` says why it pauses, if it does.
     `waits_for` is the number of credits that the next recipient costs, if they are not there.
     """
@@ -102,9 +102,9 @@ class _Taken(Row, frozen=True):
 _TAKE: Final = """
     UPDATE campaigns SET cursor = :cursor, expanded = :expanded, opted_out = opted_out + :opted_out,
         refused = refused + :refused, status_reason = :status_reason, waits_for = :waits_for"""
-_GO_ON: Final = same(_Taken, Nothing, f"{_TAKE} WHERE id = :id")
+_GO_ON: Final = same(_CampaignProgress, Nothing, f"{_TAKE} WHERE id = :id")
 _PAUSE: Final = same(
-    _Taken,
+    _CampaignProgress,
     Nothing,
     f"{_TAKE}, status = '{PAUSED}' WHERE id = :id AND {CAMPAIGN.may_become(PAUSED)}",
 )
@@ -130,7 +130,7 @@ async def expand(
     if not campaign.is_active:
         await _PAUSE.rows(
             tx,
-            _Taken(
+            _CampaignProgress(
                 campaign_id,
                 campaign.cursor,
                 expanded=False,
@@ -141,9 +141,10 @@ async def expand(
             ),
         )
         return Expanded(0, frozenset(), ACCOUNT_SUSPENDED)
-    found = await _NEXT.rows(
-        tx, _After(campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox)
+    after = _RecipientsAfter(
+        campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox
     )
+    found = await _NEXT.rows(tx, after)
     recipients = _recipients(found, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
@@ -166,7 +167,7 @@ async def expand(
     storing = _GO_ON if chunk.stopped is None else _PAUSE
     await storing.rows(
         tx,
-        _Taken(
+        _CampaignProgress(
             campaign_id,
             cursor,
             expanded=is_whole,

@@ -51,7 +51,7 @@ class _PausedBefore(Row, frozen=True):
     until: Id
 
 
-class _Group(Row, frozen=True):
+class _GroupOfCampaign(Row, frozen=True):
     group_id: Int
 
 
@@ -65,7 +65,7 @@ class _CanceledAt(Row, frozen=True):
     now_ms: BigInt
 
 
-class _SomeOf(Row, frozen=True):
+class _SomeOfGroup(Row, frozen=True):
     group_id: Int
     most: Int
 
@@ -73,7 +73,7 @@ class _SomeOf(Row, frozen=True):
 _HAS_SOME: Final = "EXISTS (SELECT 1 FROM campaign_recipients r WHERE r.group_id = c.group_id)"
 _ENDED: Final = same(
     _EndedBefore,
-    _Group,
+    _GroupOfCampaign,
     f"""
     SELECT c.group_id FROM campaigns c
     WHERE (c.ended_at_ms <= :until_ms OR c.status_reason = '{RECIPIENTS_ERASED}') AND {_HAS_SOME}
@@ -93,7 +93,7 @@ _OLD_DRAFT: Final = same(
 )
 _OLD_PAUSE: Final = same(
     _PausedBefore,
-    _Group,
+    _GroupOfCampaign,
     f"""
     SELECT c.group_id FROM campaigns c
     WHERE c.ended_at_ms IS NULL AND {CAMPAIGN.is_in(PAUSED, of="c.")}
@@ -103,7 +103,7 @@ _OLD_PAUSE: Final = same(
     lock="FOR UPDATE OF c SKIP LOCKED",
 )
 _CANCEL_PAUSED: Final = same(
-    _Group,
+    _GroupOfCampaign,
     Nothing,
     f"""
     UPDATE campaigns SET status = '{CANCELED}', status_reason = '{RECIPIENTS_ERASED}'
@@ -122,9 +122,11 @@ _CANCEL_DRAFT: Final = same(
     WHERE group_id = :group_id AND {CAMPAIGN.may_become(CANCELED)}""",
 )
 # it was the last recipient's number
-_NOBODY: Final = same(_Group, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id")
+_NOBODY: Final = same(
+    _GroupOfCampaign, Nothing, "UPDATE campaigns SET cursor = 0 WHERE group_id = :group_id"
+)
 _FORGET: Final = Statement(
-    _SomeOf,
+    _SomeOfGroup,
     AffectedRow,
     postgresql="""
         DELETE FROM campaign_recipients WHERE ctid = ANY(ARRAY(
@@ -151,8 +153,8 @@ async def forget_some(tx: HotTx, until_ms: int) -> int:
     )
     if group_id is None:
         return 0
-    await _NOBODY.rows(tx, _Group(group_id))
-    return len(await _FORGET.rows(tx, _SomeOf(group_id, ROWS_AT_ONCE)))
+    await _NOBODY.rows(tx, _GroupOfCampaign(group_id))
+    return len(await _FORGET.rows(tx, _SomeOfGroup(group_id, ROWS_AT_ONCE)))
 
 
 async def _old_draft(tx: HotTx, until_ms: int) -> int | None:

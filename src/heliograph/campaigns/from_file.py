@@ -43,7 +43,7 @@ class Listed(NamedTuple):
     lacking: dict[str, int]  # recipients by the placeholder that they have no value for
 
 
-class _Reading:
+class _NumbersRead:
     """Collects what was read so far."""
 
     def __init__(self, request: CampaignRequest) -> None:
@@ -110,7 +110,7 @@ def create_listed(
     )
     lock = AudienceLock(db, campaign.id)
     lock.take(lambda tx: None)
-    reading, stored, left = _Reading(request), 0, numbers.rows(request.template.names)
+    reading, stored, left = _NumbersRead(request), 0, numbers.rows(request.template.names)
     try:
         while batch := list(islice(left, lock.size)):
             recipients = reading.recipients(batch)
@@ -140,7 +140,7 @@ def create_listed(
     )
 
 
-def _nobody(reading: _Reading) -> str:
+def _nobody(reading: _NumbersRead) -> str:
     if not reading.told:
         return "The file holds no numbers."
     first = reading.told[0]

@@ -36,7 +36,7 @@ class BadNumberRow(NamedTuple):
     why: str
 
 
-class _Layout(NamedTuple):
+class _Columns(NamedTuple):
     phone: int  # its column
     names: tuple[str, ...]  # of all columns, some of which may have none; empty without a header
 
@@ -77,7 +77,7 @@ class Numbers:
             ) from error
 
     def _rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
-        layout: _Layout | None = None
+        layout: _Columns | None = None
         for line, found, why in CsvReader(self._file).records:
             # a file of contacts that was exported has cells that no spreadsheet runs
             cells = [plain(cell.strip()).strip() for cell in found]
@@ -138,7 +138,7 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(
-    line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
+    line: int, cells: list[str], layout: _Columns, country: str | None, home: str | None
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
@@ -167,19 +167,19 @@ def _row(
 
 def _layout(
     cells: list[str], country: str | None, phone_column: str | None
-) -> tuple[_Layout, bool]:
+) -> tuple[_Columns, bool]:
     """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
     known = [column_name(cell) for cell in cells]
     if phone_column is not None:
-        return _Layout(_place_of(phone_column, cells, known), _unlike(cells)), True
+        return _Columns(_place_of(phone_column, cells, known), _unlike(cells)), True
     numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
     named = known_phone_column(known)
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
-        return _Layout(numbers[0] if numbers else 0, ()), False
+        return _Columns(numbers[0] if numbers else 0, ()), False
     if len(cells) == 1:
-        return _Layout(0, (cells[0],)), True
+        return _Columns(0, (cells[0],)), True
     if named is None:
         raise InvalidRequest(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
@@ -187,7 +187,7 @@ def _layout(
         )
     if known.count(PHONE_COLUMNS[0]) > 1:
         raise _twice(cells)
-    return _Layout(named, _unlike(cells)), True
+    return _Columns(named, _unlike(cells)), True
 
 
 def _place_of(phone_column: str, cells: list[str], known: list[str]) -> int:

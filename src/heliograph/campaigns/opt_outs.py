@@ -66,11 +66,11 @@ class _Groups(Row, frozen=True):
     group_ids: list[Int]
 
 
-class _Locked(Row, frozen=True):
+class _LockedCampaign(Row, frozen=True):
     id: Id
 
 
-class _Left(Row, frozen=True):
+class _TakenOut(Row, frozen=True):
     """Says how many of a campaign's recipients were taken out, and which of them is the first in
     its order.
     """
@@ -123,7 +123,7 @@ _IN_LISTS: Final = BatchStatement(
 )
 _LOCK: Final = Statement(
     _Groups,
-    _Locked,
+    _LockedCampaign,
     postgresql="SELECT id FROM campaigns WHERE group_id = ANY(:group_ids) ORDER BY id FOR UPDATE",
 )
 # What a chunk has taken before the lock was there is a message now.
@@ -148,7 +148,7 @@ _NEXT: Final = """
      WHERE r.group_id = campaigns.group_id AND r.recipient > campaigns.cursor
          AND NOT r.opted_out)"""
 _COUNT: Final = same(
-    _Left,
+    _TakenOut,
     Nothing,
     f"""
     UPDATE campaigns SET opted_out = opted_out + :count, expanded = {_NEXT} IS NULL,
@@ -219,4 +219,4 @@ async def _leave_out(tx: HotTx, people: Sequence[OptedOutPhone]) -> None:
     for one in gone:
         lowest[one.group_id] = min(one.recipient, lowest.get(one.group_id, one.recipient))
     for group_id, count in sorted(Counter(one.group_id for one in gone).items()):
-        await _COUNT.rows(tx, _Left(group_id, count, lowest[group_id]))
+        await _COUNT.rows(tx, _TakenOut(group_id, count, lowest[group_id]))

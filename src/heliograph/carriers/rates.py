@@ -33,7 +33,7 @@ class Rate(NamedTuple):
     credits: int | None
 
 
-class _Tariff:
+class _RatesByPrefix:
     """Holds the rates of one account, or the general ones."""
 
     __slots__ = ("_by_destination", "_lengths", "longest")
@@ -69,8 +69,10 @@ class Rates:
         }
         for rate in rates:
             by_account.setdefault(rate.account_id, {})[rate.destination] = rate.credits
-        self._general = _Tariff(by_account.pop(GENERAL))
-        self._by_account = {account_id: _Tariff(own) for account_id, own in by_account.items()}
+        self._general = _RatesByPrefix(by_account.pop(GENERAL))
+        self._by_account = {
+            account_id: _RatesByPrefix(own) for account_id, own in by_account.items()
+        }
         # as many digits decide
         self.longest = max(tariff.longest for tariff in (self._general, *self._by_account.values()))
 

@@ -43,12 +43,12 @@ _ORDER: Final = {
 }
 
 
-class _State(NamedTuple):
+class _CarrierState(NamedTuple):
     state: str
     detail: str
 
 
-_NOBODY: Final = _State(LinkState.CLOSED.value, "")
+_NOBODY: Final = _CarrierState(LinkState.CLOSED.value, "")
 
 
 def record_state(
@@ -77,7 +77,7 @@ def record_state(
         carrier_id,
         _combined(
             [
-                _State(*row)
+                _CarrierState(*row)
                 for row in tx.execute(
                     sa.select(links.c.state, links.c.state_detail).where(
                         links.c.carrier_id == carrier_id
@@ -93,11 +93,11 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
     """Returns the carriers that some processes are bound to and others are not: how many
     processes serve each, and the states of those others, as text.
     """
-    found: dict[int, list[_State]] = {}
+    found: dict[int, list[_CarrierState]] = {}
     for carrier_id, state, detail in tx.execute(
         sa.select(links.c.carrier_id, links.c.state, links.c.state_detail).order_by(links.c.epoch)
     ):
-        found.setdefault(carrier_id, []).append(_State(state, detail))
+        found.setdefault(carrier_id, []).append(_CarrierState(state, detail))
     unbound = {
         carrier_id: [
             f"{link.state}: {link.detail}"
@@ -117,13 +117,13 @@ def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
     """Returns the carriers whose stored state is not the one that their links make, as happens
     after a process has died or two have recorded at once.
     """
-    of_carrier: dict[int, list[_State]] = {}
+    of_carrier: dict[int, list[_CarrierState]] = {}
     for carrier_id, state, detail in tx.execute(
         sa.select(links.c.carrier_id, links.c.state, links.c.state_detail)
     ):
-        of_carrier.setdefault(carrier_id, []).append(_State(state, detail))
+        of_carrier.setdefault(carrier_id, []).append(_CarrierState(state, detail))
     stored = {
-        row.id: _State(row.state, row.state_detail)
+        row.id: _CarrierState(row.state, row.state_detail)
         for row in tx.execute(sa.select(carriers.c.id, carriers.c.state, carriers.c.state_detail))
     }
     found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
@@ -132,10 +132,10 @@ def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
 
 def mend_states(tx: Connection, now_ms: int) -> None:
     for carrier_id, state in outdated_states(tx).items():
-        _store(tx, carrier_id, _State(*state), now_ms)
+        _store(tx, carrier_id, _CarrierState(*state), now_ms)
 
 
-def _combined(of_links: list[_State]) -> _State:
+def _combined(of_links: list[_CarrierState]) -> _CarrierState:
     if not of_links:
         return _NOBODY
     best = min(of_links, key=lambda link: _ORDER[link.state])
@@ -147,7 +147,7 @@ def _combined(of_links: list[_State]) -> _State:
     )
 
 
-def _store(tx: Connection, carrier_id: int, found: _State, now_ms: int) -> None:
+def _store(tx: Connection, carrier_id: int, found: _CarrierState, now_ms: int) -> None:
     """`down_since_ms` stays at the moment it went down until it is bound again. One that comes up
     after having been down so long that messages went elsewhere gets them again at once. One that we
     had ended ourselves begins anew, with its whole minute: the time without us says nothing of the

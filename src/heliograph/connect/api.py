@@ -22,7 +22,7 @@ PROVISION_PATH: Final = "POST /connect/customers"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    handlers = _Handlers(db)
+    handlers = _ConnectHandlers(db)
     return [
         Endpoint(
             "GET",
@@ -52,7 +52,7 @@ def endpoints(db: Database) -> list[Endpoint]:
     ]
 
 
-class _Handlers:
+class _ConnectHandlers:
     """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    handlers = _Handlers(db)
+    handlers = _ContactHandlers(db)
     return [
         Endpoint("GET", "/contacts", "contacts.read", handle_in_thread=handlers.list_contacts),
         Endpoint("POST", "/contacts", "contacts.write", handle_in_thread=handlers.upsert_contact),
@@ -36,7 +36,7 @@ def endpoints(db: Database) -> list[Endpoint]:
     ]
 
 
-class _Handlers:
+class _ContactHandlers:
     """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:

@@ -160,7 +160,7 @@ def change_of(
     if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
         has = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
         raise ValueError(f"has {has}, and the first line {len(layout.names)}")
-    read = _Reader()
+    read = _CellReader()
     own_country = read(layout.fields, "country_code", cells, read_country)
     phone = read(
         layout.fields,
@@ -184,7 +184,7 @@ def change_of(
     return ContactPatch(phone, given, parts)
 
 
-class _Reader:
+class _CellReader:
     """Cells read one by one; what is wrong with any is kept."""
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ log = Log(__name__)
 Run = Callable[[Sequence[Item], bool], Awaitable[Sequence[AnswerT | ServiceError]]]
 
 
-class _Entry(NamedTuple, Generic[Item, AnswerT]):
+class _WaitingItem(NamedTuple, Generic[Item, AnswerT]):
     item: Item
     answer: "asyncio.Future[AnswerT | ServiceError]"
     came_s: float  # monotonic
@@ -67,12 +67,12 @@ class Batcher(Generic[Item, AnswerT]):
         self._hears = False
         self._most = most
         self._weigh = weigh
-        self._waiting: deque[_Entry[Item, AnswerT]] = deque()
+        self._waiting: deque[_WaitingItem[Item, AnswerT]] = deque()
         self._waiting_weight = 0
         self._waiting_max = waiting_max
         self._at_once = at_once
         # each with its batch
-        self._running: dict[asyncio.Task[None], list[_Entry[Item, AnswerT]]] = {}
+        self._running: dict[asyncio.Task[None], list[_WaitingItem[Item, AnswerT]]] = {}
         # a batch that has not taken its items yet: what comes now goes with it
         self._is_starting = False
 
@@ -87,7 +87,7 @@ class Batcher(Generic[Item, AnswerT]):
         if self._waiting_weight >= self._waiting_max:
             raise Unavailable("Too many requests are waiting.")
         answer: asyncio.Future[AnswerT | ServiceError] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Entry(item, answer, clock.monotonic_s()))
+        self._waiting.append(_WaitingItem(item, answer, clock.monotonic_s()))
         self._waiting_weight += self._weigh(item)
         if not self._is_starting and len(self._running) < self._at_once:
             self._is_starting = True
@@ -136,7 +136,7 @@ class Batcher(Generic[Item, AnswerT]):
             if not late.answer.done():
                 late.answer.set_result(Unavailable(message))
 
-    def _take(self) -> list[_Entry[Item, AnswerT]]:
+    def _take(self) -> list[_WaitingItem[Item, AnswerT]]:
         batch = [self._waiting.popleft()]
         weight = self._weigh(batch[0].item)
         while (

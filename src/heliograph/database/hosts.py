@@ -97,7 +97,7 @@ class NoHost(psycopg.OperationalError, ConnectionError):
     """
 
 
-class _Doubt:
+class _DoubtedHost:
     """A host that is being asked whether it is there, and what to do for those who wait
     for it, each with its turn, should it not be.
     """
@@ -126,7 +126,7 @@ class Hosts:
         self._era = 0
         self._why_none: NoHost | None = None
         self._looked_s = time.monotonic()
-        self._doubt: _Doubt | None = None
+        self._doubt: _DoubtedHost | None = None
         # monotonic: when a connection that is in use had an answer last
         self.heard_s = float("-inf")
 
@@ -204,7 +204,7 @@ class Hosts:
             if turn == self._turn:
                 doubt = self._doubt
                 if doubt is None:
-                    doubt = self._doubt = _Doubt()
+                    doubt = self._doubt = _DoubtedHost()
                     threading.Thread(target=self._settle, args=(doubt,), daemon=True).start()
                 doubt.cuts.append((turn, cut))
                 return doubt.over
@@ -213,7 +213,7 @@ class Hosts:
         over.set()
         return over
 
-    def _settle(self, doubt: _Doubt) -> None:
+    def _settle(self, doubt: _DoubtedHost) -> None:
         began_s, turn, doubted = time.monotonic(), self._turn, self._last
         heard = self.ask(
             self.all,

@@ -55,7 +55,7 @@ _NOWHERE: Final = "0/0"  # the place, where it may not be asked for
 log = Log(__name__)
 
 
-class _Mark(NamedTuple):
+class _PlaceMark(NamedTuple):
     """Holds a mark of PostgreSQL."""
 
     place: str
@@ -64,7 +64,7 @@ class _Mark(NamedTuple):
     written_by: int  # the number of a transaction, with its epoch
 
     @classmethod
-    def of(cls, text: str) -> "_Mark":
+    def of(cls, text: str) -> "_PlaceMark":
         """Raises ValueError when it is none."""
         place, checked_s, written_by = text.rsplit("/", 2)
         return cls(place, int(checked_s), int(written_by))
@@ -127,11 +127,11 @@ async def keep(db: Database, data_dir: Path) -> None:
     )
 
 
-def _is_copy(tx: Connection, remembered: _Mark | None) -> bool:
+def _is_copy(tx: Connection, remembered: _PlaceMark | None) -> bool:
     row = tx.execute(_KNOWN).one()
     if row.home is None:
         return False
-    known, here = _Mark.of(row.home), _place(tx)
+    known, here = _PlaceMark.of(row.home), _place(tx)
     if known.written_by % _XIDS != row.written_by:
         return True
     if _NOWHERE in (here, known.place):
@@ -149,9 +149,9 @@ def _place(tx: Connection) -> str:
     )
 
 
-def _remembered(data_dir: Path) -> _Mark | None:
+def _remembered(data_dir: Path) -> _PlaceMark | None:
     try:
-        return _Mark.of(_lines(data_dir / FILE)[0])
+        return _PlaceMark.of(_lines(data_dir / FILE)[0])
     except (OSError, ValueError, IndexError):
         return None
 

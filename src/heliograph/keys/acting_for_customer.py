@@ -21,13 +21,13 @@ CUSTOMER_ID_MAX: Final = EXTERNAL_REF_MAX  # characters; a well-formed id has 30
 _CUSTOMER_PREFIX: Final = "cus"
 
 
-class _Customer(NamedTuple):
+class _CustomerFacts(NamedTuple):
     account_id: str  # raw
     suspended: bool
     country_code: str
 
 
-class _Asked(NamedTuple):
+class _NamedCustomer(NamedTuple):
     """Identifies a customer as a request names it."""
 
     partner_id: str  # raw
@@ -102,8 +102,8 @@ async def home_of_cached(cache: ConfigCache, principal: Principal, customer_id: 
     return principal.country_code if customer is None else customer.country_code
 
 
-def _asked(principal: Principal, customer_id: str) -> _Asked:
-    return _Asked(principal.account_id, principal.sandbox, customer_id)
+def _asked(principal: Principal, customer_id: str) -> _NamedCustomer:
+    return _NamedCustomer(principal.account_id, principal.sandbox, customer_id)
 
 
 def _permit(principal: Principal) -> None:
@@ -113,7 +113,7 @@ def _permit(principal: Principal) -> None:
         )
 
 
-def _checked(customer: _Customer | None, changes: bool) -> str:
+def _checked(customer: _CustomerFacts | None, changes: bool) -> str:
     if customer is None:
         raise NotFound("There is no such customer.")
     if customer.suspended and changes:
@@ -124,7 +124,7 @@ def _checked(customer: _Customer | None, changes: bool) -> str:
     return customer.account_id
 
 
-def _load(tx: Connection, asked: _Asked) -> _Customer | None:
+def _load(tx: Connection, asked: _NamedCustomer) -> _CustomerFacts | None:
     """Finds a customer by its id, else by its `external_ref`. Both are looked up among the
     partner's own, so neither finds anybody else's.
     """
@@ -147,7 +147,9 @@ def _load(tx: Connection, asked: _Asked) -> _Customer | None:
     return found
 
 
-def _one(tx: Connection, asked: _Asked, which: sa.ColumnElement[bool]) -> _Customer | None:
+def _one(
+    tx: Connection, asked: _NamedCustomer, which: sa.ColumnElement[bool]
+) -> _CustomerFacts | None:
     row = tx.execute(
         sa.select(
             accounts.c.id,
@@ -157,10 +159,12 @@ def _one(tx: Connection, asked: _Asked, which: sa.ColumnElement[bool]) -> _Custo
             which, accounts.c.parent_id == asked.partner_id, accounts.c.sandbox.is_(asked.sandbox)
         )
     ).one_or_none()
-    return None if row is None else _Customer(row.id, bool(row.suspended), row.country_code)
+    return None if row is None else _CustomerFacts(row.id, bool(row.suspended), row.country_code)
 
 
-def _load_many(tx: Connection, asked: Sequence[_Asked]) -> dict[_Asked, _Customer]:
+def _load_many(
+    tx: Connection, asked: Sequence[_NamedCustomer]
+) -> dict[_NamedCustomer, _CustomerFacts]:
     return {each: customer for each in asked if (customer := _load(tx, each)) is not None}
 
 

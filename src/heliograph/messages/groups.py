@@ -64,17 +64,17 @@ _UPSERT: Final = f"ON CONFLICT (group_id, slot) DO UPDATE SET {_SUMS}"
 _ADD: Final = Insert("tallies", _Added, _UPSERT)
 
 
-class _Group(Row, frozen=True):
+class _GroupId(Row, frozen=True):
     id: Int
 
 
-class _State(Row, frozen=True):
+class _GroupState(Row, frozen=True):
     id: Int
     held: Bool
     canceled_at_ms: BigInt | None
 
 
-class _Campaign(Row, frozen=True):
+class _CampaignGroup(Row, frozen=True):
     id: Int
     campaign_id: Id
 
@@ -82,15 +82,15 @@ class _Campaign(Row, frozen=True):
 # Locked, for another transaction may be about to say that nothing of the group waits where a
 # carrier takes it from, or nothing of it is held.
 _STATES: Final = BatchStatement(
-    _Group,
-    _State,
+    _GroupId,
+    _GroupState,
     postgresql="""
         SELECT id, held, canceled_at_ms FROM groups WHERE id = ANY(:id) ORDER BY id FOR SHARE""",
     sqlite="SELECT id, held, canceled_at_ms FROM groups WHERE id = :id",
 )
 _CAMPAIGNS: Final = BatchStatement(
-    _Group,
-    _Campaign,
+    _GroupId,
+    _CampaignGroup,
     postgresql="SELECT id, campaign_id FROM groups WHERE id = ANY(:id)",
     sqlite="SELECT id, campaign_id FROM groups WHERE id = :id",
 )
@@ -173,7 +173,7 @@ async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
     """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose
     queue is held, and canceled ones. They stay as they are until this transaction ends.
     """
-    states = await _STATES.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
+    states = await _STATES.rows(tx, [_GroupId(group_id) for group_id in sorted(group_ids)])
     return {group.id for group in states if group.held or group.canceled_at_ms is not None}
 
 
@@ -181,7 +181,9 @@ async def campaigns_of(tx: HotTx, group_ids: set[int]) -> dict[int, str]:
     """Returns the campaign (raw id) of each group."""
     return {
         group.id: group.campaign_id
-        for group in await _CAMPAIGNS.rows(tx, [_Group(group_id) for group_id in sorted(group_ids)])
+        for group in await _CAMPAIGNS.rows(
+            tx, [_GroupId(group_id) for group_id in sorted(group_ids)]
+        )
     }
 
 

@@ -29,7 +29,7 @@ _SLICE_DIGITS: Final = 8
 _SLICE_MS: Final = 1 << 16
 
 
-class _Mark(Row, frozen=True):
+class _RollupMark(Row, frozen=True):
     quarter_ms: BigInt
     slot: SmallInt
     until_ms: BigInt
@@ -37,7 +37,7 @@ class _Mark(Row, frozen=True):
 
 _MARK: Final = Insert(
     "rollup_marks",
-    _Mark,
+    _RollupMark,
     """ON CONFLICT (quarter_ms, slot) DO UPDATE SET until_ms = excluded.until_ms
         WHERE rollup_marks.until_ms < excluded.until_ms""",
 )
@@ -56,7 +56,7 @@ async def mark(tx: HotTx, rows: Iterable[MessageRow]) -> None:
     if due:
         until_ms = now_ms + MARKED_FOR_MS
         slot = os.getpid() % SLOTS
-        await _MARK.rows(tx, [_Mark(quarter_ms, slot, until_ms) for quarter_ms in due])
+        await _MARK.rows(tx, [_RollupMark(quarter_ms, slot, until_ms) for quarter_ms in due])
         tx.learned.update(dict.fromkeys(due, until_ms))
 
 

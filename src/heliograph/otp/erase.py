@@ -36,7 +36,7 @@ SEALED: Final = (
 )
 
 
-class _Between(Row, frozen=True):
+class _OtpsBetween(Row, frozen=True):
     """Selects the ids from `start` up to, but not including, `until`."""
 
     start: Id
@@ -49,7 +49,7 @@ class _OtpId(Row, frozen=True):
 
 
 _NEXT: Final = same(
-    _Between,
+    _OtpsBetween,
     _OtpId,
     "SELECT id FROM otps WHERE id >= :start AND id < :until ORDER BY id LIMIT :most",
 )
@@ -81,7 +81,7 @@ class Eraser:
         )
         while True:
             async with self._db.hot() as tx:
-                found = await _NEXT.rows(tx, _Between(start, until, ROWS_AT_ONCE))
+                found = await _NEXT.rows(tx, _OtpsBetween(start, until, ROWS_AT_ONCE))
                 await _ERASE.rows(tx, found)
             if len(found) < ROWS_AT_ONCE:
                 break

@@ -29,7 +29,7 @@ EVENTS_PATH: Final = "/sitebuilder/events"
 
 
 def endpoints(db: Database) -> list[Endpoint]:
-    handlers = _Handlers(db)
+    handlers = _PluginHandlers(db)
     return [
         Endpoint("GET", "/account/status", "wallet.read", handle_in_thread=handlers.show_status),
         Endpoint(
@@ -56,7 +56,7 @@ def endpoints(db: Database) -> list[Endpoint]:
     ]
 
 
-class _Handlers:
+class _PluginHandlers:
     """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database) -> None:

@@ -62,14 +62,14 @@ class StoredKey(Row, frozen=True):
         return KeyPlace(self.account_id, self.sandbox, self.path, self.key)
 
 
-class _Since(Row, frozen=True):
+class _KeysSince(Row, frozen=True):
     since_ms: BigInt
 
 
 _COLUMNS: Final = ", ".join(f"k.{name}" for name in StoredKey.__struct_fields__)
 _FIND_KEYS: Final = SharingStatement(
     KeyPlace,
-    _Since,
+    _KeysSince,
     StoredKey,
     postgresql=f"""
         SELECT {_COLUMNS}
@@ -133,7 +133,7 @@ class UsedKeys(Generic[AnswerT]):
 
 async def find_keys(tx: HotTx, places: Sequence[KeyPlace], now_ms: int) -> list[StoredKey]:
     """Returns those of these keys that were used and still count."""
-    return await _FIND_KEYS.rows_with(tx, places, _Since(now_ms - KEPT_MS))
+    return await _FIND_KEYS.rows_with(tx, places, _KeysSince(now_ms - KEPT_MS))
 
 
 def find_key(tx: Connection, place: KeyPlace, now_ms: int) -> StoredKey | None:

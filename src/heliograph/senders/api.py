@@ -37,7 +37,7 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
     """Returns the endpoints. `service_sender` is what one-time passwords come from when their
     account has no default sender.
     """
-    handlers = _Handlers(db, service_sender)
+    handlers = _SenderHandlers(db, service_sender)
     return [
         Endpoint("GET", "/sender-ids", "sender_ids.read", handle_in_thread=handlers.list_senders),
         Endpoint(
@@ -49,7 +49,7 @@ def endpoints(db: Database, *, service_sender: str) -> list[Endpoint]:
     ]
 
 
-class _Handlers:
+class _SenderHandlers:
     """Answers the calls of each endpoint."""
 
     def __init__(self, db: Database, service_sender: str) -> None:

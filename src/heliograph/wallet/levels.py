@@ -20,7 +20,7 @@ class LevelAt(NamedTuple):
     amount_minor: int
 
 
-class _Left(NamedTuple):
+class _BalancesAfter(NamedTuple):
     """Holds what an entry left. `id` is that of the entry, raw."""
 
     id: str
@@ -28,7 +28,7 @@ class _Left(NamedTuple):
     amount_minor: int
 
 
-_NOTHING = _Left("", 0, 0)
+_NOTHING = _BalancesAfter("", 0, 0)
 
 
 def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[LevelAt]:
@@ -36,7 +36,7 @@ def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[L
     the millisecond after its own.
     """
     found: list[LevelAt] = []
-    left: _Left | None = None
+    left: _BalancesAfter | None = None
     for at_ms in sorted(moments_ms, reverse=True):
         before = first_id_of(at_ms)
         if left is None or left.id >= before:
@@ -45,7 +45,7 @@ def levels(tx: Connection, account_id: str, moments_ms: Iterable[int]) -> list[L
     return found[::-1]
 
 
-def _own(tx: Connection, account_id: str, before: str) -> _Left:
+def _own(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest entry left that was written for this account."""
     entry = ledger_entries.c
     query = (
@@ -55,10 +55,10 @@ def _own(tx: Connection, account_id: str, before: str) -> _Left:
         .limit(1)
     )
     row = tx.execute(query).one_or_none()
-    return _NOTHING if row is None else _Left(*row)
+    return _NOTHING if row is None else _BalancesAfter(*row)
 
 
-def _of_others(tx: Connection, account_id: str, before: str) -> _Left:
+def _of_others(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest transfer left that was written for the other account of the two."""
     entry = ledger_entries.c
     query = (
@@ -72,4 +72,4 @@ def _of_others(tx: Connection, account_id: str, before: str) -> _Left:
         .limit(1)
     )
     row = tx.execute(query).one_or_none()
-    return _NOTHING if row is None else _Left(*row)
+    return _NOTHING if row is None else _BalancesAfter(*row)

@@ -11,16 +11,16 @@ from heliograph.database.statements import BigInt, Id, Int, Nothing, Row, Statem
 GONE_MAX: Final = 1_000
 
 
-class _Until(Row, frozen=True):
+class _GoneBy(Row, frozen=True):
     now_ms: BigInt
     most: Int
 
 
-class _Endpoint(Row, frozen=True):
+class _EndpointId(Row, frozen=True):
     id: Id
 
 
-class _SomeOf(Row, frozen=True):
+class _SomeOfEndpoint(Row, frozen=True):
     endpoint_id: Id
     most: Int
 
@@ -33,8 +33,8 @@ class _Deleted(Row, frozen=True):
 # stored an event for it: that one's row of the queue, found from endpoint to endpoint by its key,
 # would stay for ever.
 _GONE: Final = same(
-    _Until,
-    _Endpoint,
+    _GoneBy,
+    _EndpointId,
     """
     WITH RECURSIVE waiting (id) AS (
         SELECT (SELECT endpoint_id FROM webhook_queue ORDER BY endpoint_id LIMIT 1)
@@ -58,10 +58,10 @@ _SOME_SQLITE: Final = """
         LIMIT :most) RETURNING endpoint_id"""
 
 
-def _some_of(table: str) -> Statement[_SomeOf, _Deleted]:
+def _some_of(table: str) -> Statement[_SomeOfEndpoint, _Deleted]:
     """Deletes some of an endpoint's rows."""
     return Statement(
-        _SomeOf,
+        _SomeOfEndpoint,
         _Deleted,
         postgresql=_SOME.format(table=table),
         sqlite=_SOME_SQLITE.format(table=table),
@@ -72,12 +72,12 @@ _HOLDERS: Final = _some_of("webhook_holders")
 _QUEUE: Final = _some_of("webhook_queue")
 _DELIVERIES: Final = _some_of("webhook_deliveries")
 _ATTEMPTS: Final = _some_of("webhook_attempts")
-_ENDPOINT: Final = same(_Endpoint, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
+_ENDPOINT: Final = same(_EndpointId, Nothing, "DELETE FROM webhook_endpoints WHERE id = :id")
 
 
 async def gone(tx: HotTx, now_ms: int) -> list[str]:
     """Raw ids of endpoints whose rows are to go, GONE_MAX at most."""
-    return [endpoint.id for endpoint in await _GONE.rows(tx, _Until(now_ms, GONE_MAX))]
+    return [endpoint.id for endpoint in await _GONE.rows(tx, _GoneBy(now_ms, GONE_MAX))]
 
 
 async def forget_some(tx: HotTx, endpoint_id: str) -> int:
@@ -85,8 +85,8 @@ async def forget_some(tx: HotTx, endpoint_id: str) -> int:
     was left of it but itself, which is deleted now.
     """
     for some in (_HOLDERS, _QUEUE, _DELIVERIES, _ATTEMPTS):
-        rows = await some.rows(tx, _SomeOf(endpoint_id, ROWS_AT_ONCE))
+        rows = await some.rows(tx, _SomeOfEndpoint(endpoint_id, ROWS_AT_ONCE))
         if rows:
             return len(rows)
-    await _ENDPOINT.rows(tx, _Endpoint(endpoint_id))
+    await _ENDPOINT.rows(tx, _EndpointId(endpoint_id))
     return 0

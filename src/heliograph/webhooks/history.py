@@ -189,9 +189,10 @@ def attempts(
             successes.where(delivery.event_id == raw),
         )
     found = [
-        _Attempt(ids.made_at_ms(int(raw_id, 16)), *rest) for raw_id, *rest in tx.execute(failures)
+        _AttemptRow(ids.made_at_ms(int(raw_id, 16)), *rest)
+        for raw_id, *rest in tx.execute(failures)
     ]
-    found += [_Attempt(*row) for row in tx.execute(successes)]
+    found += [_AttemptRow(*row) for row in tx.execute(successes)]
     return [
         _attempt(each)
         for each in sorted(found, key=lambda each: (each.event_id, each.at_ms), reverse=True)[
@@ -200,7 +201,7 @@ def attempts(
     ]
 
 
-class _Attempt(NamedTuple):
+class _AttemptRow(NamedTuple):
     at_ms: int
     event_id: str
     number: int
@@ -211,7 +212,7 @@ class _Attempt(NamedTuple):
     retry_after: str | None
 
 
-def _attempt(each: _Attempt) -> dict[str, Any]:
+def _attempt(each: _AttemptRow) -> dict[str, Any]:
     return {
         "event_id": ids.text_of_raw(EVENT_PREFIX, each.event_id),
         "try": each.number,

@@ -67,12 +67,12 @@ async def test_the_statements_of_campaigns_ask_the_table_too(db: Database) -> No
         async with db.hot() as hot:
             await expand._PAUSE.rows(
                 hot,
-                expand._Taken(
+                expand._CampaignProgress(
                     paused.id, 0, False, 0, 0, status_reason="account_suspended", waits_for=None
                 ),
             )
             await forget_recipients._CANCEL_PAUSED.rows(
-                hot, forget_recipients._Group(erased[0].group_id)
+                hot, forget_recipients._GroupOfCampaign(erased[0].group_id)
             )
             await forget_recipients._CANCEL_DRAFT.rows(
                 hot, forget_recipients._CanceledAt(erased[1].group_id, clock.now_ms())

@@ -63,7 +63,7 @@ UNSENT_OCTETS: Final = 128 * 1024
 COUNT_OCTETS: Final = 64 * 1024  # of a body, from one count of what is in memory to the next
 
 
-class _Refused(Exception):
+class _ParsingEnded(Exception):
     """Ends the parsing. The reason is stored in the protocol."""
 
 
@@ -258,7 +258,7 @@ class Protocol(Answering):
     def _stop(self, why: ServiceError) -> None:
         """Stops the parsing, from within the parser."""
         self._why = why
-        raise _Refused
+        raise _ParsingEnded
 
     # --- time
 

@@ -88,7 +88,7 @@ class ShownOperation(NamedTuple):
 
 def page_view(document: Json, base_url: str) -> Json:
     """Returns the template's variables."""
-    reader = _Reader(document)
+    reader = _DocumentReader(document)
     groups = [
         {
             "name": tag["name"],
@@ -127,7 +127,7 @@ def page_view(document: Json, base_url: str) -> Json:
     }
 
 
-class _Reader:
+class _DocumentReader:
     def __init__(self, document: Json) -> None:
         self._document = document
 

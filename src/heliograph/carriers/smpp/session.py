@@ -52,7 +52,7 @@ class BindRefused(Exception):
 
 
 @dataclass(slots=True)
-class _Found:
+class _ToReport:
     """Collects the answers and receipts of one chunk of octets, to be reported together."""
 
     answers: list[SubmitAnswer] = field(default_factory=list)
@@ -208,7 +208,7 @@ class SmppSession(asyncio.Protocol):
         frames = self._framer.feed(data)
         if frames:
             self._watch.heard()
-        found = _Found()
+        found = _ToReport()
         for command, status, sequence, body in frames:
             if command == pdu.SUBMIT_SM_RESP:
                 self._on_answer(status, sequence, body, found)
@@ -247,7 +247,7 @@ class SmppSession(asyncio.Protocol):
 
     # --- one handler for each kind of PDU
 
-    def _on_answer(self, status: int, sequence: int, body: bytes, found: _Found) -> None:
+    def _on_answer(self, status: int, sequence: int, body: bytes, found: _ToReport) -> None:
         outcome = outcome_of(status, self._settings.status_overrides)
         answer = self._window.answer(sequence, outcome, pdu.decode_string(body) or None, status)
         if answer is None:
@@ -267,7 +267,7 @@ class SmppSession(asyncio.Protocol):
                 extra={"carrier": self._settings.name, "status": f"0x{status:08X}"},
             )
 
-    def _on_message(self, command: int, sequence: int, body: bytes, found: _Found) -> None:
+    def _on_message(self, command: int, sequence: int, body: bytes, found: _ToReport) -> None:
         try:
             message = pdu.decode_sm(body) if command == pdu.DELIVER_SM else pdu.decode_data_sm(body)
         except pdu.PduError as malformed:
@@ -280,7 +280,7 @@ class SmppSession(asyncio.Protocol):
             self._inbound.came(message)
             self._write(_taken(command, sequence))
 
-    def _on_control(self, command: int, status: int, sequence: int, found: _Found) -> None:
+    def _on_control(self, command: int, status: int, sequence: int, found: _ToReport) -> None:
         if command == pdu.GENERIC_NACK:
             status = status or pdu.ESME_RUNKNOWNERR  # it refuses, whatever its status says
         if command == pdu.ENQUIRE_LINK:

@@ -31,7 +31,7 @@ class Client(Receiver, Protocol):
     def note(self, event: str, **fields: object) -> None: ...
 
 
-class _Answer(NamedTuple):
+class _SubmitResponse(NamedTuple):
     sequence: int
     status: int
     message_id: str | None
@@ -46,7 +46,9 @@ class SubmissionDesk:
         self._shared = shared
         self._client = client
         self._journal = shared.journal
-        self._unanswered: dict[float, Delayed[_Answer]] = {}  # by how long they are held back
+        self._unanswered: dict[
+            float, Delayed[_SubmitResponse]
+        ] = {}  # by how long they are held back
         self._outstanding = 0
 
     def is_full(self) -> bool:
@@ -89,7 +91,7 @@ class SubmissionDesk:
             self._journal.count(f"chaos {kind}")
         if message_id is not None:
             self._owe(message, plan, number, message_id)
-        self._say(_Answer(sequence, status, message_id), plan)
+        self._say(_SubmitResponse(sequence, status, message_id), plan)
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
         """Leaves with the session's next flush. Hot."""
@@ -113,7 +115,7 @@ class SubmissionDesk:
             return _RMSGQFUL
         return simulated_outcome(message.destination_addr).command_status
 
-    def _say(self, answer: _Answer, plan: SubmissionPlan) -> None:
+    def _say(self, answer: _SubmitResponse, plan: SubmissionPlan) -> None:
         """Tells the client what it gets to hear of it, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
@@ -130,7 +132,7 @@ class SubmissionDesk:
                 self._client.note("malformed", form=plan.malformed)
                 self._client.write(malformed_pdu(plan.malformed))
 
-    def _later(self, answer: _Answer, delay_s: float) -> None:
+    def _later(self, answer: _SubmitResponse, delay_s: float) -> None:
         delayed = self._unanswered.get(delay_s)
         if delayed is None:
             delayed = self._unanswered[delay_s] = Delayed(
@@ -139,7 +141,7 @@ class SubmissionDesk:
         self._outstanding += 1
         delayed.put([answer])
 
-    def _answer_due(self, delayed: Delayed[_Answer]) -> None:
+    def _answer_due(self, delayed: Delayed[_SubmitResponse]) -> None:
         due = delayed.take_due(self._shared.settings.window)
         for answer in due:
             self.answer(*answer)

@@ -89,7 +89,7 @@ def _read(reader: Callable[[str], T], text: str, option: str) -> T:
         raise click.BadParameter(str(wrong), param_hint=option) from wrong
 
 
-class _Smsc(Command):
+class _SmscCommand(Command):
     """Its help lists the kinds of chaos."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -100,7 +100,7 @@ class _Smsc(Command):
             formatter.write_dl([(name, kind.help) for name, kind in KINDS.items()])
 
 
-command = _Smsc(
+command = _SmscCommand(
     "smsc",
     callback=_smsc,
     prints_record=False,

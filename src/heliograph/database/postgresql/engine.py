@@ -40,7 +40,7 @@ POSTGRES_PING_S: Final = 1.0  # for a connection to show that it lives, before i
 T = TypeVar("T")
 
 
-class _NotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
+class _DriverNotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
     """Lets SQLAlchemy treat NotConfirmedInTime as an error of the driver's."""
 
 
@@ -72,7 +72,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
             if not is_connected:
                 raise
             self.commits.add(self.backend)
-            raise _NotConfirmedInTime(str(error)) from error
+            raise _DriverNotConfirmedInTime(str(error)) from error
         finally:
             self._is_committing = False
 

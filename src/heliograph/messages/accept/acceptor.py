@@ -44,7 +44,7 @@ BATCHES_AT_ONCE: Final = 2
 WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
 
-class _Given(NamedTuple):
+class _BatchFacts(NamedTuple):
     """A batch of requests is decided by this. The k-th of `facts` and `quotas` belong to the
     k-th request; its quota is that of its Idempotency-Key.
     """
@@ -145,7 +145,7 @@ class Acceptor:
                 if self._queue.is_old():
                     self._queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
                 used_keys = await _used_keys(tx, asked) if may_be_known else UsedKeys[Send]()
-                given = _Given(
+                given = _BatchFacts(
                     requests,
                     locked,
                     used_keys,
@@ -203,7 +203,7 @@ class Acceptor:
         ]
 
     async def _decided_within_quotas(
-        self, tx: HotTx, places: Ranks, given: _Given
+        self, tx: HotTx, places: Ranks, given: _BatchFacts
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         """Decides the requests, and counts what is stored of them without being paid for. If that
         is too much for a quota, it decides them again, within the room that is left.
@@ -221,7 +221,7 @@ class Acceptor:
         return batch, outcomes
 
     async def _decided(
-        self, tx: HotTx, places: Ranks, given: _Given, rooms: Mapping[StoragePlace, Room]
+        self, tx: HotTx, places: Ranks, given: _BatchFacts, rooms: Mapping[StoragePlace, Room]
     ) -> tuple[SendBatch, list[SendResult | ServiceError]]:
         batch = SendBatch(
             places,

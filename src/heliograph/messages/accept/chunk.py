@@ -109,7 +109,7 @@ class Chunker:
         if sender is None:
             return Chunk(0, 0, SENDER_NOT_APPROVED, frozenset())
         batch = SendBatch(places, locked, UsedKeys(), {}, {})
-        filling = _Filling(batch, wanted, sender, facts, tariff, recipients)
+        filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
             piece = await meanwhile(store_sql.store(tx, piece), filling.piece)
@@ -136,7 +136,7 @@ class Chunker:
         return tariff
 
 
-class _Filling:
+class _ChunkFilling:
     """One chunk as it is judged: recipient by recipient, on what the wallet still holds."""
 
     def __init__(

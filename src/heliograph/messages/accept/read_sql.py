@@ -54,7 +54,7 @@ class _Head(Row, frozen=True):
     rank_us: BigInt | None
 
 
-class _Account(Row, frozen=True):
+class _AccountId(Row, frozen=True):
     account_id: Id
 
 
@@ -82,7 +82,7 @@ _WALLET: Final = """
     closed"""
 # In the order of their ids, as every transaction locks them.
 _LOCK_WALLETS: Final = BatchStatement(
-    _Account,
+    _AccountId,
     LockedWallet,
     postgresql=f"""
         SELECT {_WALLET} FROM wallets WHERE account_id = ANY(:account_id) ORDER BY account_id
@@ -123,7 +123,7 @@ _FIND_SENDS: Final = BatchStatement(
 
 async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWallet]:
     """Locks the wallets of these accounts, which are given in the order of their ids."""
-    return await _LOCK_WALLETS.rows(tx, [_Account(account_id) for account_id in account_ids])
+    return await _LOCK_WALLETS.rows(tx, [_AccountId(account_id) for account_id in account_ids])
 
 
 async def lock_and_look(

@@ -149,7 +149,7 @@ _STORE: Final = TablesStatement(
 )
 
 
-class _MessageRow(Row, frozen=True):
+class _NewMessage(Row, frozen=True):
     id: Id
     send_id: Id
     account_id: Id
@@ -170,7 +170,7 @@ _STORE_SENDS: Final = BatchStatement(
         VALUES ({", ".join(f":{name}" for name in _SENDS.split(", "))})""",
 )
 _STORE_MESSAGES: Final = BatchStatement(
-    _MessageRow,
+    _NewMessage,
     Nothing,
     sqlite=f"""
     INSERT INTO messages ({_MESSAGES})
@@ -208,14 +208,14 @@ async def store(tx: HotTx, rows: BatchRows) -> None:
     await _STORE_WALLETS.rows(tx, rows.wallets)
 
 
-def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_MessageRow]:
+def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_NewMessage]:
     found = []
     for id_, place, recipient, country_code, carrier_id, credits in zip(
         *astuple(columns), strict=True
     ):
         send = sends[place - 1]
         found.append(
-            _MessageRow(
+            _NewMessage(
                 id_,
                 send.id,
                 send.account_id,

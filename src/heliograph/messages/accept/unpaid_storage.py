@@ -28,7 +28,7 @@ _COUNTED: Final = f"""ON CONFLICT (account_id, sandbox, kind) DO UPDATE SET
         WHERE q.account_id = storage_used.account_id AND q.kind = storage_used.kind) AS quota"""
 
 
-class _Counted(Row, frozen=True):
+class _StoredOctets(Row, frozen=True):
     account_id: Id
     sandbox: Bool
     day_ms: BigInt
@@ -44,7 +44,7 @@ class _Used(Row, frozen=True):
 
 _INSERT: Final = "INSERT INTO storage_used (account_id, sandbox, kind, day_ms, octets)"
 _COUNT: Final = BatchStatement(
-    _Counted,
+    _StoredOctets,
     _Used,
     postgresql=f"""
         {_INSERT} SELECT g.account_id, g.sandbox, '{StoredKind.SENDS.value}', g.day_ms, g.octets
@@ -95,7 +95,7 @@ async def count_unpaid(
     day_ms = now_ms - now_ms % DAY_MS
     rooms = {}
     for used in await _COUNT.rows(
-        tx, [_Counted(*place, day_ms, count) for place, count in sorted(octets.items())]
+        tx, [_StoredOctets(*place, day_ms, count) for place, count in sorted(octets.items())]
     ):
         place = StoragePlace(used.account_id, used.sandbox)
         rooms[place] = Room(quota_told(used.quota, StoredKind.SENDS), used.octets - octets[place])

@@ -321,13 +321,13 @@ class Oldest(Row, frozen=True):
     most: Int
 
 
-class _Ref(Row, frozen=True):
+class _RefText(Row, frozen=True):
     ref: Text
 
 
 PARKED_REFS: Final = same(
     Oldest,
-    _Ref,
+    _RefText,
     """
         SELECT ref FROM carrier_refs WHERE carrier_id = :carrier_id AND message_id IS NULL
             ORDER BY created_at_ms LIMIT :most""",

@@ -53,7 +53,7 @@ class _WithCarrier(Row, frozen=True):
     carrier_id: SmallInt
 
 
-class _Doubt(Row, frozen=True):
+class _DoubtOfType(Row, frozen=True):
     """Holds a segment in doubt, and the type of its message."""
 
     segment: InFlight
@@ -65,7 +65,7 @@ _DOUBT: Final = """
         FROM inflight i"""
 _LOCK_DOUBTS: Final = BatchStatement(
     _WithCarrier,
-    _Doubt,
+    _DoubtOfType,
     postgresql=f"""
         {_DOUBT} JOIN :given AS g ON i.message_id = g.message_id AND i.carrier_id = g.carrier_id
         JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
@@ -77,7 +77,7 @@ _LOCK_DOUBTS: Final = BatchStatement(
 )
 
 
-class _Record(Row, frozen=True):
+class _DecisionRow(Row, frozen=True):
     """Holds a row of `operator_decisions`."""
 
     id: Id
@@ -90,8 +90,8 @@ class _Record(Row, frozen=True):
     decided_at_ms: BigInt
 
 
-_RECORD_COLUMNS: Final = columns_of(_Record)
-_RECORD: Final = Insert("operator_decisions", _Record)
+_RECORD_COLUMNS: Final = columns_of(_DecisionRow)
+_RECORD: Final = Insert("operator_decisions", _DecisionRow)
 
 
 class Decision(Enum):
@@ -352,7 +352,7 @@ async def record(
     await _RECORD.rows(
         tx,
         [
-            _Record(
+            _DecisionRow(
                 ids.raw_of_number(ids.new_number(now_ms)),
                 message_id,
                 carrier_id,

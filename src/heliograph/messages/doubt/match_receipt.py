@@ -42,7 +42,7 @@ class _InRow(Row, frozen=True):
     place: Id
 
 
-class _Said(Row, frozen=True):
+class _ReceiptRow(Row, frozen=True):
     """A receipt says this; a state that cannot be read is None."""
 
     place: Text
@@ -54,7 +54,7 @@ class _Said(Row, frozen=True):
     at_ms: BigInt
 
 
-class _Message(Row, frozen=True):
+class _AskedMessage(Row, frozen=True):
     message_id: Id
 
 
@@ -71,7 +71,7 @@ class _Within(Row, frozen=True):
     until_ms: BigInt
 
 
-class _Holder(Row, frozen=True):
+class _CarrierOfSegments(Row, frozen=True):
     """A carrier that has segments of a message; no name: it was removed."""
 
     carrier_id: SmallInt
@@ -85,7 +85,7 @@ _SAID: Final = (
 )
 _PARKED_REF: Final = same(
     _AtPlace,
-    _Said,
+    _ReceiptRow,
     f"""
     SELECT ref AS place, {_SAID}, created_at_ms AS at_ms FROM carrier_refs
     WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
@@ -93,13 +93,13 @@ _PARKED_REF: Final = same(
 )
 _PARKED_ROW: Final = same(
     _InRow,
-    _Said,
+    _ReceiptRow,
     f"""
     SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
         WHERE carrier_id = :carrier_id AND id = :place""",
 )
 _SENT_BY: Final = same(
-    _Message,
+    _AskedMessage,
     _Times,
     """
     SELECT m.sent_at_ms, coalesce((SELECT max(decided_at_ms) FROM operator_decisions
@@ -108,7 +108,7 @@ _SENT_BY: Final = same(
 )
 _HOLDERS: Final = same(
     _Within,
-    _Holder,
+    _CarrierOfSegments,
     """
     SELECT held.carrier_id, c.name, held.parts FROM (
         SELECT carrier_id, parts FROM carrier_refs WHERE message_id = :message_id
@@ -222,7 +222,7 @@ async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple
     told by their ids of it, which are looked for by their age, for there is no index of their
     messages; and by what was decided about it. What nobody is known to have may be anybody's.
     """
-    [times] = await _SENT_BY.rows(tx, _Message(row.id))
+    [times] = await _SENT_BY.rows(tx, _AskedMessage(row.id))
     since_ms, until_ms = (
         ids.made_at_ms(int(row.id, 16)),
         max(times.sent_at_ms or 0, times.decided_at_ms),

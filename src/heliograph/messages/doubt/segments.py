@@ -64,14 +64,14 @@ def segments(tx: Connection, traced: Traced) -> list[Segment]:
     return told
 
 
-class _Queued(NamedTuple):
+class _NextAttempt(NamedTuple):
     """Says which carrier a message waits for, and which attempt comes next."""
 
     carrier_id: int
     attempt: int
 
 
-def _waiting(tx: Connection, message: Message) -> _Queued | None:
+def _waiting(tx: Connection, message: Message) -> _NextAttempt | None:
     """Returns the run of the queue that the message stands in."""
     query = sa.select(
         queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt
@@ -79,7 +79,7 @@ def _waiting(tx: Connection, message: Message) -> _Queued | None:
     number = int(message.id, 16)
     return next(
         (
-            _Queued(carrier_id, attempt)
+            _NextAttempt(carrier_id, attempt)
             for first, count, carrier_id, attempt in tx.execute(query)
             if number < int(first, 16) + count
         ),

@@ -14,11 +14,11 @@ from heliograph.messages.states import IN_DOUBT, SEGMENT
 COUNTED_MAX: Final = 100_000
 
 
-class _Held(Row, frozen=True):
+class _HeldFrom(Row, frozen=True):
     held_from_us: BigInt
 
 
-class _Queued(Row, frozen=True):
+class _CarrierQueue(Row, frozen=True):
     """Counts what waits for one carrier. `oldest_id` has dashes on PostgreSQL."""
 
     carrier_id: SmallInt
@@ -38,8 +38,8 @@ class _InDoubt(Row, frozen=True):
 # What is held has its own rank, and waits for no carrier: paused campaigns, and what a restored
 # copy had queued.
 _WAITING: Final = same(
-    _Held,
-    _Queued,
+    _HeldFrom,
+    _CarrierQueue,
     """
     SELECT carrier_id, CAST(sum(count) AS bigint) AS messages,
         min(CAST(first_id AS text)) AS oldest_id
@@ -66,7 +66,7 @@ class WaitingMessages(NamedTuple):
 async def count_waiting(db: Database, now_ms: int) -> dict[int, WaitingMessages]:
     """Returns, by carrier, what waits for it; a carrier that nothing waits for is not there."""
     async with db.hot() as tx:
-        queued = await _WAITING.rows(tx, _Held(HELD_FROM_US))
+        queued = await _WAITING.rows(tx, _HeldFrom(HELD_FROM_US))
     return {
         of.carrier_id: WaitingMessages(
             of.messages,

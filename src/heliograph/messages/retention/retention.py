@@ -60,7 +60,7 @@ class _MessageId(Row, frozen=True):
     id: Id
 
 
-class _Between(Row, frozen=True):
+class _MessagesBetween(Row, frozen=True):
     """Selects the ids from `start` up to, but not including, `until`."""
 
     start: Id
@@ -92,21 +92,21 @@ _END_OF_BATCH: Final = same(
 )
 # A message that is queued, and stands in no queue, is for the audit to find.
 _ERASE_NUMBERS: Final = same(
-    _Between,
+    _MessagesBetween,
     AffectedRow,
     f"""
     UPDATE messages SET recipient = NULL WHERE id >= :start AND id < :until
         AND recipient IS NOT NULL AND status <> '{QUEUED}' RETURNING 1 AS one""",
 )
 _ERASE_TEXTS: Final = same(
-    _Between,
+    _MessagesBetween,
     Nothing,
     """
     UPDATE sends SET text = NULL, exceptions = NULL WHERE id >= :start AND id < :until
         AND (text IS NOT NULL OR exceptions IS NOT NULL)""",
 )
 _ERASE_REASONS: Final = same(
-    _Between,
+    _MessagesBetween,
     Nothing,
     """
         UPDATE operator_decisions SET reason = '' WHERE message_id >= :start AND message_id < :until
@@ -178,7 +178,7 @@ async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
         return 0, False
     beyond = await _END_OF_BATCH.rows(tx, _Batch(start, until, ROWS_AT_ONCE))
     end = beyond[0].id if beyond else until
-    batch = _Between(start, end)
+    batch = _MessagesBetween(start, end)
     numbers = await _ERASE_NUMBERS.rows(tx, batch)
     await _ERASE_TEXTS.rows(tx, batch)
     await _ERASE_REASONS.rows(tx, batch)

@@ -16,34 +16,34 @@ AT_ONCE: Final = 5_000  # dropped in one transaction: about 50 ms
 BATCHES_MAX: Final = 100  # in one look: others have things to look after, too
 
 
-class _OfCarrier(Row, frozen=True):
+class _SomeOfCarrier(Row, frozen=True):
     carrier_id: SmallInt
     most: Int
 
 
-class _Count(Row, frozen=True):
+class _RowCount(Row, frozen=True):
     count: BigInt
 
 
 # Of both tables, by indexes that hold nothing else. A count stops behind what is allowed and what
 # one look can drop.
 _COUNT_REFS: Final = same(
-    _OfCarrier,
-    _Count,
+    _SomeOfCarrier,
+    _RowCount,
     """
     SELECT count(*) AS count FROM (SELECT 1 FROM carrier_refs WHERE carrier_id = :carrier_id
         AND message_id IS NULL LIMIT :most) counted""",
 )
 _COUNT_ROWS: Final = same(
-    _OfCarrier,
-    _Count,
+    _SomeOfCarrier,
+    _RowCount,
     """
         SELECT count(*) AS count FROM (SELECT 1 FROM unmatched_receipts
             WHERE carrier_id = :carrier_id LIMIT :most) counted""",
 )
 # What an answer is just taking up is locked, and stays.
 _DROP_REFS: Final = Statement(
-    _OfCarrier,
+    _SomeOfCarrier,
     AffectedRow,
     postgresql="""
         DELETE FROM carrier_refs WHERE ctid = ANY(ARRAY(
@@ -57,7 +57,7 @@ _DROP_REFS: Final = Statement(
         RETURNING 1 AS one""",
 )
 _DROP_ROWS: Final = Statement(
-    _OfCarrier,
+    _SomeOfCarrier,
     AffectedRow,
     postgresql="""
         DELETE FROM unmatched_receipts WHERE ctid = ANY(ARRAY(
@@ -114,7 +114,7 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> DropRes
 
 async def count_parked(tx: HotTx, carrier_id: int, most: int) -> UnmatchedCounts:
     """Counts them, at most so many of each kind."""
-    asked = _OfCarrier(carrier_id, most)
+    asked = _SomeOfCarrier(carrier_id, most)
     [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
     return UnmatchedCounts(refs.count, rows.count)
 
@@ -125,5 +125,5 @@ async def _drop(tx: HotTx, carrier_id: int, parked: UnmatchedCounts, count: int)
     dropped = 0
     for drop, share in ((_DROP_REFS, count - of_rows), (_DROP_ROWS, of_rows)):
         if share > 0:
-            dropped += len(await drop.rows(tx, _OfCarrier(carrier_id, share)))
+            dropped += len(await drop.rows(tx, _SomeOfCarrier(carrier_id, share)))
     return dropped

@@ -31,13 +31,13 @@ class OptedOutPhone(Row, frozen=True):
     phone: BigInt
 
 
-class _Since(Row, frozen=True):
+class _SinceId(Row, frozen=True):
     """The lowest id that may still be queued. It tells PostgreSQL which partitions to look into."""
 
     since: Id
 
 
-class _Queued(Row, frozen=True):
+class _QueuedMessage(Row, frozen=True):
     """A message of a group that is queued; `is_in_flight`: a carrier has some of it."""
 
     account_id: Id
@@ -56,8 +56,8 @@ _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
 _QUEUED: Final = SharingStatement(
     OptedOutPhone,
-    _Since,
-    _Queued,
+    _SinceId,
+    _QueuedMessage,
     postgresql=f"""
         SELECT {_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
@@ -84,7 +84,7 @@ async def fail_blocked(
     called again for whom it answers: a carrier has something for them, or is just taking it, and it
     may come back. `people`: few enough for one transaction.
     """
-    queued = await _QUEUED.rows_with(tx, people, _Since(first_id_of(now_ms - _SPAN_MS)))
+    queued = await _QUEUED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }

@@ -32,7 +32,7 @@ from heliograph.messages.sweeps.sweep import BATCH_MAX, fail_runs
 from heliograph.messages.tables import inflight, queue, sends
 
 
-class _Until(Row, frozen=True):
+class _MessagesBefore(Row, frozen=True):
     """Asks for messages whose ids (raw) are smaller than `until`."""
 
     until: Id
@@ -46,7 +46,7 @@ class _HeldRun(Row, frozen=True):
 
 
 _TO_HOLD: Final = same(
-    _Until,
+    _MessagesBefore,
     QueuedRun,
     f"""
     SELECT {queue_columns("q")} FROM queue q
@@ -54,7 +54,7 @@ _TO_HOLD: Final = same(
 )
 
 
-class _Taken(Row, frozen=True):
+class _TakenSegment(Row, frozen=True):
     """A segment that was on the wire."""
 
     message_id: Id
@@ -67,8 +67,8 @@ class _Taken(Row, frozen=True):
 
 
 _ON_THE_WIRE: Final = same(
-    _Until,
-    _Taken,
+    _MessagesBefore,
+    _TakenSegment,
     f"""
     DELETE FROM inflight WHERE (message_id, part) IN (
         SELECT message_id, part FROM inflight WHERE message_id < :until ORDER BY message_id, part
@@ -165,14 +165,14 @@ async def keep_some(db: Database, until: str, now_ms: int) -> int:
     as one transaction takes. Returns how many runs and segments that were; 0: there is no more.
     """
     async with db.hot() as tx:
-        runs = await _TO_HOLD.rows(tx, _Until(until))
+        runs = await _TO_HOLD.rows(tx, _MessagesBefore(until))
         await TAKE_RUNS.rows(tx, [run.key for run in runs])
         await QUEUE_AGAIN.rows(tx, [run.moved(RESTORED_FROM_US) for run in runs])
         return len(runs) + await _keep_from_the_wire(tx, until, now_ms)
 
 
 async def _keep_from_the_wire(tx: HotTx, until: str, now_ms: int) -> int:
-    taken = await _ON_THE_WIRE.rows(tx, _Until(until))
+    taken = await _ON_THE_WIRE.rows(tx, _MessagesBefore(until))
     changes = Changes.of(now_ms, await lock_messages(tx, {segment.message_id for segment in taken}))
     # what has failed, and was to be paid back once nothing of it is on the wire
     await store_changes(tx, 0, changes)

@@ -41,7 +41,7 @@ from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, RESEND_AFTER_MS
 BATCH_MAX: Final = 500  # messages in one transaction of a sweep: sends must not wait for it
 
 
-class _Until(Row, frozen=True):
+class _ExpiredBy(Row, frozen=True):
     now_ms: BigInt
     most: Int
 
@@ -61,19 +61,19 @@ class _Prefix(Row, frozen=True):
     prefix: Text
 
 
-class _OfCarrier(Row, frozen=True):
+class _OneCarrier(Row, frozen=True):
     carrier_id: SmallInt
 
 
 _EXPIRED_RUNS: Final = same(
-    _Until,
+    _ExpiredBy,
     QueuedRun,
     f"""
     SELECT {queue_columns("q")} FROM queue q WHERE q.expires_at_ms <= :now_ms LIMIT :most""",
     lock="FOR UPDATE SKIP LOCKED",
 )
 _PREFIXES: Final = same(
-    _OfCarrier, _Prefix, "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id"
+    _OneCarrier, _Prefix, "SELECT DISTINCT prefix FROM queue WHERE carrier_id = :carrier_id"
 )
 _RUNS_OF: Final = same(
     _OfRoute,
@@ -97,7 +97,7 @@ class _LastingDoubts(Row, frozen=True):
     most: Int
 
 
-class _Doubt(Row, frozen=True):
+class _SegmentInDoubt(Row, frozen=True):
     """Holds a segment in doubt. `opted_out` says that the message is a campaign's, and that its
     recipient has opted out since.
     """
@@ -113,7 +113,7 @@ class _Doubt(Row, frozen=True):
 
 _DOUBTS: Final = same(
     _LastingDoubts,
-    _Doubt,
+    _SegmentInDoubt,
     f"""
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms, EXISTS (
         SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id
@@ -159,7 +159,7 @@ async def fail_expired(db: Database, now_ms: int) -> int:
     refunded. It returns how many.
     """
     async with db.hot() as tx:
-        runs = await _EXPIRED_RUNS.rows(tx, _Until(now_ms, BATCH_MAX))
+        runs = await _EXPIRED_RUNS.rows(tx, _ExpiredBy(now_ms, BATCH_MAX))
         return await fail_runs(tx, runs, now_ms, "expired")
 
 
@@ -266,7 +266,7 @@ async def _move(
     tx: HotTx, carrier_id: int, routes: Routes, down: frozenset[int], places: Ranks, now_ms: int
 ) -> int:
     moved = 0
-    for waiting in await _PREFIXES.rows(tx, _OfCarrier(carrier_id)):
+    for waiting in await _PREFIXES.rows(tx, _OneCarrier(carrier_id)):
         prefix = waiting.prefix
         target = _next_carrier(routes, prefix, down)
         if target is None:

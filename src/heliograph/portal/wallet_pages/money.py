@@ -74,7 +74,7 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return Download("ledger.csv", pieces(asking, ledger_file.first_line(), read_lines))
 
 
-class _Filters(NamedTuple):
+class _LedgerFilters(NamedTuple):
     """Says which entries of a ledger are asked for."""
 
     span: Span
@@ -82,9 +82,9 @@ class _Filters(NamedTuple):
     reference: str | None
 
 
-def _filters(query: Query) -> _Filters:
+def _filters(query: Query) -> _LedgerFilters:
     """Reads all filters. What is wrong is added to the query's errors."""
-    return _Filters(
+    return _LedgerFilters(
         read_span(query),
         query.choice("type", ENTRY_TYPES),
         query.text("reference", most=REFERENCE_MAX),

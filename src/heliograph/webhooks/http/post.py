@@ -138,7 +138,7 @@ class Poster:
         return made
 
 
-class _Target(NamedTuple):
+class _ReceiverAddress(NamedTuple):
     """Holds a receiver's address. `where` is what aiohttp's connector needs to know of a request,
     and `head` is the beginning of each request.
     """
@@ -160,18 +160,18 @@ class _OfAccount(aiohttp.ClientRequest):
         return super().connection_key._replace(proxy_headers_hash=self.account_id)  # type: ignore[arg-type]  # it is only compared
 
 
-def _target(url: str, account_id: str, allow: AllowedNetworks) -> _Target:
+def _target(url: str, account_id: str, allow: AllowedNetworks) -> _ReceiverAddress:
     check_url(url, allow)
     as_given = URL(url, encoded=True)  # and as it was judged
     where = _OfAccount("POST", as_given, loop=asyncio.get_running_loop())
     where.account_id = account_id
-    return _Target(
+    return _ReceiverAddress(
         where,
         f"POST {as_given.raw_path_qs} HTTP/1.1\r\nHost: {where.headers['Host']}\r\nAccept: */*\r\n",
     )
 
 
-def _written(target: _Target, headers: Mapping[str, str], body: bytes) -> bytes:
+def _written(target: _ReceiverAddress, headers: Mapping[str, str], body: bytes) -> bytes:
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     return f"{target.head}{lines}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
 

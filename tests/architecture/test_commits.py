@@ -61,7 +61,7 @@ MAY_OPEN_A_TRANSACTION = {
     "messages/retention/unmatched_limit.py": (
         "each batch of receipts that are dropped is a transaction"
     ),
-    "messages/carrier/match.py": "each look at parked receipts is a batch, and so a transaction",
+    "messages/carrier/match.py": "each look at unmatched receipts is a batch, and so a transaction",
     "database/postgresql/advisory_lock.py": (
         "a lock that is held for a moment only is a transaction's"
     ),

@@ -39,12 +39,13 @@ def causes(
     submits: Sequence[Submit],
     overrides: Overrides,
     log: SmscLog,
-    is_parked: Callable[[Submit], bool],
+    is_unmatched: Callable[[Submit], bool],
 ) -> Iterator[tuple[str, str]]:
     """Tells what a terminal message came to without that the SMSC, or the operator, has said so.
-    `submits`: those that are its. `is_parked`: whether a submission's receipt has found no message.
+    `submits`: those that are its. `is_unmatched`: whether a submission's receipt has found no
+    message.
     """
-    said = _said(message, submits, overrides, log, is_parked)
+    said = _said(message, submits, overrides, log, is_unmatched)
     if message.status == DELIVERED:
         missing = message.all_parts & ~said.delivered
         if missing:
@@ -64,7 +65,7 @@ def _said(
     submits: Sequence[Submit],
     overrides: Overrides,
     log: SmscLog,
-    is_parked: Callable[[Submit], bool],
+    is_unmatched: Callable[[Submit], bool],
 ) -> _SaidOfMessage:
     owned = 0
     for submit in submits:
@@ -73,7 +74,7 @@ def _said(
     for submit in submits:
         parts = parts_of(message, submit)
         # of two tries the one that has counted
-        is_heard = submit.owner == message.id or not parts & owned or not is_parked(submit)
+        is_heard = submit.owner == message.id or not parts & owned or not is_unmatched(submit)
         heard = submit.receipts if is_heard else 0
         receipts |= heard
         if submit.is_taken and (heard & DELIVRD or not submit.wants_receipt):

@@ -41,7 +41,7 @@ class Reconciliation:
         )
         # segments that the simulator accepted, by message: they are in nobody's log
         self._simulated: dict[str, int] = {}
-        self._parked = _parked(tx)
+        self._unmatched = _unmatched(tx)
         self._overrides = overrides
         self._forgotten = Forgotten(tx)
         self.early = list(self._own(tx))
@@ -51,7 +51,7 @@ class Reconciliation:
             "repeated": 0,
             "duplicates": 0,
             "receipts": sum(submit.acknowledged != 0 for submit in log.submits),
-            "parked": len(self._parked),
+            "parked": len(self._unmatched),
         }
 
     def _own(self, tx: Connection) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ class Reconciliation:
             *self._receipts(message, submits, overrides),
         ]
         if not simulated:
-            found += causes(message, submits, overrides, self._log, self._is_parked)
+            found += causes(message, submits, overrides, self._log, self._is_unmatched)
         for kind, what in found:
             yield Finding(kind, message.text_id, what)
 
@@ -202,7 +202,7 @@ class Reconciliation:
                 submit.acknowledged & DELIVRD
                 and parts_of(message, submit) & ~message.parts_delivered
             )
-            if (failed or delivered) and not self._is_parked(submit):
+            if (failed or delivered) and not self._is_unmatched(submit):
                 if spare and not failed:
                     spare &= spare - 1
                     continue
@@ -214,11 +214,11 @@ class Reconciliation:
                     ),
                 )
 
-    def _is_parked(self, submit: Submit) -> bool:
-        return bool(forms_of(submit.message_id or "") & self._parked)
+    def _is_unmatched(self, submit: Submit) -> bool:
+        return bool(forms_of(submit.message_id or "") & self._unmatched)
 
 
-def _parked(tx: Connection) -> set[str]:
+def _unmatched(tx: Connection) -> set[str]:
     """Ids in receipts that have found no message."""
     refs, kept = carrier_refs.c, unmatched_receipts.c
     found = {

@@ -42,7 +42,7 @@ from heliograph.carriers.state import (
     outdated_states,
     record_state,
     remember_id_format,
-    remember_parked_read_as,
+    remember_read_as,
     unbound_links,
 )
 from heliograph.carriers.tables import GENERAL
@@ -79,7 +79,7 @@ __all__ = [
     "outdated_states",
     "record_state",
     "remember_id_format",
-    "remember_parked_read_as",
+    "remember_read_as",
     "remove_carrier",
     "remove_rate",
     "remove_route",

@@ -176,7 +176,7 @@ def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id).values(id_format=id_format))
 
 
-def remember_parked_read_as(tx: Connection, carrier_id: int, id_format: str) -> None:
+def remember_read_as(tx: Connection, carrier_id: int, id_format: str) -> None:
     """The format in which a carrier's receipts that found no message have been read: they are read
     anew when another one is.
     """

@@ -263,10 +263,10 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
             yield RowChange(carrier_refs, (carrier_id, ref), None)
         elif owner == account_id:
             yield RowChange(carrier_refs, (carrier_id, ref), {"recipient": None})
-    parked = sa.select(
+    unmatched = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
-    for receipt_id, recipient, raw in () if is_others else streamed(tx, parked):
+    for receipt_id, recipient, raw in () if is_others else streamed(tx, unmatched):
         if (
             recipient is not None
             and len(str(recipient)) >= len(str(AGREEING)) - 1

@@ -26,7 +26,7 @@ class Running:
     share: Share | None = None  # of its rate, where one is agreed
     # monotonic: when it was last seen bound, or began
     bound_s: float = field(default_factory=clock.monotonic_s)
-    # the format in which the parked receipts were last read, as far as this process knows
+    # the format in which the unmatched receipts were last read, as far as this process knows
     read_as: str = ""
 
     def __post_init__(self) -> None:

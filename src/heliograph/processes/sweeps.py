@@ -22,7 +22,7 @@ from heliograph.carriers import (
     mend_states,
     outdated_states,
     remember_id_format,
-    remember_parked_read_as,
+    remember_read_as,
     setting,
 )
 from heliograph.database import config
@@ -45,7 +45,7 @@ PARTITIONS_EVERY_SWEEPS: Final = 3_600  # an hour; they are made three months ah
 PARTITION_TRIES: Final = 10
 SCAN_EVERY_SWEEPS: Final = 5  # what looks at the whole queue: with a million runs it takes 0.1 s
 # receipts older than this are no longer matched by guesswork
-PARKED_LOOK_BACK_MS: Final = 3_600_000
+UNMATCHED_LOOK_BACK_MS: Final = 3_600_000
 
 log = Log(__name__)
 
@@ -191,7 +191,7 @@ class Sweeps:
     async def _settle(self, carrier: Carrier) -> None:
         """Settles one carrier's doubts."""
         now_ms = clock.now_ms()
-        await match_doubts(self._db, facts_of(carrier), now_ms - PARKED_LOOK_BACK_MS, now_ms)
+        await match_doubts(self._db, facts_of(carrier), now_ms - UNMATCHED_LOOK_BACK_MS, now_ms)
         resend = carrier.settings.get("in_doubt", "resend") == "resend"
         await settle_doubts(self._db, carrier.id, now_ms, resend=resend)
 
@@ -218,7 +218,7 @@ class Sweeps:
 
     async def _learn(self, running: Running, now_ms: int) -> None:
         """Remembers how a carrier's receipts print its ids, once that has shown. The next look
-        reads the parked ones anew: by then no turn is under way that parks as before.
+        reads the unmatched ones anew: by then no turn is under way that reads as before.
         """
         carrier, turn = running.carrier, running.turn
         id_format = await learn_id_format(
@@ -233,9 +233,9 @@ class Sweeps:
         turn.follow(replace(turn.carrier, id_format=id_format))
 
     async def _read_anew(self, running: Running, now_ms: int) -> None:
-        """Parked receipts, whenever the format changes: learnt, or set by the operator, perhaps
+        """Unmatched receipts, whenever the format changes: learnt, or set by the operator, perhaps
         while no process ran. Each process that serves the carrier does it when it has heard of the
-        change, so the last one finds what the others parked before they had.
+        change, so the last one finds what the others left unmatched before.
         """
         carrier = running.turn.carrier
         found = await rematch(self._db, carrier, now_ms)
@@ -246,7 +246,7 @@ class Sweeps:
             matched=found,
         )
         await asyncio.to_thread(
-            self._db.transact, lambda tx: remember_parked_read_as(tx, carrier.id, carrier.id_format)
+            self._db.transact, lambda tx: remember_read_as(tx, carrier.id, carrier.id_format)
         )
         running.read_as = carrier.id_format
 

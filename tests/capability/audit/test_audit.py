@@ -258,10 +258,10 @@ def test_a_receipt_that_was_acknowledged_has_an_effect_or_waits_for_its_message(
         {"ref": str(int(its["message_id"], 16)), "raw": b""},
         {"ref": None, "raw": f"id:{its['message_id'].upper().zfill(20)} stat:{state}".encode()},
     ):
-        parks = sa.insert(unmatched_receipts).values(
+        unmatched = sa.insert(unmatched_receipts).values(
             id=NOWHERE, carrier_id=sent.carrier_id, received_at_ms=0, **values
         )
-        assert audited(lived, tmp_path, events=acknowledged, change=parks).is_clean
+        assert audited(lived, tmp_path, events=acknowledged, change=unmatched).is_clean
 
 
 def test_what_came_after_the_look_at_the_database_needs_no_explanation(

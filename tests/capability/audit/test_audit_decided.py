@@ -141,12 +141,12 @@ def test_a_receipt_of_the_try_that_nobody_knew_of_is_not_what_the_message_came_t
         "state": "DELIVRD",
     }
     late = [{"event": "receipt", **receipt}, {"event": "acknowledged", "status": 0, **receipt}]
-    parks = sa.insert(carrier_refs).values(
+    unmatched = sa.insert(carrier_refs).values(
         carrier_id=2, ref=first["message_id"], receipt_state="DELIVRD", created_at_ms=0
     )
-    assert audited(decided.lived, tmp_path, events=[*events, *late], change=parks).is_clean
+    assert audited(decided.lived, tmp_path, events=[*events, *late], change=unmatched).is_clean
     unsaid = [*without(events, decided.places("once", "receipt")), *late]
-    found = audited(decided.lived, tmp_path, events=unsaid, change=parks)
+    found = audited(decided.lived, tmp_path, events=unsaid, change=unmatched)
     assert [(finding.kind, finding.where) for finding in found.findings] == [
         ("unexplained", decided.ids["once"])
     ], found

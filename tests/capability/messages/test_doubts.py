@@ -126,7 +126,7 @@ async def test_of_two_that_it_could_be_it_settles_none(house: House, ref: str | 
     link.answer(link.submitted[0], late=True)
     await link.turn.once()
     assert house.statuses() == ["sent", "queued"]
-    # as many are parked as there were messages: which one is left, nobody can tell
+    # as many are unmatched as there were messages: which one is left, nobody can tell
     assert await match(house) == 0
 
 

@@ -87,7 +87,7 @@ async def read_anew(house: House, id_format: str) -> int:
     )
 
 
-def parked(house: House) -> int:
+def count_unmatched(house: House) -> int:
     return house.count(carrier_refs, carrier_refs.c.message_id.is_(None)) + house.count(
         unmatched_receipts
     )
@@ -96,7 +96,7 @@ def parked(house: House) -> int:
 @awaited
 @ORDER
 @BASES
-async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_parked_is_matched(
+async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_unmatched_is_matched(
     house: House, id_format: str, prints: tuple[Print, Print], early: bool
 ) -> None:
     link = house.turn(window=400)
@@ -106,7 +106,7 @@ async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_park
     assert await learn(house, link) == id_format
     await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
     house.assert_sound()
 
 
@@ -126,7 +126,7 @@ async def test_what_two_readings_give_to_one_handset_waits_until_the_format_is_l
     assert await learn(house, link) == id_format
     await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
 
 
 @awaited
@@ -163,7 +163,7 @@ async def test_small_ids_as_they_are_to_one_handset_are_learnt_as_such(
     assert await learn(house, link) == AS_IS
     await read_anew(house, AS_IS)
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
 
 
 @awaited
@@ -185,7 +185,7 @@ async def test_ordinary_ids_settle_at_once_and_one_is_evidence_enough(
     assert await learn(house, link) == AS_IS
     await traffic(house, link, range(first + 1, first + 20), prints, to=PHONE)
     assert house.statuses() == told(range(first, first + 20))
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
 
 
 @awaited
@@ -221,7 +221,7 @@ async def test_what_was_read_in_a_wrong_format_is_found_again_in_the_right_one(
     for id_format in ("auto", wrong, right):
         await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
 
 
 @awaited
@@ -300,7 +300,7 @@ class AtWork:
 
 
 @awaited
-async def test_a_format_that_the_operator_sets_is_used_for_what_is_parked(house: House) -> None:
+async def test_a_format_that_the_operator_sets_is_used_for_what_is_unmatched(house: House) -> None:
     link = house.turn(window=400)
     at_work = AtWork(house, link)
     at_work.set_format("hex")
@@ -348,7 +348,7 @@ async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that
     if house.statuses() != told(numbers):
         assert await at_work.sweep() == right
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
     house.assert_sound()
 
 
@@ -357,7 +357,7 @@ async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that
 async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(
     house: House, id_format: str, prints: tuple[Print, Print]
 ) -> None:
-    """Ids of answers that were lost, all to one handset: many receipts are parked whose id
+    """Ids of answers that were lost, all to one handset: many receipts are unmatched whose id
     is another message's as it is.
     """
     link = house.turn(window=4_000)
@@ -368,7 +368,7 @@ async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(
     for number in range(700, 3_000):
         link.receive(prints[1](number), PHONE)
     await link.turn.once()
-    assert parked(house) > 2_000
+    assert count_unmatched(house) > 2_000
     assert await at_work.sweep() == id_format
 
 
@@ -395,5 +395,5 @@ async def test_a_carrier_that_changes_how_it_prints_its_ids_is_learnt_anew(
     await traffic(house, link, numbers[100:], after)
     assert await at_work.sweep() == right
     assert house.statuses() == told(numbers)
-    assert parked(house) == 0
+    assert count_unmatched(house) == 0
     house.assert_sound()

@@ -5,7 +5,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts, learn_id_format, match
-from heliograph.messages.carrier import rematch as rematch_parked
+from heliograph.messages.carrier import rematch as rematch_all
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
 from tests.support.capability.sending import House, ScriptedLink
@@ -15,7 +15,7 @@ LONG_ID = 10_000  # an id from here on is no coincidence
 
 
 async def rematch(house: House, id_format: str) -> int:
-    return await rematch_parked(
+    return await rematch_all(
         house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms()
     )
 
@@ -129,10 +129,10 @@ async def test_nothing_is_learnt_from_receipts_of_other_handsets_or_where_ids_ma
 
 
 @awaited
-async def test_all_parked_receipts_are_read_anew_however_many_there_are(
+async def test_all_unmatched_receipts_are_read_anew_however_many_there_are(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(match, "PARKED_MAX", 4)
+    monkeypatch.setattr(match, "UNMATCHED_AT_ONCE", 4)
     link = await house.submitted(phones(10))
     for k, submission in enumerate(link.submitted):
         link.answer(submission, ref=f"{7_000_000 + k:x}")

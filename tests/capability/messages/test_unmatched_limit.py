@@ -58,17 +58,17 @@ async def test_of_receipts_that_match_nothing_a_carrier_keeps_the_newest_so_many
     assert await drop_too_many(house.db, house.carrier_id, kept) == (flood + 300 - kept, kept)
     assert await drop_too_many(house.db, house.carrier_id, kept) == (0, kept)
     here = carrier_refs.c.carrier_id == house.carrier_id
-    parked = carrier_refs.c.message_id.is_(None)
-    refs, rows = house.count(carrier_refs, here & parked), house.count(unmatched_receipts)
+    unmatched = carrier_refs.c.message_id.is_(None)
+    refs, rows = house.count(carrier_refs, here & unmatched), house.count(unmatched_receipts)
     assert (
         refs + rows,
-        house.count(carrier_refs, here & ~parked),
+        house.count(carrier_refs, here & ~unmatched),
         house.count(carrier_refs, ~here),
     ) == (kept, 1, flood)
     assert refs > 0 < rows, "of both kinds"
     with house.db.read() as tx:
         oldest = tx.execute(
-            sa.select(sa.func.min(carrier_refs.c.created_at_ms)).where(here, parked)
+            sa.select(sa.func.min(carrier_refs.c.created_at_ms)).where(here, unmatched)
         ).scalar_one()
     assert oldest == began_ms + flood - refs, "the oldest went"
 

@@ -48,7 +48,7 @@ def set_up(house: House, name: str, **settings: object) -> None:
         carriers.set_carrier(tx, name, settings, secret_key=SECRET_KEY)
 
 
-def park(house: House, carrier_id: int, recipient: int) -> None:
+def leave_unmatched(house: House, carrier_id: int, recipient: int) -> None:
     """A receipt of a state that nobody knows."""
     with house.db.write() as tx:
         tx.execute(
@@ -187,7 +187,7 @@ async def test_a_carrier_whose_sweep_fails_stops_no_others(house: House) -> None
     carrier = dispatch(house)
     await carrier.start()
     ill = house.carrier_id  # swept before the other one: by name
-    await asyncio.to_thread(park, house, ill, recipients[ill])
+    await asyncio.to_thread(leave_unmatched, house, ill, recipients[ill])
     await asyncio.to_thread(house.db.transact, lambda tx: remember_id_format(tx, ill, "as_is"))
     clock.move(by_ms=RESEND_AFTER_MS)
     await carrier._sweeps.once()

@@ -182,7 +182,7 @@ class _Desk:
         """With the receipt of the last submission, once it waits for a message."""
         ref = self._smsc.events("submit_sm")[-1]["message_id"]
 
-        def is_parked() -> bool:
+        def is_unmatched() -> bool:
             with self._db.read() as tx:
                 return (
                     ref
@@ -191,7 +191,7 @@ class _Desk:
                     ).scalars()
                 )
 
-        _wait(is_parked)
+        _wait(is_unmatched)
         assert (
             self._run(
                 "receipt",

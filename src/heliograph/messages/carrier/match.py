@@ -1,11 +1,11 @@
 """Receipts and messages are matched by the carrier's id. A receipt that matches none (yet) is
-parked. This also learns how a carrier prints its ids.
+unmatched. This also learns how a carrier prints its ids.
 
-A receipt is a message's if the id is the answer's and the handset agrees. All others are parked for
-72 h. Where nobody has the id, the receipt is parked in the id's row of carrier_refs, where an
-answer that comes late still finds it, and so may a doubt (`doubt/receipts.py`). Where another
-message has it, the receipt has a row of its own, as it was printed. When it becomes known how the
-carrier prints its ids, all of them are read as if they came then.
+A receipt is a message's if the id is the answer's and the handset agrees. All others are unmatched,
+and are kept for 72 h. Where nobody has the id, the receipt is in the id's row of carrier_refs,
+where an answer that comes late still finds it, and so may a doubt (`doubt/receipts.py`). Where
+another message has it, the receipt has a row of its own, as it was printed. When it becomes known
+how the carrier prints its ids, all of them are read as if they came then.
 """
 
 import re
@@ -34,18 +34,18 @@ from heliograph.messages.carrier.refs_sql import (
     After,
     OfCarrier,
     Oldest,
-    ParkedReceipt,
+    ReadableReceipt,
     ReceiptKey,
     RefKey,
     Since,
-    ToPark,
+    ToSetAside,
 )
 from heliograph.messages.carrier.settle import RECIPIENT_DIGITS_AGREEING, agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes
 
 # in one transaction; of each kind, newest first, where they are only looked at
-PARKED_MAX: Final = 500
+UNMATCHED_AT_ONCE: Final = 500
 # receipts that only one reading gives to a message of their handset, before that reading is
 # believed
 EVIDENCE_MIN: Final = 3
@@ -140,16 +140,16 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
     return frozenset(unclear)
 
 
-async def park(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
+async def set_aside(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
     """Moves receipts out of the rows of messages that they are not of."""
     keys = sorted(RefKey(carrier_id, ref.ref) for ref in foreign)
     await echo(tx, carrier_id, foreign)
-    await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+    await refs_sql.SET_ASIDE.rows(tx, [_to_set_aside(key, now_ms) for key in keys])
     await refs_sql.CLEAR_REF.rows(tx, keys)
 
 
-def _to_park(key: RefKey, now_ms: int) -> ToPark:
-    return ToPark(key.carrier_id, key.ref, ids.raw_of_number(ids.new_number(now_ms)), now_ms)
+def _to_set_aside(key: RefKey, now_ms: int) -> ToSetAside:
+    return ToSetAside(key.carrier_id, key.ref, ids.raw_of_number(ids.new_number(now_ms)), now_ms)
 
 
 async def learn_id_format(
@@ -157,13 +157,13 @@ async def learn_id_format(
 ) -> str | None:
     """Returns how this carrier's receipts print its ids, if that is proven, else None.
 
-    It is proven by what is parked, or by what has matched as ids are read now (`matched`, from
+    It is proven by what is unmatched, or by what has matched as ids are read now (`matched`, from
     Matching.evidence; with `auto`, as they are). Against a format that was set, small ids prove
     nothing, and one receipt proves too little.
     """
     async with db.hot() as tx:
-        since = Since(carrier.id, since_ms, PARKED_MAX)
-        parked = [
+        since = Since(carrier.id, since_ms, UNMATCHED_AT_ONCE)
+        unmatched = [
             _PrintedReceipt(receipt.printed, receipt.recipient)
             for receipt in (
                 *await refs_sql.PRINTED_REFS.rows(tx, since),
@@ -172,12 +172,12 @@ async def learn_id_format(
             if receipt.recipient is not None
         ]
         known = await handsets(
-            tx, carrier.id, {ref for receipt in parked for ref in readings(receipt.printed)}
+            tx, carrier.id, {ref for receipt in unmatched for ref in readings(receipt.printed)}
         )
         unanswered = await _unanswered(tx, carrier.id)
     is_set = carrier.id_format != AUTO
     evidence: dict[str, int] = defaultdict(int, {carrier.id_format if is_set else AS_IS: matched})
-    for receipt in parked:
+    for receipt in unmatched:
         id_format = _only_format(receipt, known)
         if id_format is None:
             continue
@@ -189,7 +189,7 @@ async def learn_id_format(
 
 
 class _PrintedReceipt(NamedTuple):
-    """The id of a parked receipt, as it is printed, and the handset which that names."""
+    """The id of an unmatched receipt, as it is printed, and the handset which that names."""
 
     printed: str
     recipient: int
@@ -221,21 +221,23 @@ def _proven(evidence: Mapping[str, int], needed: int) -> str | None:
 
 
 async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:
-    """All parked receipts, read anew in the carrier's format as it is now. Answers how many found
-    their message.
+    """Reads all unmatched receipts anew in the carrier's format as it is now. Returns how many
+    found their message.
     """
     # first out of carrier_refs, all of them: the id of one, read anew, may be that of another one's
     # row
-    while await _take_out(db, carrier.id, now_ms) == PARKED_MAX:
+    while await _take_out(db, carrier.id, now_ms) == UNMATCHED_AT_ONCE:
         pass
     found, after = 0, ids.raw_of_number(0)
     while True:
         async with db.hot() as tx:
-            rows = await refs_sql.PARKED_RECEIPTS.rows(tx, After(carrier.id, after, PARKED_MAX))
+            rows = await refs_sql.UNMATCHED_RECEIPTS.rows(
+                tx, After(carrier.id, after, UNMATCHED_AT_ONCE)
+            )
             found += await _read_anew(
                 tx, carrier, [row for row in rows if row.ref and row.ref.isprintable()], now_ms
             )
-        if len(rows) < PARKED_MAX:
+        if len(rows) < UNMATCHED_AT_ONCE:
             return found
         after = rows[-1].id
 
@@ -243,18 +245,20 @@ async def rematch(db: Database, carrier: CarrierFacts, now_ms: int) -> int:
 async def _take_out(db: Database, carrier_id: int, now_ms: int) -> int:
     async with db.hot() as tx:
         keys = sorted(
-            RefKey(carrier_id, parked.ref)
-            for parked in await refs_sql.PARKED_REFS.rows(tx, Oldest(carrier_id, PARKED_MAX))
+            RefKey(carrier_id, unmatched.ref)
+            for unmatched in await refs_sql.UNMATCHED_REFS.rows(
+                tx, Oldest(carrier_id, UNMATCHED_AT_ONCE)
+            )
         )
-        await refs_sql.PARK.rows(tx, [_to_park(key, now_ms) for key in keys])
+        await refs_sql.SET_ASIDE.rows(tx, [_to_set_aside(key, now_ms) for key in keys])
         await refs_sql.FORGET_REF.rows(tx, keys)
     return len(keys)
 
 
 async def _read_anew(
-    tx: HotTx, carrier: CarrierFacts, rows: Sequence[ParkedReceipt], now_ms: int
+    tx: HotTx, carrier: CarrierFacts, rows: Sequence[ReadableReceipt], now_ms: int
 ) -> int:
-    """Reads parked receipts as if they came now. What is foreign stays where it is; the others
+    """Reads unmatched receipts as if they came now. What is foreign stays where it is; the others
     go where their ids are.
     """
     arrived = [

@@ -54,7 +54,7 @@ async def record(
     changes = Changes.of(now_ms, locked)
     _settle(changes, carrier, settled, ended)
     matching = await match.match(tx, carrier, known, changes)
-    await match.park(tx, carrier.id, matching.foreign, now_ms)
+    await match.set_aside(tx, carrier.id, matching.foreign, now_ms)
     await store_changes(tx, carrier.id, changes)
     return matching.evidence
 

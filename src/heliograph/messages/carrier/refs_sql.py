@@ -148,7 +148,7 @@ ECHO: Final = BatchStatement(
 )
 
 
-class ToPark(Row, frozen=True):
+class ToSetAside(Row, frozen=True):
     """A receipt that moves to a row of its own, which gets the id `id`."""
 
     carrier_id: SmallInt
@@ -159,24 +159,24 @@ class ToPark(Row, frozen=True):
 
 # A receipt that is none of its row's message, or that waits for a changed format, moves to a row of
 # its own, as it was printed.
-_PARKED_COLUMNS: Final = (
+_UNMATCHED_COLUMNS: Final = (
     "id, carrier_id, ref, receipt_state, receipt_error, recipient, sender, user_message_reference,"
     " raw, received_at_ms"
 )
-_PARKED: Final = """
+_UNMATCHED: Final = """
     coalesce(r.printed, r.ref), r.receipt_state, r.receipt_error, r.recipient, r.sender,
     r.user_message_reference"""
-PARK: Final = BatchStatement(
-    ToPark,
+SET_ASIDE: Final = BatchStatement(
+    ToSetAside,
     Nothing,
     postgresql=f"""
-        INSERT INTO unmatched_receipts ({_PARKED_COLUMNS})
-        SELECT g.id, r.carrier_id, {_PARKED}, ''::bytea, CASE
+        INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS})
+        SELECT g.id, r.carrier_id, {_UNMATCHED}, ''::bytea, CASE
             WHEN r.message_id IS NULL THEN r.created_at_ms ELSE g.now_ms END
         FROM :given AS g JOIN carrier_refs r ON r.carrier_id = g.carrier_id AND r.ref = g.ref""",
     sqlite=f"""
-        INSERT INTO unmatched_receipts ({_PARKED_COLUMNS})
-        SELECT :id, r.carrier_id, {_PARKED}, x'', CASE
+        INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS})
+        SELECT :id, r.carrier_id, {_UNMATCHED}, x'', CASE
             WHEN r.message_id IS NULL THEN r.created_at_ms ELSE :now_ms END
         FROM carrier_refs r WHERE r.carrier_id = :carrier_id AND r.ref = :ref""",
 )
@@ -226,9 +226,9 @@ class UnmatchedReceipt(Row, frozen=True):
 STORE_UNMATCHED: Final = BatchStatement(
     UnmatchedReceipt,
     Nothing,
-    postgresql=f"INSERT INTO unmatched_receipts ({_PARKED_COLUMNS}) SELECT * FROM :given AS g",
+    postgresql=f"INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS}) SELECT * FROM :given AS g",
     sqlite=f"""
-        INSERT INTO unmatched_receipts ({_PARKED_COLUMNS})
+        INSERT INTO unmatched_receipts ({_UNMATCHED_COLUMNS})
         VALUES ({values_of(UnmatchedReceipt)})""",
 )
 
@@ -325,7 +325,7 @@ class _RefText(Row, frozen=True):
     ref: Text
 
 
-PARKED_REFS: Final = same(
+UNMATCHED_REFS: Final = same(
     Oldest,
     _RefText,
     """
@@ -342,7 +342,7 @@ class After(Row, frozen=True):
     most: Int
 
 
-class ParkedReceipt(Row, frozen=True):
+class ReadableReceipt(Row, frozen=True):
     """A receipt in a row of its own that has an id and a state."""
 
     id: Id
@@ -355,9 +355,9 @@ class ParkedReceipt(Row, frozen=True):
     received_at_ms: BigInt
 
 
-PARKED_RECEIPTS: Final = same(
+UNMATCHED_RECEIPTS: Final = same(
     After,
-    ParkedReceipt,
+    ReadableReceipt,
     """
     SELECT id, ref, receipt_state AS state, receipt_error AS error, recipient, sender,
         user_message_reference, received_at_ms

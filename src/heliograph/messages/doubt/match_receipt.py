@@ -83,7 +83,7 @@ _SAID: Final = (
     "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error"
     " AS error"
 )
-_PARKED_REF: Final = same(
+_UNMATCHED_REF: Final = same(
     _AtPlace,
     _ReceiptRow,
     f"""
@@ -91,7 +91,7 @@ _PARKED_REF: Final = same(
     WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
     lock="FOR UPDATE",
 )
-_PARKED_ROW: Final = same(
+_UNMATCHED_ROW: Final = same(
     _InRow,
     _ReceiptRow,
     f"""
@@ -167,9 +167,9 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
     """Returns the receipt, kept from being matched otherwise. Raises NotFound."""
     name, place = parse_id(receipt_id)
     found = (
-        await _PARKED_ROW.rows(tx, _InRow(carrier_id, place))
+        await _UNMATCHED_ROW.rows(tx, _InRow(carrier_id, place))
         if name is None
-        else await _PARKED_REF.rows(tx, _AtPlace(carrier_id, place))
+        else await _UNMATCHED_REF.rows(tx, _AtPlace(carrier_id, place))
     )
     if not found:
         raise none_such(receipt_id)

@@ -58,20 +58,20 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         if not await doubts_sql.ANY_IN_DOUBT.rows(tx, of_carrier):
             return 0
         since = Since(carrier.id, since_ms, RECEIPTS_MAX)
-        parked = await doubts_sql.WITH_AN_ID.rows(tx, since) + await doubts_sql.WITHOUT.rows(
+        unmatched = await doubts_sql.WITH_AN_ID.rows(tx, since) + await doubts_sql.WITHOUT.rows(
             tx, since
         )
-        if not parked:
+        if not unmatched:
             return 0
         on_the_wire = await doubts_sql.ON_THE_WIRE.rows(tx, of_carrier)
-        pairs = by_reference(parked, on_the_wire)
+        pairs = by_reference(unmatched, on_the_wire)
         # only a last word needs no id to be remembered by, while it is not known how ids are
         # printed
         if carrier.id_format == AUTO:
             pairs = [(receipt, segment) for receipt, segment in pairs if _needs_no_id(receipt)]
-            parked = [receipt for receipt in parked if _needs_no_id(receipt)]
+            unmatched = [receipt for receipt in unmatched if _needs_no_id(receipt)]
         guessed = as_the_only_one(
-            parked,
+            unmatched,
             on_the_wire,
             {segment.key for _, segment in pairs},
             last_only=carrier.receipts == "last",
@@ -83,7 +83,9 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
         return await adopt(tx, carrier, pairs, now_ms)
 
 
-def by_reference(parked: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWire]) -> list[Pair]:
+def by_reference(
+    unmatched: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWire]
+) -> list[Pair]:
     """Receipts that bring back the reference of exactly one segment, and it is in doubt;
     the first one for each.
     """
@@ -91,7 +93,7 @@ def by_reference(parked: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWir
     for segment in on_the_wire:
         referred[user_message_reference(segment.message_id, segment.part)].append(segment)
     found: dict[tuple[str, int], Pair] = {}
-    for receipt in sorted(parked, key=_by_time):
+    for receipt in sorted(unmatched, key=_by_time):
         if receipt.names_a_part and receipt.reference is not None:
             candidates = [
                 segment
@@ -104,7 +106,7 @@ def by_reference(parked: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWir
 
 
 def as_the_only_one(
-    parked: Iterable[StoredReceipt],
+    unmatched: Iterable[StoredReceipt],
     on_the_wire: Sequence[OnTheWire],
     settled: set[tuple[str, int]],
     *,
@@ -123,7 +125,7 @@ def as_the_only_one(
             by_digits[segment.recipient % LAST_DIGITS].append(segment)
             by_message[segment.message_id].append(segment)
     of_message: dict[str, list[StoredReceipt]] = defaultdict(list)
-    for receipt in sorted(parked, key=_by_time):
+    for receipt in sorted(unmatched, key=_by_time):
         if receipt.recipient is not None and not receipt.names_a_part:
             meant = {
                 segment.message_id

@@ -99,29 +99,29 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> DropRes
     dropped = kept = 0
     for _ in range(BATCHES_MAX):
         async with db.hot() as tx:
-            parked = await count_parked(tx, carrier_id, kept_max + AT_ONCE)
+            unmatched = await count_unmatched(tx, carrier_id, kept_max + AT_ONCE)
             some = (
-                await _drop(tx, carrier_id, parked, min(parked.total - kept_max, AT_ONCE))
-                if parked.total > kept_max
+                await _drop(tx, carrier_id, unmatched, min(unmatched.total - kept_max, AT_ONCE))
+                if unmatched.total > kept_max
                 else 0
             )
         dropped += some
-        kept = parked.total - some
+        kept = unmatched.total - some
         if some == 0:
             break
     return DropResult(dropped, kept)
 
 
-async def count_parked(tx: HotTx, carrier_id: int, most: int) -> UnmatchedCounts:
+async def count_unmatched(tx: HotTx, carrier_id: int, most: int) -> UnmatchedCounts:
     """Counts them, at most so many of each kind."""
     asked = _SomeOfCarrier(carrier_id, most)
     [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
     return UnmatchedCounts(refs.count, rows.count)
 
 
-async def _drop(tx: HotTx, carrier_id: int, parked: UnmatchedCounts, count: int) -> int:
+async def _drop(tx: HotTx, carrier_id: int, unmatched: UnmatchedCounts, count: int) -> int:
     """Drops so many, of each kind by its share."""
-    of_rows = min(parked.rows, -(-count * parked.rows // parked.total))
+    of_rows = min(unmatched.rows, -(-count * unmatched.rows // unmatched.total))
     dropped = 0
     for drop, share in ((_DROP_REFS, count - of_rows), (_DROP_ROWS, of_rows)):
         if share > 0:

@@ -38,7 +38,7 @@ def _stream(octets: bytes) -> None:
     at = octets[-1] if octets else 0
     assert cut.feed(octets[:at]) + cut.feed(octets[at:]) == frames
     assert (whole.broken is None) == (cut.broken is None)
-    assert whole.held_octets == cut.held_octets <= PDU_OCTETS_MAX
+    assert whole.unfinished_octets == cut.unfinished_octets <= PDU_OCTETS_MAX
     for frame in frames:
         pdu.command_name(frame.command)
         _body(frame.body)

@@ -194,7 +194,7 @@ def test_a_stream_is_cut_alike_however_it_arrives(
         for frame in framer.feed(octets[start:end])
     ]
     assert received == sent
-    assert (framer.broken, framer.held_octets) == (None, 0)
+    assert (framer.broken, framer.unfinished_octets) == (None, 0)
 
 
 @given(st.lists(st.binary(max_size=200), max_size=20))
@@ -202,9 +202,9 @@ def test_any_stream_is_cut_or_broken_and_little_is_held(chunks: list[bytes]) -> 
     framer = Framer()
     for chunk in chunks:
         framer.feed(chunk)
-        assert framer.held_octets < PDU_OCTETS_MAX
+        assert framer.unfinished_octets < PDU_OCTETS_MAX
         if framer.broken is not None:
-            assert framer.held_octets == 0
+            assert framer.unfinished_octets == 0
             assert framer.feed(b"\0\0\0\x10" + b"\0" * 12) == []
 
 
@@ -214,4 +214,4 @@ def test_a_pdu_has_a_largest_size(length: int) -> None:
     for at in range(0, length, 1_000):
         framer.feed((length.to_bytes(4, "big") + b"\0" * (length - 4))[at : at + 1_000])
     assert (framer.broken is None) == (length == PDU_OCTETS_MAX)
-    assert framer.held_octets == 0
+    assert framer.unfinished_octets == 0

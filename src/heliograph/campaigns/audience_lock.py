@@ -115,7 +115,7 @@ def take_from_the_dead(tx: Connection, account_id: str) -> None:
         )
     )
     for campaign_id, freezing in held.all():
-        if not is_held(freezing):
+        if not is_taken(freezing):
             tx.execute(
                 sa.update(campaigns)
                 .where(campaigns.c.id == campaign_id, campaigns.c.freezing == freezing)
@@ -123,6 +123,6 @@ def take_from_the_dead(tx: Connection, account_id: str) -> None:
             )
 
 
-def is_held(freezing: str | None) -> bool:
+def is_taken(freezing: str | None) -> bool:
     """Returns whether somebody is at work, as far as can be seen. `freezing` is the column."""
     return freezing is not None and ids.made_at_ms(int(freezing, 16)) > clock.now_ms() - SILENT_MS

@@ -177,7 +177,7 @@ def all_held(tx: Connection, group_id: int) -> None:
     _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
 
 
-def all_let_go(tx: Connection, group_id: int) -> None:
+def all_released(tx: Connection, group_id: int) -> None:
     """Marks it, unless something of it is still held."""
     _mark(
         tx,

@@ -131,7 +131,7 @@ class Jobs:
             await self._change(lambda tx: due_steps.go_on(tx, campaign))
             log.info("campaign_resumed", campaign=_shown(campaign))
         elif campaign.held and await self._all(release, campaign):
-            await self._change(lambda tx: due_steps.all_let_go(tx, campaign.group_id))
+            await self._change(lambda tx: due_steps.all_released(tx, campaign.group_id))
 
     async def _cancel(self, campaign: AtWork) -> None:
         """Fails what is queued of a canceled campaign. What a carrier has at that moment goes

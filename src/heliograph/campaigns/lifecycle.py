@@ -17,7 +17,7 @@ from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceE
 from heliograph.base.log import Log
 from heliograph.campaigns import states
 from heliograph.campaigns.audience import Tell, clear, freeze, look
-from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_held
+from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_taken
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
 from heliograph.campaigns.due_steps import IS_DUE
@@ -124,7 +124,7 @@ def _start_one(db: Database, campaign_id: str, tell: Tell) -> bool:
         campaign = by_id(tx, campaign_id, lock=True)
         if (
             campaign.status != SCHEDULED
-            or is_held(campaign.freezing)
+            or is_taken(campaign.freezing)
             or (campaign.scheduled_at_ms or 0) > clock.now_ms()
         ):
             raise AudienceTaken()

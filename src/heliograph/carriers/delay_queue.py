@@ -27,7 +27,7 @@ class Delayed(Generic[T]):
         self._items: deque[tuple[float, T]] = deque()
         self._timer: asyncio.Handle | None = None
         # some is due that could not be taken: whoever makes that possible looks again
-        self._is_held = False
+        self._is_overdue = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -44,7 +44,7 @@ class Delayed(Generic[T]):
         while items and len(due) < most and self._is_due(now_s):
             _, item = items.popleft()
             due.append(item)
-        self._is_held = bool(items) and self._is_due(now_s)
+        self._is_overdue = bool(items) and self._is_due(now_s)
         return due
 
     def _is_due(self, now_s: float) -> bool:
@@ -73,5 +73,5 @@ class Delayed(Generic[T]):
     def _ring(self) -> None:
         self._timer = None
         self._on_due(self)
-        if not self._is_held:
+        if not self._is_overdue:
             self.look_again()

@@ -120,7 +120,7 @@ class Commits:
 
     def check(self) -> None:
         """Raises Unconfirmed while nothing may be changed."""
-        if self._is_held_up():
+        if self._is_unconfirmed():
             raise Unconfirmed
 
     def hear(self, tell: Callable[[], None]) -> None:
@@ -135,31 +135,33 @@ class Commits:
         arrive.
         """
         with self._guard:
-            was_held_up = self._is_held_up()
+            was_unconfirmed = self._is_unconfirmed()
             self._unconfirmed[backend] = _Waiting(cut)
-        self._hold_up(was_held_up)
+        self._tell_unconfirmed(was_unconfirmed)
 
     def others_wait(self) -> None:
         """A lock was not got because a commit of another process is not confirmed."""
         with self._guard:
-            was_held_up = self._is_held_up()
+            was_unconfirmed = self._is_unconfirmed()
             self._others_wait = True
-        self._hold_up(was_held_up)
+        self._tell_unconfirmed(was_unconfirmed)
 
     def over(self, backend: Backend) -> None:
         """A session's COMMIT was answered, or its connection is gone."""
         with self._guard:
-            was_last = self._unconfirmed.pop(backend, None) is not None and not self._is_held_up()
+            was_last = (
+                self._unconfirmed.pop(backend, None) is not None and not self._is_unconfirmed()
+            )
         if was_last:
             log.info("commits_confirmed_again")
 
-    def _is_held_up(self) -> bool:
+    def _is_unconfirmed(self) -> bool:
         return bool(self._unconfirmed) or self._others_wait
 
-    def _hold_up(self, was_held_up: bool) -> None:
+    def _tell_unconfirmed(self, was_unconfirmed: bool) -> None:
         with self._guard:
             is_looked_after, self._looking = self._looking, True
-        if not was_held_up:
+        if not was_unconfirmed:
             log.warning("commits_unconfirmed")
             for loop, tell in self._listeners:
                 with suppress(RuntimeError):  # that loop has ended
@@ -176,7 +178,7 @@ class Commits:
         while not pause.wait(LOOK_S):
             with self._guard:
                 waiting = dict(self._unconfirmed)
-                if not self._is_held_up():
+                if not self._is_unconfirmed():
                     self._looking = False
                     break
             try:
@@ -229,7 +231,7 @@ def confirmed() -> Iterator[None]:
         raise
 
 
-def refuse_if_held_up(tx: sa.Connection) -> None:
+def refuse_if_unconfirmed(tx: sa.Connection) -> None:
     """Raises Unconfirmed when a lock was not got in time while some session's commit waits for a
     standby, perhaps another process's: another try would only wait as long again.
     """

@@ -18,7 +18,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Dialect
 
 from heliograph.base.errors import Unavailable
-from heliograph.database.commits import CommitProbe, Commits, confirmed, refuse_if_held_up
+from heliograph.database.commits import CommitProbe, Commits, confirmed, refuse_if_unconfirmed
 from heliograph.database.hot import CommitListeners, HotTx
 from heliograph.database.hot_sqlite import SqliteHot
 from heliograph.database.outage import CONFLICT_TRIES, is_conflict, reachable, readable
@@ -116,7 +116,7 @@ class Database:
                 if not is_conflict(error):
                     raise
             with self.read() as tx:
-                refuse_if_held_up(tx)
+                refuse_if_unconfirmed(tx)
         raise Unavailable("The database is busy.")
 
     @contextmanager

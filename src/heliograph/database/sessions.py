@@ -68,13 +68,13 @@ class FairLock:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._held = False
+        self._is_taken = False
         self._waiting: deque[threading.Lock] = deque()
 
     def acquire(self) -> None:
         with self._guard:
-            if not self._held:
-                self._held = True
+            if not self._is_taken:
+                self._is_taken = True
                 return
             turn = threading.Lock()
             turn.acquire()
@@ -86,7 +86,7 @@ class FairLock:
             if self._waiting:
                 self._waiting.popleft().release()
             else:
-                self._held = False
+                self._is_taken = False
 
 
 def sqlite_path(url: str) -> Path:

@@ -96,7 +96,7 @@ def owed(tx: Connection, account: Account) -> list[Owed]:
         *_queued(tx, account),
         *_on_the_wire(tx, account),
     ]
-    found += [*moving, *_held(tx, account, more_to_come=bool(moving or found))]
+    found += [*moving, *_in_wallet(tx, account, more_to_come=bool(moving or found))]
     return [*found, *_untold(tx, account, more_to_come=bool(found))]
 
 
@@ -174,7 +174,7 @@ def _on_the_wire(tx: Connection, account: Account) -> Iterator[Owed]:
         )
 
 
-def _held(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
     """Yields what the wallet still holds. What sandbox customers are shown to hold is owed to
     nobody: no ledger knows of it.
     """

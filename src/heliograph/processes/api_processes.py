@@ -125,7 +125,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             partial(portal_for, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
-        holding = asyncio.create_task(counting.keep())
+        keeping_lock = asyncio.create_task(counting.keep())
         beside = [
             asyncio.create_task(task)
             for task in (
@@ -138,15 +138,15 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
         _obey(server, signals)
-        await answer(server, listener, (holding,))
-        refused = holding.done()
-        for task in (*beside, holding, ending):
+        await answer(server, listener, (keeping_lock,))
+        refused = keeping_lock.done()
+        for task in (*beside, keeping_lock, ending):
             task.cancel()
         await app.stop()
         with survive_faults("lease_not_ended", level="warning"):
             await asyncio.to_thread(lease.end)
         if refused:
-            holding.result()
+            keeping_lock.result()
     finally:
         if teller is not None:
             await teller.close()

@@ -83,7 +83,7 @@ class DatabaseLock(KeptLock):
             return True
         await asyncio.to_thread(self._reach)
         for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
-            if await self._is_held():
+            if await self._is_taken():
                 return not self._shared or await self._lock.alone()
             if number >= TRIES and not self._shared:
                 raise AlreadyServed("Another server or worker uses this database.")
@@ -98,18 +98,18 @@ class DatabaseLock(KeptLock):
             await self._lock.together()
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
-        """Takes the lock again whenever it is lost, and tells whether it is held; runs until
+        """Takes the lock again whenever it is lost, and tells whether it is taken; runs until
         cancelled. If another process has it meanwhile, our lease will tell.
         """
 
-        def tell(is_held: bool) -> None:
-            may_claim(is_held)
-            if is_held:
+        def tell(is_taken: bool) -> None:
+            may_claim(is_taken)
+            if is_taken:
                 log.info("server_lock_held_again")
             else:
                 log.warning("server_lock_lost")
 
-        await self._keep(self._is_held, tell)
+        await self._keep(self._is_taken, tell)
 
     def _has_server(self) -> bool:
         with self._db.read() as tx:

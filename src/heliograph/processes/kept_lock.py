@@ -28,21 +28,21 @@ class KeptLock:
         if self._lock is not None:
             self._lock.release()
 
-    async def _is_held(self) -> bool:
-        """Takes the lock if it is not held, and returns whether it is now. It is not when another
+    async def _is_taken(self) -> bool:
+        """Takes the lock if it is not taken, and returns whether it is now. It is not when another
         process has it, or when PostgreSQL has not seen the end of our own lost connection yet.
         Raises Unavailable.
         """
         if self._lock is None:
             return True
         async with self._taking:
-            return self._lock.held or await self._lock.take()
+            return self._lock.is_taken or await self._lock.take()
 
     async def _keep(
-        self, is_held_again: Callable[[], Awaitable[bool]], tell: Callable[[bool], None]
+        self, is_taken_again: Callable[[], Awaitable[bool]], tell: Callable[[bool], None]
     ) -> None:
-        """Asks `is_held_again` whenever the lock is lost, until it is held, and tells whether it
-        is. Runs until it is cancelled, or until `is_held_again` raises anything but Unavailable.
+        """Asks `is_taken_again` whenever the lock is lost, until it is taken, and tells whether it
+        is. Runs until it is cancelled, or until `is_taken_again` raises anything but Unavailable.
         """
         if self._lock is None:
             await asyncio.get_running_loop().create_future()
@@ -50,15 +50,15 @@ class KeptLock:
 
         async def regain() -> None:
             tell(False)
-            await until(partial(_unless_away, is_held_again), look_s=RETRY_S)
+            await until(partial(_unless_away, is_taken_again), look_s=RETRY_S)
             tell(True)
 
         await repeat(regain, wait=self._lock.lost, fault=None)
 
 
-async def _unless_away(is_held: Callable[[], Awaitable[bool]]) -> bool:
+async def _unless_away(is_taken: Callable[[], Awaitable[bool]]) -> bool:
     """Returns False while the database is away."""
     try:
-        return await is_held()
+        return await is_taken()
     except Unavailable:
         return False

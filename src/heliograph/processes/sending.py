@@ -50,8 +50,8 @@ log = Log(__name__)
 
 
 class Sending:
-    """`hold` before anything else, `start` when the configuration is known, `stop` before the end,
-    `release` in any case.
+    """`take_queue` before anything else, `start` when the configuration is known, `stop` before the
+    end, `release` in any case.
 
     `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one.
     """
@@ -69,7 +69,7 @@ class Sending:
         self._cache = cache
         self._settings = settings
         self._queue = queue
-        self._held = DatabaseLock(db, shared=kind != SERVE)
+        self._database_lock = DatabaseLock(db, shared=kind != SERVE)
         self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
         self._beside: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
@@ -92,7 +92,7 @@ class Sending:
         kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [
-            asyncio.create_task(self._held.keep(self._may_claim)),
+            asyncio.create_task(self._database_lock.keep(self._may_claim)),
             asyncio.create_task(clock_watch.keep(self._db)),
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
@@ -146,7 +146,7 @@ class Sending:
             # if it fails, they see that it is gone by its beat
             with survive_faults("lease_not_ended", level="warning"):
                 await asyncio.to_thread(self._lease.end)
-        self._held.end()
+        self._database_lock.end()
 
     def _may_claim(self, allowed: bool) -> None:
         self._may_claim_now = allowed
@@ -157,7 +157,7 @@ class Sending:
         """Registers this process. If it has the database to itself, it knows that all others are
         dead, and need not wait until their beats have stood still.
         """
-        alone = await self._held.take()
+        alone = await self._database_lock.take()
         try:
             await asyncio.to_thread(require_schema, self._db)
             await asyncio.to_thread(clock_check.begin, self._db)
@@ -170,7 +170,7 @@ class Sending:
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
-                await self._held.let_others_in()
+                await self._database_lock.let_others_in()
 
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)

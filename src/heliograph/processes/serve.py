@@ -72,20 +72,20 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         await counting.take()
         await app.start()
         await sending.start()
-        holding, sharing = (
+        keeping_lock, sharing = (
             asyncio.create_task(counting.keep()),
             asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
         )
         tune_collector()
         server.obey_signals()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
-        await answer(server, listener, (sending.keeping, holding), when_ready)
-        refused = holding.done()
-        for task in (holding, sharing):
+        await answer(server, listener, (sending.keeping, keeping_lock), when_ready)
+        refused = keeping_lock.done()
+        for task in (keeping_lock, sharing):
             task.cancel()
         await asyncio.gather(sending_stopped, app.stop())
         if refused:
-            holding.result()
+            keeping_lock.result()
     finally:
         counting.end()
         await sending.release()

@@ -39,7 +39,7 @@ class CountingLock(KeptLock):
 
     async def _take(self, tries: int) -> bool:
         for _ in range(tries):
-            if await self._is_held():
+            if await self._is_taken():
                 return True
             await asyncio.sleep(RETRY_S)
         if self._together:
@@ -57,8 +57,8 @@ class CountingLock(KeptLock):
         await self._keep(partial(self._take, TRIES_AGAIN), _tell)
 
 
-def _tell(is_held: bool) -> None:
-    if is_held:
+def _tell(is_taken: bool) -> None:
+    if is_taken:
         log.info("api_lock_held_again")
     else:
         log.warning("api_lock_lost")

@@ -17,7 +17,7 @@ from heliograph.accounts import MEASURES, StorageQuotaReached, StoredKind, charg
 from heliograph.base import clock
 from heliograph.base.errors import Conflict
 from heliograph.base.json import encode
-from heliograph.database.commits import refuse_if_held_up
+from heliograph.database.commits import refuse_if_unconfirmed
 from heliograph.database.outage import is_conflict
 from heliograph.requests.endpoint import Answer, Call
 from heliograph.requests.stored_keys import (
@@ -156,6 +156,6 @@ def _claim(tx: Connection, key: StoredKey) -> StoredKey | None:
         except exc.OperationalError as error:
             if not is_conflict(error):
                 raise
-            refuse_if_held_up(tx)
+            refuse_if_unconfirmed(tx)
             if clock.monotonic_s() >= until_s:
                 raise InProgress(retry_after_s=1) from error

@@ -20,7 +20,7 @@ from heliograph.base.secrets import Keys
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.webhooks import deliver_sql
-from heliograph.webhooks.deliver_sql import HOLD, LET_GO, OUTCOMES, DeliveryRow, Holder, Target
+from heliograph.webhooks.deliver_sql import LET_GO, OUTCOMES, TAKE, DeliveryRow, Holder, Target
 from heliograph.webhooks.endpoint_worker import EndpointWorker
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import DELIVERIES_WAIT
@@ -169,21 +169,21 @@ class Deliveries:
         room = self._places.receivers - len(self._receivers)
         if len(fresh) > room:
             self._places.crowded(len(fresh) - room)
-        await self._hold(fresh[:room])
+        await self._take(fresh[:room])
 
-    async def _hold(self, targets: list[Target]) -> None:
+    async def _take(self, targets: list[Target]) -> None:
         if not targets:
             return
         poster = self._poster = self._poster or await self._make_poster()
         async with self._db.hot() as tx:
-            held = await HOLD.rows(
+            taken = await TAKE.rows(
                 tx,
                 [
                     Holder(target_id, self._lease.epoch)
                     for target_id in sorted(target.id for target in targets)
                 ],
             )
-        ours = {endpoint.endpoint_id for endpoint in held}
+        ours = {endpoint.endpoint_id for endpoint in taken}
         for target in targets:
             if target.id in ours:
                 self._recorder.failing_since[target.id] = target.failing_since_ms

@@ -80,27 +80,27 @@ class Holder(Row, frozen=True):
     worker: BigInt
 
 
-class HeldEndpoint(Row, frozen=True):
+class TakenEndpoint(Row, frozen=True):
     endpoint_id: Id
 
 
-_HELD: Final = """
+_IF_FREE: Final = """
     ON CONFLICT (endpoint_id) DO UPDATE SET worker = excluded.worker
         WHERE webhook_holders.worker = excluded.worker
             OR NOT EXISTS (SELECT 1 FROM workers k WHERE k.epoch = webhook_holders.worker)
     RETURNING endpoint_id"""
 # Answers those that are ours from now on.
-HOLD: Final = BatchStatement(
+TAKE: Final = BatchStatement(
     Holder,
-    HeldEndpoint,
+    TakenEndpoint,
     postgresql=f"""
         INSERT INTO webhook_holders (endpoint_id, worker) SELECT g.endpoint_id, g.worker
             FROM :given AS g
-        WHERE EXISTS (SELECT 1 FROM workers w WHERE w.epoch = g.worker) {_HELD}""",
+        WHERE EXISTS (SELECT 1 FROM workers w WHERE w.epoch = g.worker) {_IF_FREE}""",
     sqlite=f"""
         INSERT INTO webhook_holders (endpoint_id, worker)
         SELECT :endpoint_id, :worker WHERE EXISTS (SELECT 1 FROM workers
-            WHERE epoch = :worker) {_HELD}""",
+            WHERE epoch = :worker) {_IF_FREE}""",
 )
 LET_GO: Final = BatchStatement(
     Holder,

@@ -250,7 +250,7 @@ async def test_what_waits_to_be_read_has_a_limit_in_all(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeouts, "UNREAD_S", 60.0)
-    monkeypatch.setattr(connected, "HELD_OCTETS_MOST", 200_000)
+    monkeypatch.setattr(connected, "BUFFERED_OCTETS_MAX", 200_000)
     async with served(sqlite_url, tmp_path) as (server, address, key), Clients(address) as clients:
         before = closed("process_limit")
         for _ in range(8):
@@ -259,7 +259,7 @@ async def test_what_waits_to_be_read_has_a_limit_in_all(
             while closed("process_limit") - before < 4:
                 await asyncio.sleep(0.02)
         held = [
-            len(each._held)
+            len(each._buffered)
             for each in server.server_state.connections
             if isinstance(each, protocol.Protocol)
         ]

@@ -47,11 +47,11 @@ class Answering(HttpToolsProtocol, ABC):
         self._pieces = 0
         self._framing: Headers = []  # of a request that wishes for another protocol, and has a body
         self._thrown_away = 0
-        self._held = b""  # what has come and waits to be parsed
-        # octets of the body that is being read or answered; those, and the held ones, as they were
-        # last counted
+        self._buffered = b""  # what has come and waits to be parsed
+        # octets of the body that is being read or answered; those, and the buffered ones, as they
+        # were last counted
         self._taken = self._told = 0
-        self._goes_on = False  # with what is held, at the loop's next turn
+        self._goes_on = False  # with what is buffered, at the loop's next turn
         # the request that is being answered, or was last
         self._answering: RequestResponseCycle | None = None
         self._why: ServiceError = invalid_http()
@@ -62,7 +62,7 @@ class Answering(HttpToolsProtocol, ABC):
 
     @abstractmethod
     def _read_on(self) -> None:
-        """Goes on with what is held, or else reads."""
+        """Goes on with what is buffered, or else reads."""
 
     @abstractmethod
     def overdue(self) -> None:
@@ -73,7 +73,7 @@ class Answering(HttpToolsProtocol, ABC):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         if self.flow.write_paused:
             self.pipeline.append((cycle, app))
-            self.flow.hold()
+            self.flow.block()
         else:
             self._answering = cycle
             super()._start_asgi_task(cycle, app)
@@ -130,13 +130,13 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _tell_how_much(self) -> None:
         """Tells how much of what has come is in memory."""
-        self._told = self._taken + len(self._held)
-        self._connected.holds(self, self._told)
+        self._told = self._taken + len(self._buffered)
+        self._connected.buffers(self, self._told)
 
     def _let_go(self) -> None:
         """Lets go of what would have been parsed next."""
-        if self._held:
-            self._held = b""
+        if self._buffered:
+            self._buffered = b""
             self._tell_how_much()
 
     # --- refusing
@@ -147,7 +147,7 @@ class Answering(HttpToolsProtocol, ABC):
         """
         self._is_over = True
         self._let_go()
-        self.flow.hold()
+        self.flow.block()
         self.until_s = math.inf  # the answers end it, or `unread_until_s`
         if self._reading == BODY and self.cycle.response_complete:
             self._linger()
@@ -171,7 +171,7 @@ class Answering(HttpToolsProtocol, ABC):
         """Closes the connection after its last answer. `until_s` ends what its client does not
         take.
         """
-        if self._reading == NOTHING and not self.pipeline and not self._held:
+        if self._reading == NOTHING and not self.pipeline and not self._buffered:
             self._end_with_this()
             self.transport.close()
         else:
@@ -196,7 +196,7 @@ class Answering(HttpToolsProtocol, ABC):
         if not self.transport.is_closing():
             self.transport.write_eof()
             if self._thrown_away <= timeouts.LINGER_OCTETS:
-                self.flow.release()
+                self.flow.unblock()
 
     def make_room(self) -> None:
         """Closes the connection at once."""

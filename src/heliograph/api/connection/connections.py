@@ -16,10 +16,10 @@ from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
 
 # 100 MB while they wait; at the very worst 640 MB more, if the heads of all are as large as may be,
-# and what may be held
+# and what may be buffered
 MOST: Final = 10_000
 # of bodies and of requests ahead of their turn, in all; a body is 1 MiB at most, a read 250 KiB
-HELD_OCTETS_MOST: Final = 256 * 1024 * 1024
+BUFFERED_OCTETS_MAX: Final = 256 * 1024 * 1024
 # half of the files that a process may open: webhooks take three eighths (webhooks/post_slots.py),
 # databases and carriers the rest
 SHARE: Final = 2
@@ -78,8 +78,8 @@ class Connected:
         self._peers: dict[str, ClientAddress] = {}
         self._all: set[ClientConnection] = set()
         self._waiting: dict[ClientConnection, None] = {}
-        self._holding: dict[ClientConnection, int] = {}
-        self._held_octets = 0
+        self._buffering: dict[ClientConnection, int] = {}
+        self._buffered_octets = 0
         self._told_s = -math.inf
         self._host = ""
         self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
@@ -113,19 +113,19 @@ class Connected:
         self._waiting.pop(connection, None)
         peer.waiting.pop(connection, None)
 
-    def holds(self, connection: ClientConnection, octets: int) -> None:
+    def buffers(self, connection: ClientConnection, octets: int) -> None:
         """Notes that so much of what its client has sent is in memory. If that is too much in
-        all, those are closed that have held some for the longest.
+        all, those are closed that have buffered some for the longest.
         """
         if connection.peer is None:
             return
-        self._held_octets += octets - self._holding.get(connection, 0)
+        self._buffered_octets += octets - self._buffering.get(connection, 0)
         if octets:
-            self._holding[connection] = octets
+            self._buffering[connection] = octets
         else:
-            self._holding.pop(connection, None)
-        while self._held_octets > HELD_OCTETS_MOST:
-            longest = next(iter(self._holding))
+            self._buffering.pop(connection, None)
+        while self._buffered_octets > BUFFERED_OCTETS_MAX:
+            longest = next(iter(self._buffering))
             self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
 
     def gone(self, connection: ClientConnection) -> None:
@@ -135,7 +135,7 @@ class Connected:
             return
         self.works(connection, peer)
         self._all.discard(connection)
-        self._held_octets -= self._holding.pop(connection, 0)
+        self._buffered_octets -= self._buffering.pop(connection, 0)
         peer.count -= 1
         if not peer.count:
             del self._peers[peer.key]

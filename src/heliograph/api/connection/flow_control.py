@@ -22,25 +22,25 @@ DROPPED: Final = Dropped()
 
 
 class Flow(FlowControl):
-    """While it holds, nothing is read from the connection, whoever asks for more."""
+    """While it is blocked, nothing is read from the connection, whoever asks for more."""
 
-    holds = False
+    is_blocked = False
 
-    def hold(self) -> None:
+    def block(self) -> None:
         """Reads nothing from now on."""
-        self.holds = True
+        self.is_blocked = True
         self.pause_reading()
 
-    def release(self, *, is_full: bool = False) -> None:
+    def unblock(self, *, is_full: bool = False) -> None:
         """Reads again, or, while the body that is being read is full, when something has
         been taken of it.
         """
-        self.holds = False
+        self.is_blocked = False
         if not is_full:
             self.resume_reading()
 
     def resume_reading(self) -> None:
-        if not self.holds:
+        if not self.is_blocked:
             super().resume_reading()
 
 

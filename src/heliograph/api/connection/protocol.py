@@ -92,7 +92,7 @@ class Protocol(Answering):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connected.gone(self)
-        self._held = b""
+        self._buffered = b""
         self._is_over = True
         self.pipeline.clear()
         if self._answering is not None and not self._answering.response_complete:
@@ -103,64 +103,64 @@ class Protocol(Answering):
     def data_received(self, data: bytes) -> None:
         if self._is_over:
             self._throw_away(len(data))
-        elif self._held or self.pipeline:
-            self._hold(self._held + data)
+        elif self._buffered or self.pipeline:
+            self._buffer(self._buffered + data)
         elif len(data) <= SLICE_OCTETS:
             self._feed(data)
         else:
-            self._held = data
-            self._feed_held()
+            self._buffered = data
+            self._feed_buffered()
 
-    def _hold(self, octets: bytes) -> None:
+    def _buffer(self, octets: bytes) -> None:
         """Reads no more before these have been parsed."""
-        self._held = octets
+        self._buffered = octets
         if octets:
-            self.flow.hold()
+            self.flow.block()
         if octets or self._told:
             self._tell_how_much()
 
-    def _feed_held(self) -> None:
-        """Parses what is held until somebody has to wait for his turn: the next request, or other
-        connections.
+    def _feed_buffered(self) -> None:
+        """Parses what is buffered until somebody has to wait for his turn: the next request, or
+        other connections.
         """
         self._goes_on = False
-        held, place, until_s = memoryview(self._held), 0, time.perf_counter() + TURN_S
+        buffered, place, until_s = memoryview(self._buffered), 0, time.perf_counter() + TURN_S
         while (
-            place < len(held)
+            place < len(buffered)
             and not self.pipeline
             and not self._is_over
             and not self.transport.is_closing()
         ):
-            self._feed(held[place : place + SLICE_OCTETS])
+            self._feed(buffered[place : place + SLICE_OCTETS])
             place += SLICE_OCTETS
             if time.perf_counter() > until_s:
                 break
         if self._is_over:
             return
-        self._hold(bytes(held[place:]))
+        self._buffer(bytes(buffered[place:]))
         if not self.pipeline:
             self._read_on()
 
     def _read_on(self) -> None:
         if self.transport.is_closing():
             return
-        if not self._held:
+        if not self._buffered:
             cycle = self.cycle
-            self.flow.release(
+            self.flow.unblock(
                 is_full=cycle is not None
                 and not cycle.response_complete
                 and len(cycle.body) > HIGH_WATER_LIMIT
             )
         elif not self._goes_on:
             self._goes_on = True
-            self.loop.call_soon(self._feed_held)
+            self.loop.call_soon(self._feed_buffered)
 
     def _throw_away(self, octets: int) -> bool:
         """Counts what comes after its answer. True: it is enough, and nothing more is read."""
         self._thrown_away += octets
         is_enough = self._thrown_away > timeouts.LINGER_OCTETS
         if is_enough:
-            self.flow.hold()
+            self.flow.block()
         return is_enough
 
     def _feed(self, part: bytes | memoryview) -> None:
@@ -231,7 +231,7 @@ class Protocol(Answering):
         self.until_s = self.loop.time() + timeouts.BODY_S
         self._be_counted()
         if self.pipeline:
-            self.flow.hold()
+            self.flow.block()
 
     def on_body(self, body: bytes) -> None:
         self._unbroken = 0

@@ -63,6 +63,6 @@ class Framer:
         return frames
 
     @property
-    def held_octets(self) -> int:
+    def unfinished_octets(self) -> int:
         """Returns how many octets of an unfinished PDU are held."""
         return len(self._rest)

@@ -41,7 +41,8 @@ class EsmeSession(asyncio.Protocol):
         self._sends = self._receives = False  # what it has bound as
         self._transport: asyncio.Transport | None = None
         self._framer = Framer()
-        self._held: list[Frame] = []  # read, and not looked at before there is room in the window
+        # read, and not looked at before there is room in the window
+        self._backlog: list[Frame] = []
         self._out: list[bytes] = []
         # PDUs that the journal knows of, and that never left: the last ones before the connection
         # broke
@@ -128,10 +129,10 @@ class EsmeSession(asyncio.Protocol):
             self._transport.abort()
 
     def look_again(self) -> None:
-        """There may be room in the window: goes on with what was held, and reads on."""
-        held, self._held = self._held, []
-        self._take(held)
-        if self._framer.broken is not None and not self._held and self._is_open():
+        """There may be room in the window: goes on with the backlog, and reads on."""
+        frames, self._backlog = self._backlog, []
+        self._take(frames)
+        if self._framer.broken is not None and not self._backlog and self._is_open():
             self._nack(self._framer.broken, 0)
             self._close(str(self._framer.broken))
         self._read_or_not()
@@ -177,7 +178,7 @@ class EsmeSession(asyncio.Protocol):
             unwritten=self._unwritten,
             unacknowledged=len(self._unacknowledged),
         )
-        self._held.clear()
+        self._backlog.clear()
         returned, self._unacknowledged = self._unacknowledged, {}
         self._shared.outbox.left(self, returned.values())
         self._journal.flush()
@@ -200,7 +201,7 @@ class EsmeSession(asyncio.Protocol):
         frames = self._framer.feed(data)
         if frames:
             self._watch.heard()
-        self._held += frames
+        self._backlog += frames
         self.look_again()
         if frames and self._is_bound():
             self.quiet_since_s = clock.monotonic_s()
@@ -211,7 +212,7 @@ class EsmeSession(asyncio.Protocol):
         for at, (command, status, sequence, body) in enumerate(frames):
             if command == pdu.SUBMIT_SM:
                 if self._taken.stops_here():
-                    self._held = frames[at:]
+                    self._backlog = frames[at:]
                     break
                 if self._sends:
                     self._taken.submitted(sequence, body)
@@ -322,7 +323,7 @@ class EsmeSession(asyncio.Protocol):
         """Reads while there is room for what would be read."""
         if self._transport is None or not self._is_open():
             return
-        wants_to = not self._held and not self._is_write_paused
+        wants_to = not self._backlog and not self._is_write_paused
         if wants_to and self._watch.is_paused:
             self._watch.resume()
             self._transport.resume_reading()

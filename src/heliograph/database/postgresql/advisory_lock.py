@@ -17,10 +17,10 @@ ANSWER_WITHIN_S: Final = 3.0
 
 
 class AdvisoryLock:
-    """Takes one advisory lock of the database, by its number. While it is `held`, no other process
-    holds it, or only others that share it. `lost` returns when that has ended. If another host has
-    taken the place of the one where the lock was taken, it counts as lost, because the new host
-    knows nothing of it.
+    """Takes one advisory lock of the database, by its number. While it `is_taken`, no other
+    process has it, or only others that share it. `lost` returns when that has ended. If another
+    host has taken the place of the one where the lock was taken, it counts as lost, because the new
+    host knows nothing of it.
     """
 
     def __init__(self, hosts: Hosts, number: int, *, shared: bool = False) -> None:
@@ -35,7 +35,7 @@ class AdvisoryLock:
         self._asking = asyncio.Lock()  # a connection answers one question at a time
 
     @property
-    def held(self) -> bool:
+    def is_taken(self) -> bool:
         return self._connection is not None and self._counts(self._connection)
 
     async def take(self) -> bool:

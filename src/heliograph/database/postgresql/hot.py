@@ -119,10 +119,10 @@ class PostgresHot:
             return
         with connection.asking:
             await connection.execute("ROLLBACK")
-            is_held_up = getattr(
+            is_unconfirmed = getattr(
                 error, "sqlstate", None
             ) == LOCK_NOT_AVAILABLE and await connection.fetchval(WAITS_FOR_STANDBY)
-        if is_held_up:
+        if is_unconfirmed:
             self._commits.others_wait()
             raise Unconfirmed from error
 

@@ -176,7 +176,7 @@ class OfWorker(Row, frozen=True):
     worker: BigInt
 
 
-class Held(Row, frozen=True):
+class InFlightOfWorker(Row, frozen=True):
     """A submission that a process holds and that is not in doubt."""
 
     message_id: Id
@@ -185,9 +185,9 @@ class Held(Row, frozen=True):
     attempt: SmallInt
 
 
-HELD: Final = same(
+IN_FLIGHT_OF_WORKER: Final = same(
     OfWorker,
-    Held,
+    InFlightOfWorker,
     f"""
     SELECT message_id, part, parts, attempt FROM inflight WHERE carrier_id = :carrier_id
         AND worker = :worker AND state <> '{IN_DOUBT}'""",

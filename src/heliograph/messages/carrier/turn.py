@@ -27,7 +27,7 @@ from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict, is_refusal
 from heliograph.messages.carrier import claim as claims
 from heliograph.messages.carrier.inflight_sql import (
-    HELD,
+    IN_FLIGHT_OF_WORKER,
     SUBMIT,
     OfWorker,
     ToSubmit,
@@ -326,10 +326,10 @@ class Turn:
         """
         self._buffer.clear()
         async with self._db.hot() as tx:
-            held = await HELD.rows(tx, OfWorker(self.carrier.id, self._worker))
+            in_flight = await IN_FLIGHT_OF_WORKER.rows(tx, OfWorker(self.carrier.id, self._worker))
             lost = [
                 SubmitAnswer(part.message_id, part.part, part.parts, part.attempt, Outcome.UNSPENT)
-                for part in held
+                for part in in_flight
                 if (part.message_id, part.part) not in self._outstanding
             ]
             await self._record(tx, lost, [], clock.now_ms())

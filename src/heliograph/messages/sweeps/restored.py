@@ -38,14 +38,14 @@ class _MessagesBefore(Row, frozen=True):
     until: Id
 
 
-class _HeldRun(Row, frozen=True):
+class _RestoredRun(Row, frozen=True):
     """A run that is kept, and the group that it is of."""
 
     run: QueuedRun
     group_id: Int | None
 
 
-_TO_HOLD: Final = same(
+_TO_KEEP: Final = same(
     _MessagesBefore,
     QueuedRun,
     f"""
@@ -94,9 +94,9 @@ class _SelectedRuns(Row, frozen=True):
     most: Int
 
 
-_HELD_RUNS: Final = same(
+_RESTORED_RUNS: Final = same(
     _SelectedRuns,
-    _HeldRun,
+    _RestoredRun,
     f"""
     SELECT {queue_columns("q")}, s.group_id FROM queue q CROSS JOIN sends s
     WHERE s.id = q.send_id AND q.rank_us >= {RESTORED_FROM_US}
@@ -108,7 +108,7 @@ _HELD_RUNS: Final = same(
 
 
 class KeptMessages(NamedTuple):
-    """Counts the messages of one account, carrier and type that are still held. `account_id` is
+    """Counts the messages of one account, carrier and type that are still kept. `account_id` is
     raw.
     """
 
@@ -165,7 +165,7 @@ async def keep_some(db: Database, until: str, now_ms: int) -> int:
     as one transaction takes. Returns how many runs and segments that were; 0: there is no more.
     """
     async with db.hot() as tx:
-        runs = await _TO_HOLD.rows(tx, _MessagesBefore(until))
+        runs = await _TO_KEEP.rows(tx, _MessagesBefore(until))
         await TAKE_RUNS.rows(tx, [run.key for run in runs])
         await QUEUE_AGAIN.rows(tx, [run.moved(RESTORED_FROM_US) for run in runs])
         return len(runs) + await _keep_from_the_wire(tx, until, now_ms)
@@ -210,23 +210,23 @@ async def let_go_some(db: Database, which: Selection) -> Counter[int]:
     that waits. Returns how many messages, by carrier; nothing: there is no more.
     """
     async with db.hot() as tx:
-        found = await _HELD_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
-        await TAKE_RUNS.rows(tx, [held.run.key for held in found])
+        found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
+        await TAKE_RUNS.rows(tx, [restored.run.key for restored in found])
         waiting = await groups.to_be_held(
-            tx, {held.group_id for held in found if held.group_id is not None}
+            tx, {restored.group_id for restored in found if restored.group_id is not None}
         )
         await QUEUE_AGAIN.rows(
-            tx, [_let_go(held, to_wait=held.group_id in waiting) for held in found]
+            tx, [_let_go(restored, to_wait=restored.group_id in waiting) for restored in found]
         )
     let_go = Counter[int]()
-    for held in found:
-        let_go[held.run.carrier_id] += held.run.messages
+    for restored in found:
+        let_go[restored.run.carrier_id] += restored.run.messages
     return let_go
 
 
-def _let_go(held: _HeldRun, *, to_wait: bool) -> QueuedRun:
-    rank_us = held.run.rank_us % HELD_FROM_US
-    return replace(held.run, rank_us=rank_us + HELD_FROM_US if to_wait else rank_us)
+def _let_go(restored: _RestoredRun, *, to_wait: bool) -> QueuedRun:
+    rank_us = restored.run.rank_us % HELD_FROM_US
+    return replace(restored.run, rank_us=rank_us + HELD_FROM_US if to_wait else rank_us)
 
 
 async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
@@ -234,5 +234,5 @@ async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
     Returns how many messages.
     """
     async with db.hot() as tx:
-        found = await _HELD_RUNS.rows(tx, _SelectedRuns(*which, BATCH_MAX))
-        return await fail_runs(tx, [held.run for held in found], now_ms, "canceled")
+        found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, BATCH_MAX))
+        return await fail_runs(tx, [restored.run for restored in found], now_ms, "canceled")

@@ -1,6 +1,6 @@
 """What has one rule has one place: the statement that adds a ledger entry is written once, and
-every transaction uses it, hot or not. So it is with the rule of the low-balance alarms, and with
-Idempotency-Keys.
+every transaction uses it, hot or not. So it is with the rule of the low-balance alarms, with
+Idempotency-Keys, and with forms of the portal that are done once.
 """
 
 import ast
@@ -17,6 +17,31 @@ ALARMS: Final = {
     "credits_alarm_armed",
     "low_balance_amount_minor",
     "low_balance_credits",
+}
+
+KEYS: Final = "requests/stored_keys.py"
+ONCE: Final = "portal/once.py"
+MAKE_ONCE: Final = ("new_once", "once_after")
+GIVE_KEYS: Final = {
+    "requests/idempotency.py": "ordinary POSTs",
+    "messages/api.py": "a send, which is stored with others in a batch",
+    "messages/accept/batch.py": "the same send, as the batch looks its key up",
+    "otp/api.py": "a verification, which is stored with others in a batch",
+    "otp/verify.py": "the same verification, as the batch looks its key up",
+    ONCE: "forms of the portal",
+}
+NAME_ONCE: Final = {
+    "portal/page_request.py": "it says what the field is called",
+    "portal/filled_form.py": "it leaves the field out of what was filled in",
+    "portal/portal.py": "it offers to send a form again whose outcome nobody knows",
+}
+COMPARE_OTHER_HASHES: Final = {
+    "audit/submissions.py": "texts of a log",
+    "users/members.py": "links of invitations",
+    "users/password_tries.py": "secrets of browsers",
+    "users/sign_in.py": "links, and secrets of sessions",
+    "users/sign_ups.py": "links of sign-ups",
+    "users/two_step.py": "recovery codes",
 }
 
 
@@ -38,15 +63,59 @@ def test_low_balance_alarms_are_judged_by_one_function() -> None:
 
 
 def test_idempotency_keys_are_written_and_aged_by_one_file() -> None:
-    assert _inserting_into("idempotency_keys") == {"requests/stored_keys.py"}
+    assert _inserting_into("idempotency_keys") == {KEYS}
     aged = {
         source.path
         for source in sources(PACKAGE)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.BinOp) and "KEPT_MS" in map(ast.unparse, (node.left, node.right))
-        if source.path.startswith(("messages/accept/", "otp/verify", "requests/"))
+        if source.path == KEYS or _imports_from(source.tree, "heliograph.requests", "KEPT_MS")
     }
-    assert aged == {"requests/stored_keys.py"}
+    assert aged == {KEYS}
+
+
+def test_only_these_files_give_a_request_its_idempotency_key() -> None:
+    giving = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if (isinstance(node, ast.Call) and ast.unparse(node.func) in ("KeyPlace", "run_once"))
+        or (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and node.attr in ("idempotency_key", "body_sha256")
+        )
+    }
+    assert giving - {KEYS} == set(GIVE_KEYS)
+
+
+def test_a_form_is_done_once_by_one_file() -> None:
+    """The value that a form is done once by is made, shown, read and used by `portal/once.py`."""
+    portal = [source for source in sources(PACKAGE) if source.path.startswith("portal/")]
+    naming = {
+        source.path
+        for source in portal
+        for node in ast.walk(source.tree)
+        if (isinstance(node, ast.Constant) and node.value == "once")
+        or (isinstance(node, ast.Name) and node.id == "ONCE_FIELD")
+    }
+    assert naming == {ONCE, *NAME_ONCE}
+    shown = {
+        f"{source.path}: {ast.unparse(keyword)}"
+        for source in portal
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "page"
+        for keyword in node.keywords
+        if keyword.arg == "once" and ast.unparse(keyword.value).split("(")[0] not in MAKE_ONCE
+    }
+    assert not shown, shown
+    fields = {
+        f"{path.name}: {found}"
+        for path in (PACKAGE / "portal" / "templates").rglob("*.html")
+        for found in re.findall(r'name="once"[^>]*', path.read_text("utf-8"))
+    }
+    assert len(fields) >= 6, "there are such forms"
+    assert all(found.endswith('value="{{ once }}"') for found in fields), fields
 
 
 def test_no_function_has_a_twin_for_ordinary_transactions() -> None:
@@ -66,9 +135,9 @@ def test_bodies_of_requests_are_compared_by_one_function() -> None:
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Compare)
         and any("sha256" in ast.unparse(value) for value in _compared(node))
-        if source.path.startswith(("messages/", "otp/", "requests/"))
     }
-    assert comparing == {"requests/stored_keys.py"}
+    assert comparing - set(COMPARE_OTHER_HASHES) == {KEYS}
+    assert set(COMPARE_OTHER_HASHES) < comparing
 
 
 def test_no_two_classes_have_the_same_name() -> None:
@@ -85,6 +154,15 @@ def test_no_two_classes_have_the_same_name() -> None:
 
 def _compared(node: ast.Compare | ast.BoolOp) -> Iterator[ast.expr]:
     yield from node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
+
+
+def _imports_from(tree: ast.Module, room: str, name: str) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith(room)
+        and any(alias.name == name for alias in node.names)
+        for node in ast.walk(tree)
+    )
 
 
 def _inserting_into(table: str) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from heliograph.base.forms import shown
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
-from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import ONCE_FIELD, TOKEN_FIELD, PageRequest
 
 # as JSON has one, of no more digits than it can be read with
 NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?", re.ASCII)
@@ -15,12 +15,13 @@ NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?", re.ASCII)
 
 def body_of(asking: PageRequest) -> dict[str, str]:
     """Returns the fields that were filled in, as a body of the API has them: a field that is left
-    blank is not given. Spaces around a value are left out.
+    blank is not given. Spaces around a value are left out, and so are the fields that only the
+    portal reads.
     """
     return {
         name: value.strip()
         for name, value in asking.sent.form.items()
-        if name != TOKEN_FIELD and value.strip()
+        if name not in (TOKEN_FIELD, ONCE_FIELD) and value.strip()
     }
 
 

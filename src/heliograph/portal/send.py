@@ -1,18 +1,17 @@
 """A form that sends a text, and counts its segments and its price while it is typed."""
 
-import hashlib
 import re
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, senders
 from heliograph.base import ids
-from heliograph.base.errors import Conflict, ServiceError, Unavailable
+from heliograph.base.errors import Conflict, ServiceError
 from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.once import changed_since, once_after, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -21,6 +20,7 @@ from heliograph.users import Right
 
 FIELDS: Final = ("mode", "sender", "recipients", "message", "reference")
 SANDBOX_SENDER: Final = "SANDBOX"
+CHANGED: Final = "This form was sent before, with another text. Send it as a new one?"
 PATH: Final = "POST /portal/send"  # of Idempotency-Keys: those of programs have other paths
 BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
 
@@ -58,12 +58,11 @@ def send(asking: PageRequest) -> Response:
     try:
         request = _request(asking, visit)
         request.dry_run = asking.sent.form.get("do") != "send"
+        if not request.dry_run:
+            send_once(asking, request, PATH)
         answer = accepted(asking, request)
-    except Conflict:
-        error = Conflict("This form was sent before, with another text. Send it as a new one?")
-        with asking.db.read() as tx:
-            return _shown(tx, asking, visit, error, _counted(asking, visit))
-    except ServiceError as error:
+    except ServiceError as refusal:
+        error = changed_since(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
         with asking.db.read() as tx:
             return _shown(tx, asking, visit, error, _counted(asking, visit))
     if request.dry_run:
@@ -93,25 +92,13 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
     body["message"] = _typed_text(asking)
-    request = read_send(
+    return read_send(
         body,
         ids.new_number(asking.now_ms),
         visit.account.id,
         sandbox=mode == "sandbox",
         home=visit.account.country_code,
     )
-    keep_once(asking, request, body)
-    return request
-
-
-def keep_once(asking: PageRequest, request: SendRequest, body: dict[str, Any]) -> None:
-    """Sees to it that a form that is sent twice sends once. Its hidden field says which one it
-    is.
-    """
-    if once := asking.sent.form.get("once"):
-        request.idempotency_key = hashlib.sha256(once.encode()).hexdigest()
-        request.body_sha256 = hashlib.sha256(msgspec.json.encode(body)).digest()
-        request.path = PATH
 
 
 def _typed_text(asking: PageRequest) -> str:
@@ -151,20 +138,6 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     )
 
 
-def once_after(asking: PageRequest, error: ServiceError | None) -> str:
-    """Returns what the form that is shown next sends once. It is the same as before if nobody knows
-    whether that was sent.
-    """
-    if error is not None and error.status >= Unavailable.status:
-        return asking.sent.form.get("once", "")
-    return new_once(asking)
-
-
-def new_once(asking: PageRequest) -> str:
-    """Returns a value for the hidden field of a form, whose text is sent once."""
-    return ids.raw_of_number(ids.new_number(asking.now_ms))
-
-
 def _shown(
     tx: Connection,
     asking: PageRequest,
@@ -187,7 +160,7 @@ def _shown(
             *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
             SANDBOX_SENDER,
         ],
-        once=once_after(asking, error),
+        once=once_after(asking, 200 if error is None else error.status),
         typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=error if is_elsewhere else "",

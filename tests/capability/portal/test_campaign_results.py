@@ -71,13 +71,16 @@ def test_somebody_sends_a_test_to_his_or_her_own_number_once(
     draft = write_down(db, amina, message="Hi {name|friend}")
     path = path_of(home, draft)
     page = visitor.get(path).text
-    once = re.findall(r'name="once" value="(\w+)"', page)[0]
+    once = re.findall(r'name="once" value="([\w-]+)"', page)[0]
     for to, text in (("0200000002", "Hi friend"), ("0209999999", "Hi Ama")):
         answer = visitor.post(f"{path}/test", {"to": to, "once": once + to})
         assert answer.status_code == 303
         again = visitor.post(f"{path}/test", {"to": to, "once": once + to})
         assert again.headers["location"] == answer.headers["location"]
         assert text in visitor.get(answer.headers["location"]).text
+    other = visitor.post(f"{path}/test", {"to": "0200000002", "once": f"{once}0209999999"})
+    assert other.status_code == 409
+    assert "This form was sent before, with something else in it." in other.text
     with db.read() as tx:
         assert tx.execute(sa.select(sa.func.sum(messages.c.credits))).scalar_one() == 2
         assert set(tx.execute(sa.select(sends.c.group_id)).scalars()) == {None}
@@ -96,9 +99,9 @@ def test_a_test_costs_what_the_wallet_has_and_viewers_send_none(
     add_contacts(db, amina, ["233200000001"])
     path = path_of(home, write_down(db, amina))
     visitor.get(path)
-    refused = visitor.post(f"{path}/test", {"to": "0200000001"})
+    refused = visitor.post(f"{path}/test", {"to": "0200000001", "once": "x"})
     assert refused.status_code == 402
     assert "credits" in refused.text.partition('role="alert">')[2].partition("<")[0]
     visitor.sign_in("viewer@example.com", amina, Role.VIEWER)
     assert "Send yourself a test" not in visitor.get(path).text
-    assert visitor.post(f"{path}/test", {"to": "0200000001"}).status_code == 403
+    assert visitor.post(f"{path}/test", {"to": "0200000001", "once": "x"}).status_code == 403

@@ -81,7 +81,7 @@ def test_no_page_shows_english_in_french(
         home = home_of(db, amina)
         visitor.get(home)
         typed = {"mode": "sandbox", "sender": "SANDBOX", "recipients": "233201234567", "do": "send"}
-        sent = visitor.post(f"{home}/send", {**typed, "message": "amina"})
+        sent = visitor.post(f"{home}/send", {**typed, "message": "amina", "once": "x"})
         assert sent.status_code == 303, sent.text
         told = {}
         for method, path in asked(portal, there, message=sent.headers["location"].split("/")[-1]):

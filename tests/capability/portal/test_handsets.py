@@ -24,7 +24,7 @@ ONE, OTHER = "233201234567", "233207654321"
 def send(visitor: Visitor, home: str, to: str, text: str) -> None:
     visitor.get(f"{home}/send")
     fields = {"mode": "sandbox", "sender": "SANDBOX", "recipients": to, "message": text}
-    assert visitor.post(f"{home}/send", {**fields, "do": "send"}).status_code == 303
+    assert visitor.post(f"{home}/send", fields | {"do": "send", "once": text}).status_code == 303
 
 
 def test_a_phone_shows_its_texts_and_the_list_the_newest_of_each(
@@ -89,7 +89,8 @@ def test_a_live_text_is_shown_only_if_its_route_leads_to_the_simulator(
     run_loop(cache.refresh())
     for to, text in ((ONE, "to the simulator"), (ABROAD, "to a network")):
         fields = {"mode": "live", "sender": "AMINA", "recipients": to, "message": text}
-        assert visitor.post(f"{home}/send", {**fields, "do": "send"}).status_code == 303
+        sent = visitor.post(f"{home}/send", {**fields, "do": "send", "once": text})
+        assert sent.status_code == 303
     listed = visitor.get(f"{home}/handsets").text
     assert "to the simulator" in listed
     assert ABROAD not in listed

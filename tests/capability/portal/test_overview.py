@@ -67,7 +67,7 @@ def test_first_steps_are_ticked_off_as_they_are_taken(
     assert before < ALL_STEPS
     visitor.get(f"{home}/send")
     text = {"mode": "sandbox", "sender": "SANDBOX", "recipients": "233201234567", "message": "Hi"}
-    visitor.post(f"{home}/send", {**text, "do": "send"})
+    visitor.post(f"{home}/send", {**text, "do": "send", "once": "x"})
     assert done(visitor, home) == before + 1
     visitor.get("/portal/you")
     visitor.post("/portal/you/password", {"password": "purple kettle 41 sings"})

@@ -37,6 +37,9 @@ def approve(db: Database, account_id: str, credits: int) -> None:
             wallet.grant(tx, account_id, credits, "to begin with", now_ms=clock.now_ms())
 
 
+SENT = {"do": "send", "once": "a value"}
+
+
 def send(visitor: Visitor, home: str, **fields: str) -> int:
     visitor.get(f"{home}/send")
     once = visitor.page.text.partition('name="once" value="')[2].partition('"')[0]
@@ -84,6 +87,13 @@ def test_live_is_charged_once_also_if_the_form_comes_twice(
     assert credits_of(db, amina) == 9
     assert send(visitor, home, **once, message="Another") == 409
     assert "This form was sent before, with another text." in visitor.page.text
+    assert 'name="once" value="the same"' not in visitor.page.text, "the next try is a new send"
+
+
+def test_a_form_without_its_value_sends_nothing(visitor: Visitor, db: Database, home: str) -> None:
+    assert send(visitor, home, once=" ") == 400
+    assert "once is required" in text_of(visitor)
+    assert sent(db) == []
 
 
 def credits_of(db: Database, account_id: str) -> int:
@@ -177,9 +187,7 @@ def test_only_who_may_send_sends(visitor: Visitor, db: Database, amina: str, rol
     assert (">Send</a>" in visitor.get(home).text) == may
     assert visitor.get(f"{home}/send").status_code == (200 if may else 403)
     visitor.get(home)
-    assert visitor.post(f"{home}/send", {**TYPED, "do": "send"}).status_code == (
-        303 if may else 403
-    )
+    assert visitor.post(f"{home}/send", {**TYPED, **SENT}).status_code == (303 if may else 403)
     visitor.get(home)
     assert visitor.post(f"{home}/send/count", TYPED).status_code == (200 if may else 403)
     assert len(sent(db)) == may
@@ -190,10 +198,10 @@ def test_nothing_is_sent_for_a_suspended_account_or_one_of_others(
 ) -> None:
     theirs = home_of(db, open_account(db, "chidi"))
     visitor.get(home)
-    assert visitor.post(f"{theirs}/send", {**TYPED, "do": "send"}).status_code == 404
-    assert visitor.post_as_it_is(f"{home}/send", data={**TYPED, "do": "send"}).status_code == 403
+    assert visitor.post(f"{theirs}/send", {**TYPED, **SENT}).status_code == 404
+    assert visitor.post_as_it_is(f"{home}/send", data={**TYPED, **SENT}).status_code == 403
     with db.write() as tx:
         accounts.suspend(tx, amina)
     visitor.get(home)
-    assert visitor.post(f"{home}/send", {**TYPED, "do": "send"}).status_code == 403
+    assert visitor.post(f"{home}/send", {**TYPED, **SENT}).status_code == 403
     assert sent(db) == []

@@ -16,8 +16,8 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import forget_once, new_once, once, once_of
-from heliograph.portal.page_request import ONCE_FIELD, PageRequest
+from heliograph.portal.once import forget_once, once, once_after
+from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
@@ -47,7 +47,6 @@ def ask(
     status: int = InvalidRequest.status,
 ) -> Response:
     """Shows the form that takes a text and a file. Its mode decides which senders it offers."""
-    is_unknown = status == Unavailable.status  # then the next try must be the same operation
     visit.require(tx, Right.CAMPAIGNS)
     query = dict(asking.sent.query)
     typed = {"mode": query.get("mode", visit.mode), **asking.sent.form}
@@ -65,7 +64,7 @@ def ask(
         senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
         numbers_max=NUMBERS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
-        once=once_of(asking) if is_unknown else new_once(),
+        once=once_after(asking, status if errors else 200),
     )
 
 
@@ -106,7 +105,6 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
     StorageQuotaReached.
     """
     body: dict[str, Any] = dict(body_of(asking))
-    body.pop(ONCE_FIELD, None)
     mode = choice_of("mode", body.pop("mode", visit.mode), visit.modes)
     country, phone_column = body.pop("country_code", None), body.pop("phone_column", None)
     message = lines_of(body["message"]) if "message" in body else None
@@ -135,9 +133,8 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
             once=lambda tx, make: _made_once(tx, asking, visit, sandbox, make),
         )
     except (InvalidRequest, StorageQuotaReached):  # there is no draft any more
-        if ONCE_FIELD in asking.sent.form:
-            with asking.db.write() as tx:
-                forget_once(tx, asking, visit, PATH, sandbox=sandbox)
+        with asking.db.write() as tx:
+            forget_once(tx, asking, visit, PATH, sandbox=sandbox)
         raise
     with asking.db.write() as tx:  # after several transactions, the first of which may refuse it
         record = campaigns.text_id(listed.campaign)

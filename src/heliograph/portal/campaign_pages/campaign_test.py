@@ -1,22 +1,25 @@
 """Sends a campaign's text once, to a number that is typed, as `campaign test` does."""
 
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
 from heliograph.base import ids
-from heliograph.base.errors import ServiceError
+from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.messages.accept import read_send
 from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, show
+from heliograph.portal.once import CHANGED, changed_since, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import parse_phone
 from heliograph.users import Right
+
+PATH: Final = "POST /portal/campaigns"  # of keys, with the campaign: those of programs have others
 
 
 def send_test(asking: PageRequest) -> Response:
@@ -51,5 +54,8 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
     }
     number = ids.new_number(asking.now_ms)
     request = read_send(body, number, visit.account.id, sandbox=campaign.sandbox)
-    send.keep_once(asking, request, body)
-    return str(send.accepted(asking, request)["message_id"])
+    send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
+    try:
+        return str(send.accepted(asking, request)["message_id"])
+    except Conflict as error:
+        raise changed_since(error, CHANGED) from error

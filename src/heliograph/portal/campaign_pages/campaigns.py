@@ -23,11 +23,11 @@ from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, states
 from heliograph.messages import read
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
-from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.written import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
+from heliograph.portal.once import once_after
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit, visit_of
@@ -196,7 +196,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         scheduled=_starts(campaign),
         why=REASONS.get(campaign.status_reason or ""),
         refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
-        once=send.once_after(asking, refusal),
+        once=once_after(asking, refusal.status if refusal else 200),
         typed=form,
         advice=ADVICE,
         at=form.get("at") or _starts_in_form(campaign, visit),

@@ -47,7 +47,6 @@ def new(
     typed = {
         "mode": wanted if wanted in visit.modes else visit.mode,
         "country_code": visit.account.country_code,
-        "once": new_once(),
         **asking.sent.form,
     }
     return page(
@@ -58,6 +57,7 @@ def new(
         wallet=held,
         typed=typed,
         modes=visit.modes,
+        once=new_once(),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
     )

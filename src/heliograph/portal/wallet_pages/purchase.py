@@ -1,6 +1,5 @@
 """SMS credits are bought here: first the form shows what they cost, then they are paid for."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -11,14 +10,16 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.short_texts import refused
 from heliograph.portal.filled_form import body_of, with_numbers
+from heliograph.portal.once import new_once, once, once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
+from heliograph.requests import Answer
 from heliograph.users import Right
 from heliograph.wallet import CreditsOffer, Price
 
-ONCE_OCTETS: Final = 16  # so that no two forms are one
-REFERENCE_PREFIX: Final = "portal-"
+REFERENCE_PREFIX: Final = "portal-"  # so that the ledger tells where it was bought
+PATH: Final = "POST /portal/money/buy"  # of keys: those of programs have other paths
 
 
 def ask(
@@ -48,7 +49,7 @@ def ask(
         typed=typed,
         errors={error.field: error.message for error in reversed(wrong)},
         others=[error for error in wrong if error.field != "credits"],
-        once=secrets.token_urlsafe(ONCE_OCTETS),
+        once=new_once(),
     )
 
 
@@ -59,22 +60,28 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     visit.require_fresh(asking.now_ms)
     body = with_numbers(body_of(asking), "credits", "cost_minor")
     credits = wallet.read_purchase({"credits": body.get("credits")})
-    once, quoted = body.get("once"), body.get("cost_minor")
-    if once is None or not isinstance(quoted, int):
+    quoted = body.get("cost_minor")
+    if not isinstance(quoted, int):
         raise refused("credits", "have no price yet; look at it first")
-    try:
-        bought = wallet.buy_credits(
-            tx,
-            visit.account.id,
-            credits,
-            f"{REFERENCE_PREFIX}{once}",
-            quoted_minor=quoted,
-            now_ms=asking.now_ms,
-        )
-    except InsufficientCredits as short:
-        raise _too_dear(short) from short
-    if bought.applied:
-        visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
+    reference = f"{REFERENCE_PREFIX}{once_of(asking)}"
+
+    def effect(tx: Connection) -> Answer:
+        try:
+            bought = wallet.buy_credits(
+                tx,
+                visit.account.id,
+                credits,
+                reference,
+                quoted_minor=quoted,
+                now_ms=asking.now_ms,
+            )
+        except InsufficientCredits as short:
+            raise _too_dear(short) from short
+        if bought.applied:
+            visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
+        return Answer({})
+
+    once(tx, asking, visit, PATH, sandbox=False, effect=effect)
     return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
 
 

@@ -1,6 +1,6 @@
 """What has one rule has one place: the statement that adds a ledger entry is written once, and
 every transaction uses it, hot or not. So it is with the rule of the low-balance alarms, with
-Idempotency-Keys, and with forms of the portal that are done once.
+Idempotency-Keys, with forms of the portal that are done once, and with the reader of CSV.
 """
 
 import ast
@@ -116,6 +116,25 @@ def test_a_form_is_done_once_by_one_file() -> None:
     }
     assert len(fields) >= 6, "there are such forms"
     assert all(found.endswith('value="{{ once }}"') for found in fields), fields
+
+
+def test_files_in_csv_are_read_by_one_room() -> None:
+    """`base/csv` alone takes lines apart, and everybody else asks its reader."""
+    importing = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if (isinstance(node, ast.Import) and any(alias.name == "csv" for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == "csv" and not node.level)
+    }
+    assert importing == {"base/csv/reader.py", "base/csv/records.py"}
+    reading = {
+        source.path
+        for source in sources(PACKAGE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("read_records")
+    }
+    assert reading == {"base/csv/reader.py"}
 
 
 def test_no_function_has_a_twin_for_ordinary_transactions() -> None:

@@ -3,12 +3,16 @@ their phone column by one rule.
 """
 
 import io
+from collections.abc import Callable
+from io import BytesIO
 from itertools import permutations
+from typing import TypeAlias
 
 import pytest
 
 from heliograph.base.csv.cells import line_of, neutral
-from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader
+from heliograph.base.csv.columns import PHONE_COLUMNS
+from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.errors import InvalidRequest
 from heliograph.campaigns import Numbers
 from heliograph.campaigns.numbers_file import NumberRow
@@ -28,6 +32,9 @@ def contact_phones(text: str) -> list[str]:
 def campaign_phones(text: str) -> list[str]:
     rows = Numbers(io.StringIO(text), None, "GH").rows([])
     return [row.phone.digits if isinstance(row, NumberRow) else str(row) for row in rows]
+
+
+Phones: TypeAlias = Callable[[str], list[str]]
 
 
 def cells(text: str) -> list[list[str]]:
@@ -93,8 +100,37 @@ def test_a_file_without_a_line_has_no_cells() -> None:
     assert not any(cells(BYTE_ORDER_MARK))
 
 
-def test_a_carriage_return_within_the_first_line_is_read_as_the_rest_of_it() -> None:
-    assert campaign_phones("phone;name\r233200000000\n233200000001;Ama\n")
+@pytest.mark.parametrize("phones", [contact_phones, campaign_phones])
+def test_a_file_whose_first_line_cannot_be_read_is_refused(phones: Phones) -> None:
+    for first, told in (
+        ("phone;name\r233200000000", "Line 1 is not CSV: new-line"),
+        ('phone;"name"s', "Line 1 is not CSV: ';' expected"),
+        ("phone;pr\udce9nom", "The first line is not UTF-8"),
+    ):
+        with pytest.raises(InvalidRequest, match=told):
+            phones(f"{first}\n233200000001;Ama\n")
+
+
+@pytest.mark.parametrize("phones", [contact_phones, campaign_phones])
+def test_a_row_that_is_not_utf_8_is_left_out_alone(phones: Phones) -> None:
+    octets = b"phone,name\n233200000000,Kof\xff\n233200000001,Ama\n"
+    bad, good = phones(text_of(BytesIO(octets)).read())
+    assert "is not UTF-8" in bad
+    assert good == "233200000001"
+
+
+@pytest.mark.parametrize("phones", [contact_phones, campaign_phones])
+def test_lines_that_hold_nothing_are_passed_over_also_before_the_header(phones: Phones) -> None:
+    assert phones("\n  \nname;phone\n;\n ; \nAma;233200000001\n") == ["233200000001"]
+
+
+@pytest.mark.parametrize("header", ["mobile,mobile", "Phone No,x,phone_no", "tel,Tel"])
+def test_a_header_that_names_the_phone_column_twice_is_refused(header: str) -> None:
+    text, named = f"{header}\n{','.join(['233200000000'] * 3)}\n", {"phone": header.split(",")[0]}
+    with pytest.raises(InvalidRequest, match="is phone again, which column 1 is already"):
+        Sheet(io.StringIO(text), None, "GH", named)
+    with pytest.raises(InvalidRequest, match="names a column twice"):
+        next(Numbers(io.StringIO(text), None, "GH", named["phone"]).rows([]))
 
 
 @pytest.mark.parametrize("name", ["=SUM(A1)", "+1 to everything", "@ama", "-", "plain", "'quoted"])

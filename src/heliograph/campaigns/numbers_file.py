@@ -4,21 +4,21 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import IO, Final, NamedTuple
 
-from heliograph.base.csv.cells import plain
-from heliograph.base.csv.reader import PHONE_COLUMNS, CsvReader, column_name
-from heliograph.base.csv.reader import phone_column as known_phone_column
+from heliograph.base.csv.cells import text_of_cell
+from heliograph.base.csv.columns import NAMES_SAID_MAX, PHONE_COLUMNS, Columns, columns_of
+from heliograph.base.csv.reader import CsvReader
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut, refused
+from heliograph.base.short_texts import cut
 from heliograph.campaigns.template import NAME, PHONE
 from heliograph.text import Phone, parse_phone
 
 COLUMNS_MAX: Final = 100
 VALUE_MAX: Final = 1_530  # characters: more never fits into ten segments
 SAID_MAX: Final = 40  # characters of a bad number that a report repeats
-NAMES_SAID_MAX: Final = 200  # characters of a header's names
 
 
 class NumberRow(NamedTuple):
@@ -36,7 +36,7 @@ class BadNumberRow(NamedTuple):
     why: str
 
 
-class _Columns(NamedTuple):
+class _Layout(NamedTuple):
     phone: int  # its column
     names: tuple[str, ...]  # of all columns, some of which may have none; empty without a header
 
@@ -64,33 +64,22 @@ class Numbers:
     def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
         """The lines that hold something. `asked_for`: the fields that are needed of each.
 
-        Raises InvalidRequest for a file that is no such list at all: it is not UTF-8, its header
-        names no column of numbers, it has none and several columns could be the numbers, no column
-        is called as a field that is asked for, or a quote in it is not closed.
+        Raises InvalidRequest for a file that is no such list at all: its first line cannot be read,
+        its header names no column of numbers, it has none and several columns could be the
+        numbers, no column is called as a field that is asked for, or a quote in it is not closed.
         """
-        try:
-            yield from self._rows(asked_for)
-        except UnicodeDecodeError as error:
-            raise InvalidRequest(
-                f"The file is not UTF-8: the octet {error.object[error.start]:02X} cannot stand"
-                " where it does."
-            ) from error
-
-    def _rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
-        layout: _Columns | None = None
-        for line, found, why in CsvReader(self._file).records:
-            # a file of contacts that was exported has cells that no spreadsheet runs
-            cells = [plain(cell.strip()).strip() for cell in found]
+        reader = CsvReader(self._file)
+        first = reader.first()
+        if first is None:
+            return
+        layout, is_header = _layout(columns_of(first.cells), self._country, self._phone_column)
+        self.columns = tuple(filter(None, layout.names))
+        _require_columns(asked_for, self.columns)
+        for line, found, why in reader.records if is_header else chain([first], reader.records):
             if why:
                 yield BadNumberRow(line, why)
-            if why or not any(cells):
                 continue
-            if layout is None:
-                layout, is_header = _layout(cells, self._country, self._phone_column)
-                self.columns = tuple(filter(None, layout.names))
-                _require_columns(asked_for, self.columns)
-                if is_header:
-                    continue
+            cells = [text_of_cell(cell) for cell in found]
             if not layout.names:
                 _require_one_number(line, cells, self._country)
             # Several columns without a header are told apart by what is a number, and an article's
@@ -138,7 +127,7 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(
-    line: int, cells: list[str], layout: _Columns, country: str | None, home: str | None
+    line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
@@ -166,52 +155,37 @@ def _row(
 
 
 def _layout(
-    cells: list[str], country: str | None, phone_column: str | None
-) -> tuple[_Columns, bool]:
+    columns: Columns, country: str | None, phone_column: str | None
+) -> tuple[_Layout, bool]:
     """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
+    cells = columns.names
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
-    known = [column_name(cell) for cell in cells]
     if phone_column is not None:
-        return _Columns(_place_of(phone_column, cells, known), _unlike(cells)), True
+        phone = columns.place_of("phone", phone_column)
+        return _Layout(phone, _unlike(columns, phone)), True
     numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
-    named = known_phone_column(known)
+    named = columns.phone
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
-        return _Columns(numbers[0] if numbers else 0, ()), False
+        return _Layout(numbers[0] if numbers else 0, ()), False
     if len(cells) == 1:
-        return _Columns(0, (cells[0],)), True
+        return _Layout(0, cells), True
     if named is None:
         raise InvalidRequest(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
         )
-    if known.count(PHONE_COLUMNS[0]) > 1:
-        raise _twice(cells)
-    return _Columns(named, _unlike(cells)), True
+    return _Layout(named, _unlike(columns, named)), True
 
 
-def _place_of(phone_column: str, cells: list[str], known: list[str]) -> int:
-    """Returns where the column of this name stands in a header. Raises InvalidRequest."""
-    wanted = column_name(phone_column)
-    if wanted not in known:
-        raise refused(
-            "phone_column",
-            f"must be a column of the file ({cut(', '.join(cells), NAMES_SAID_MAX)}), not"
-            f" {shown(phone_column)}",
-        )
-    return known.index(wanted)
-
-
-def _unlike(cells: list[str]) -> tuple[str, ...]:
+def _unlike(columns: Columns, phone: int) -> tuple[str, ...]:
     """Returns the names of a header, which differ. Raises InvalidRequest."""
     # spreadsheets leave columns without one behind the last
-    names = [cell for cell in cells if cell]
-    if len(set(names)) < len(names):
-        raise _twice(cells)
-    return tuple(cells)
-
-
-def _twice(cells: list[str]) -> InvalidRequest:
-    return InvalidRequest(
-        f"The file's header names a column twice: {cut(', '.join(cells), NAMES_SAID_MAX)}."
-    )
+    names = [name for name in columns.names if name]
+    places = range(len(columns.names))
+    if len(set(names)) < len(names) or any(
+        columns.are_called_alike(place, phone) for place in places
+    ):
+        has = cut(", ".join(columns.names), NAMES_SAID_MAX)
+        raise InvalidRequest(f"The file's header names a column twice: {has}.")
+    return columns.names

@@ -7,11 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from heliograph.base.csv.cells import neutral, plain
-from heliograph.base.csv.reader import PHONE_COLUMNS, column_name, phone_column
+from heliograph.base.csv.cells import neutral, text_of_cell
+from heliograph.base.csv.columns import (
+    NAMES_SAID_MAX,
+    PHONE_COLUMNS,
+    column_name,
+    columns_of,
+)
 from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import cut, refused
+from heliograph.base.short_texts import cut
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact
 from heliograph.contacts.fields import (
@@ -29,7 +34,6 @@ from heliograph.text import read_country
 FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")
 COLUMNS_MAX: Final = 1_000  # of a file
 WRONG_SAID_MAX: Final = 10  # columns that are wrong
-FOUND_SHOWN_MAX: Final = 200  # characters of a first line that an error repeats
 COUNTRY_COLUMNS: Final = ("country_code", "countrycode")
 # before the name of a custom field that would be taken for something else
 CUSTOM_MARK: Final = "custom."
@@ -101,12 +105,12 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
 
     Raises InvalidRequest, which names every column that is wrong.
     """
-    names = [plain(cell.strip()).strip() for cell in header]
-    known = [column_name(name) for name in names]
-    said = {field: _place_of(column, field, names, known) for field, column in columns.items()}
-    phone = said.get("phone", phone_column(known))
+    named = columns_of(header)
+    names, known = named
+    said = {field: named.place_of(field, column) for field, column in columns.items()}
+    phone = said.get("phone", named.phone)
     if phone is None:
-        found = cut(", ".join(shown(name) for name in names), FOUND_SHOWN_MAX) or "nothing"
+        found = cut(", ".join(shown(name) for name in names), NAMES_SAID_MAX) or "nothing"
         raise InvalidRequest(
             "The first line must name the columns, and one of them must be phone (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it has {found}."
@@ -122,6 +126,8 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
                 field = next(each for each, column in said.items() if column == place)
             elif field in said:
                 continue  # another column has been named for it
+            if named.are_called_alike(place, phone):
+                field = "phone"
             if field in (*FIELDS, "country_code"):
                 _once(fields, field, place)
             else:
@@ -136,17 +142,6 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str] = MappingProxyTy
             f"The first line is wrong: {'; '.join(wrong[:WRONG_SAID_MAX] + more)}."
         )
     return Layout(fields, custom, names)
-
-
-def _place_of(column: str, field: str, names: Sequence[str], known: Sequence[str]) -> int:
-    """Returns where the column stands that a field was said to be. Raises InvalidRequest."""
-    wanted = column_name(column)
-    if wanted not in known:
-        has = cut(", ".join(names), FOUND_SHOWN_MAX) or "none"
-        raise refused(
-            f"{field}_column", f"must be a column of the file ({has}), not {shown(column)}"
-        )
-    return known.index(wanted)
 
 
 def change_of(
@@ -202,7 +197,7 @@ class _CellReader:
         """None for an empty cell, one that is not there, and one that is wrong."""
         if name not in places:
             return None
-        text = _LINE_END.sub(" ", plain(cells[places[name]])).strip()
+        text = _LINE_END.sub(" ", text_of_cell(cells[places[name]]))
         if not text:
             if required:
                 self.wrong.append(f"{name} is empty")

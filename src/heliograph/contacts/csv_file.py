@@ -4,13 +4,11 @@ rows cannot be stored.
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from io import TextIOWrapper
 from types import MappingProxyType
-from typing import IO, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
-from heliograph.base.csv.reader import CsvReader
+from heliograph.base.csv.reader import CsvReader, text_of
 from heliograph.base.csv.records import Record
-from heliograph.base.errors import InvalidRequest
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.csv_cells import Layout, change_of, layout_of
 
@@ -38,13 +36,6 @@ def open_sheet(path: str) -> TextIO:
     return text_of(sys.stdin.buffer if path == "-" else open(path, "rb"))
 
 
-def text_of(octets: IO[bytes]) -> TextIO:
-    """Returns the text of a file. Octets that are not UTF-8 are read as lone surrogates, so that
-    the row that has them can be named.
-    """
-    return TextIOWrapper(octets, encoding="utf-8", errors="surrogateescape", newline="")
-
-
 class Sheet:
     """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises
     InvalidRequest when it is no such file.
@@ -64,12 +55,7 @@ class Sheet:
         self._country, self._home = country, home
         reader = CsvReader(file)
         self.delimiter, self._records = reader.delimiter, reader.records
-        head = next(self._records, Record(1, []))
-        if head.why:
-            raise InvalidRequest(f"Line {head.line} {head.why}.")
-        if not all(map(_is_utf_8, head.cells)):
-            raise InvalidRequest("The first line is not UTF-8; save the file as UTF-8.")
-        self.header = head.cells
+        self.header = (reader.first() or Record(1, [])).cells
         self.layout: Layout = layout_of(self.header, columns)
 
     def rows(self) -> Iterator[ContactRow | BadContactRow]:
@@ -77,13 +63,8 @@ class Sheet:
         any further.
         """
         for line, cells, why in self._records:
-            if not any(cells):
-                continue
             if why:
                 yield BadContactRow(line, cells, why)
-                continue
-            if not all(map(_is_utf_8, cells)):
-                yield BadContactRow(line, cells, "is not UTF-8")
                 continue
             try:
                 yield ContactRow(
@@ -91,7 +72,3 @@ class Sheet:
                 )
             except ValueError as error:
                 yield BadContactRow(line, cells, str(error))
-
-
-def _is_utf_8(cell: str) -> bool:
-    return cell.isascii() or not any("\ud800" <= character <= "\udfff" for character in cell)

@@ -17,10 +17,11 @@ from heliograph.accounts import StorageQuotaReached
 from heliograph.accounts.states import ACTIVE
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
+from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import Conflict, NotFound
 from heliograph.base.json import encode
 from heliograph.contacts.contact import ContactOwner
-from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet, text_of
+from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet
 from heliograph.contacts.opt_out_history import Changer, ChangerKind
 from heliograph.contacts.store import UpsertedContact, UpsertResult, upsert
 from heliograph.contacts.tables import contact_imports

@@ -33,6 +33,13 @@ def plain(cell: str) -> str:
     return _MARKED.sub("", cell) if "'" in cell else cell
 
 
+def text_of_cell(cell: str) -> str:
+    """Returns what a cell of a file says: without spaces around it, and as it was before it was
+    made neutral.
+    """
+    return plain(cell.strip()).strip()
+
+
 def line_of(cells: Iterable[str], delimiter: str) -> str:
     """Neutral cells as a line of a file."""
     quoted = (

@@ -1,37 +1,38 @@
 """A CSV file with a column of phone numbers, read as it streams: with or without a byte order mark;
-`,`, `;` or tab between cells; quoted cells (RFC 4180). Files of contacts and files of a campaign's
-numbers are read by it, and choose their phone column by the same rule (docs/decisions/contacts.md,
-C8).
+`,`, `;` or tab between cells; quoted cells (RFC 4180). It is the one reader of such files: those of
+contacts and those of a campaign's numbers (docs/decisions/contacts.md, C19).
 """
 
 import csv
-from collections.abc import Iterator, Sequence
-from typing import IO, Final
+from collections.abc import Iterator
+from io import TextIOWrapper
+from itertools import chain
+from typing import IO, Final, TextIO
 
-from heliograph.base.csv.records import read_records
+from heliograph.base.csv.columns import columns_of
+from heliograph.base.csv.records import Record, read_records
 from heliograph.base.errors import InvalidRequest
 
 # characters; a contact has at most 30,000, and a file that is no text has no ends of lines
 LINE_MAX: Final = 65_536
 DELIMITERS: Final = (",", ";", "\t")
-# names of the phone column, as `column_name` writes them; the earliest of them that a header has
-PHONE_COLUMNS: Final = (
-    "phone",
-    "phone_number",
-    "number",
-    "msisdn",
-    "mobile",
-    "recipient",
-    "telephone",
-    "tel",
-)
+EMPTY_LINES_MAX: Final = 100  # before the first one that holds something, to find the delimiter in
+NOT_UTF_8: Final = "is not UTF-8"
 _BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 # a byte order mark of UTF-16, where octets that are not UTF-8 were read as lone surrogates
 _UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
 
 
+def text_of(octets: IO[bytes]) -> TextIO:
+    """Returns the text of a file. Octets that are not UTF-8 are read as lone surrogates, so that
+    the row that has them can be named.
+    """
+    return TextIOWrapper(octets, encoding="utf-8", errors="surrogateescape", newline="")
+
+
 class CsvReader:
-    """The records of a file, from its first line on, and the `delimiter` that was found in it.
+    """Reads a file, which is of `text_of`. `records` are those that hold something, with the cells
+    as they stand there; `delimiter` was found in the first line that holds something.
 
     Raises InvalidRequest for a file in UTF-16, and while it is read for a line of more than
     LINE_MAX characters and where records cannot be told apart any more.
@@ -39,23 +40,38 @@ class CsvReader:
 
     def __init__(self, file: IO[str]) -> None:
         lines = _lines(file)
-        first = next(lines, "")
+        begin = [first := next(lines, "")]
         if first.startswith(_UTF_16):
             raise InvalidRequest("The file is UTF-16; save it as UTF-8.")
+        while first and not first.strip() and len(begin) < EMPTY_LINES_MAX:
+            begin.append(first := next(lines, ""))
         self.delimiter = max(DELIMITERS, key=lambda delimiter: _fitness(first, delimiter))
-        self.records = read_records(_first_then(first, lines), self.delimiter)
+        self.records = _filled(read_records(chain(begin, lines), self.delimiter))
+
+    def first(self) -> Record | None:
+        """Returns the record that says what the columns are; None of a file that holds nothing.
+        Raises InvalidRequest if it cannot be read: then nobody knows what the others mean.
+        """
+        record = next(self.records, None)
+        if record is not None and record.why:
+            if record.why == NOT_UTF_8:
+                raise InvalidRequest("The first line is not UTF-8; save the file as UTF-8.")
+            raise InvalidRequest(f"Line {record.line} {record.why}.")
+        return record
 
 
-def column_name(cell: str) -> str:
-    """Returns a column's name as columns are compared: `Phone Number` is `phone_number`."""
-    return cell.strip().lower().replace(" ", "_").replace("-", "_")
-
-
-def phone_column(names: Sequence[str]) -> int | None:
-    """Returns the place of the phone column among `names`, which are as `column_name` writes them;
-    None where a header has none. Of several, it is the one that stands first in PHONE_COLUMNS.
+def _filled(records: Iterator[Record]) -> Iterator[Record]:
+    """Yields the records that hold something, and says of those that are not UTF-8 that they are
+    not.
     """
-    return next((names.index(name) for name in PHONE_COLUMNS if name in names), None)
+    for record in records:
+        if any(map(str.strip, record.cells)) or record.why:
+            is_utf_8 = record.why or all(map(_is_utf_8, record.cells))
+            yield record if is_utf_8 else record._replace(why=NOT_UTF_8)
+
+
+def _is_utf_8(cell: str) -> bool:
+    return cell.isascii() or not any("\ud800" <= character <= "\udfff" for character in cell)
 
 
 def _lines(file: IO[str]) -> Iterator[str]:
@@ -68,11 +84,6 @@ def _lines(file: IO[str]) -> Iterator[str]:
         line, number = file.readline(LINE_MAX + 1), number + 1
 
 
-def _first_then(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
 def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
     """Says how well the delimiter takes the first line apart: whether there is a phone column, then
     into how many cells.
@@ -81,4 +92,4 @@ def _fitness(line: str, delimiter: str) -> tuple[bool, int]:
         cells = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:  # a carriage return within the line
         cells = line.split(delimiter)
-    return phone_column([column_name(cell) for cell in cells]) is not None, len(cells)
+    return columns_of(cells).phone is not None, len(cells)

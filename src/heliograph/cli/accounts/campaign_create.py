@@ -49,7 +49,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
 )
 @click.option(
     "--numbers",
-    type=click.File(encoding="utf-8"),
+    type=click.File(encoding="utf-8", errors="surrogateescape"),  # as `text_of` reads it
     metavar="FILE",
     help="To the numbers of a file: one a line, or CSV.",
 )

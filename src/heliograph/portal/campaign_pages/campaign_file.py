@@ -3,7 +3,7 @@ lines, as `campaign create --numbers` does. It is a draft then.
 """
 
 from collections.abc import Callable, Sequence
-from io import BytesIO, TextIOWrapper
+from io import BytesIO
 from typing import Any, Final
 
 from sqlalchemy.engine import Connection
@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import campaigns
 from heliograph.accounts import StorageQuotaReached
+from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest, Unavailable
 from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
@@ -116,7 +117,7 @@ def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[
     if not asking.sent.file:
         raise refused("file", "is required, and must not be empty")
     numbers = campaigns.Numbers(
-        TextIOWrapper(BytesIO(asking.sent.file), encoding="utf-8", newline=""),
+        text_of(BytesIO(asking.sent.file)),
         dialled_in,
         visit.account.country_code,
         phone_column,

@@ -10,11 +10,12 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
+from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.contacts import ContactOwner, stored_import
-from heliograph.contacts.csv_file import Sheet, text_of
+from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
 from heliograph.portal.page_request import PageRequest

@@ -19,6 +19,45 @@ ALARMS: Final = {
     "low_balance_credits",
 }
 
+# Two files define these with one value, and either may change without the other.
+PACE = "how often each of them does it"
+OWN_LIMIT = "what each of them can bear"
+COLUMN = "as wide as a column of each"
+WORD = "a word that has a meaning of its own in each room"
+SAME_BY_CHANCE: Final = {
+    "ADDRESS_SHARE": OWN_LIMIT,
+    "AGAIN_S": PACE,
+    "BATCH_MAX": OWN_LIMIT,
+    "COMPARED_MAX": OWN_LIMIT,
+    "DAYS": "what a page shows",
+    "DEFAULT": WORD,
+    "DELIVERED": WORD,
+    "DETAIL_MAX": COLUMN,
+    "DIGITS": "of codes by SMS, and of those that apps make",
+    "EVENT_PREFIX": "of events of a site, and of those that are posted",
+    "EVERY_S": PACE,
+    "FAILED": WORD,
+    "FIELDS": "of the form of each page",
+    "FIELDS_MAX": OWN_LIMIT,
+    "GROUP": "how each code is written for a reader",
+    "HOURS": "what a page shows, and what is counted",
+    "LINES_A_SECOND_MAX": OWN_LIMIT,
+    "LINES_MAX": OWN_LIMIT,
+    "LOOK_S": PACE,
+    "NAME_MAX": COLUMN,
+    "OTP": WORD,
+    "PAGE": OWN_LIMIT,
+    "POLL_S": PACE,
+    "RAW_OCTETS_MAX": "what is kept of a receipt, and what its column can have",
+    "REFERENCE_MAX": COLUMN,
+    "ROWS_AT_ONCE": OWN_LIMIT,
+    "STATUSES": "commands are described before the rooms are imported (docs/decisions/cli.md)",
+    "SUSPENDED": WORD,
+    "TELL_S": PACE,
+    "TEXTS_KEPT_MAX": OWN_LIMIT,
+    "TOLD_S": PACE,
+    "WINDOW_MAX": OWN_LIMIT,
+}
 KEYS: Final = "requests/stored_keys.py"
 ONCE: Final = "portal/once.py"
 MAKE_ONCE: Final = ("new_once", "once_after")
@@ -169,6 +208,35 @@ def test_no_two_classes_have_the_same_name() -> None:
     shared = {name: found for name, found in places.items() if len(found) > 1}
     assert len(places) > 800, "there are so many classes"
     assert not shared, shared
+
+
+def test_no_constant_is_defined_in_two_files() -> None:
+    """What two files need has one home. An underscore before a name makes no other name of it."""
+    places: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for source in sources(PACKAGE):
+        if not source.path.startswith("migrations/"):  # frozen
+            for name, value in _constants(source.tree):
+                places[name.lstrip("_"), value].append(source.path)
+    twice = {name: found for (name, _), found in places.items() if len(found) > 1}
+    others = {name: found for name, found in twice.items() if name not in SAME_BY_CHANCE}
+    assert len(places) > 1_000, "there are so many constants"
+    assert not others, "give it one home:\n" + "\n".join(map(str, sorted(others.items())))
+    assert set(SAME_BY_CHANCE) == set(twice), "these are defined once: take them out"
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yields each constant of a module and its value. A number counts however it is written."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target: ast.expr = node.targets[0]
+        elif isinstance(node, ast.AnnAssign):
+            target = node.target
+        else:
+            continue
+        if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
+            value = ast.unparse(node.value)
+            if not value.startswith("TypeVar("):
+                yield target.id, value
 
 
 def _compared(node: ast.Compare | ast.BoolOp) -> Iterator[ast.expr]:

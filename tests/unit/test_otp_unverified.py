@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from heliograph.base.clock import DAY_MS
-from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.otp.tables import ALL_COUNTRIES
 from heliograph.otp.unverified_allowance import (
     ACCOUNT_FLOOR,
     DAYS,

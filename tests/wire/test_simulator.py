@@ -11,9 +11,9 @@ from typing import Any, TypeVarTuple
 import pytest
 
 from heliograph.carriers import LinkState, Outcome, ReceiptState, SubmitAnswer
+from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX
 from heliograph.carriers.simulator import (
     RECEIPTS_LATE_MAX,
-    RECEIPTS_UNACKNOWLEDGED_MAX,
     OwedReceipt,
     SimulatorLink,
     SimulatorSettings,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.carriers.link import Outcome, ReceiptState
-from heliograph.carriers.smpp.session import RECEIPTS_UNACKNOWLEDGED_MAX
+from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX, Outcome, ReceiptState
 from tests.support.wire.recorder import bound, outgoing, prepared, submit_all
 from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc
 

@@ -1,16 +1,13 @@
 """Records who suspended, resumed or closed an account, when and why."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import account_history
 from heliograph.base import ids
-from heliograph.base.short_texts import one_line
-
-REASON_MAX: Final = 255
-BY_MAX: Final = 64
+from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line
 
 
 class StatusChange(NamedTuple):

@@ -4,13 +4,13 @@ parent.
 
 import sqlalchemy as sa
 
+from heliograph.base.short_texts import EMAIL_MAX
 from heliograph.database.database import RawId, metadata
 
 EXTERNAL_REF_MAX = 128
 LABEL_MAX = 128
 AUTHOR_NAME_MAX = 254  # an address of a user is the longest
 DETAIL_MAX = 255
-EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 
 accounts = sa.Table(
     "accounts",

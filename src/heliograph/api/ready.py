@@ -10,9 +10,9 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.own_threads import OwnThreads
 from heliograph.database import migrate
+from heliograph.database.cache import ANSWER_S
 from heliograph.database.database import Database
 
-ANSWER_S: Final = 1.5  # past it the database counts as away
 # four checks a second at most, however many ask: a balancer asks every second
 SHARED_S: Final = 0.25
 

@@ -17,6 +17,7 @@ from typing import Final
 
 from heliograph.base.log import Log
 
+HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 # less than this apart, the machine's clock is right: so much time servers correct
 FOLLOWED_NS: Final = 1_000_000_000

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from heliograph.base.setting_error import SettingError
+from heliograph.base.short_texts import BYTE_ORDER_MARK
 
 _SPACE: Final = " \t"
-_BYTE_ORDER_MARK: Final = "\ufeff"  # as some editors write it in front of UTF-8
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DOUBLE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -72,7 +72,7 @@ def _read_line(line: str) -> tuple[str, str, str]:
     key, value = key.rstrip(_SPACE), value.lstrip(_SPACE)
     if not equals:
         return key, "a line without =", ""
-    if key.startswith(_BYTE_ORDER_MARK):
+    if key.startswith(BYTE_ORDER_MARK):
         return key, "a byte order mark (BOM): save the file as UTF-8 without one", ""
     if re.match(r"export\s", key):
         return key, "`export`: leave it out", ""

@@ -19,9 +19,9 @@ from typing import Final
 
 from heliograph.base import clock
 
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_PAIRS: Final = [a + b for a in _ALPHABET for b in _ALPHABET]
-_VALUE: Final = {c: i for i, c in enumerate(_ALPHABET)}
+ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32
+_PAIRS: Final = [a + b for a in ALPHABET for b in ALPHABET]
+_VALUE: Final = {c: i for i, c in enumerate(ALPHABET)}
 _LENGTH: Final = 26
 
 # ids in one run; the low bits left free below a new base, so that a run never overflows into the
@@ -124,7 +124,7 @@ def _head(high: int) -> str:
     """
     pairs = _PAIRS
     return (
-        f"{_ALPHABET[high >> 105]}{_ALPHABET[(high >> 100) & 31]}"
+        f"{ALPHABET[high >> 105]}{ALPHABET[(high >> 100) & 31]}"
         f"{pairs[(high >> 90) & 1023]}{pairs[(high >> 80) & 1023]}{pairs[(high >> 70) & 1023]}"
         f"{pairs[(high >> 60) & 1023]}{pairs[(high >> 50) & 1023]}{pairs[(high >> 40) & 1023]}"
         f"{pairs[(high >> 30) & 1023]}{pairs[(high >> 20) & 1023]}{pairs[(high >> 10) & 1023]}"

@@ -15,6 +15,9 @@ from heliograph.base.forms import Query
 
 LIMIT_DEFAULT: Final = 50
 LIMIT_MAX: Final = 1_000
+# An id is made when its request arrives, and a row's time when its batch is stored, by perhaps
+# another clock. Whoever looks for rows of a time by their ids looks around it by so much.
+CLOCK_SLACK_MS: Final = 300_000
 _MS_MAX: Final = (1 << 48) - 1  # of a UUIDv7
 
 Row = TypeVar("Row")

@@ -8,9 +8,15 @@ owner, the carrier's turn, stores what was reported first and acknowledges it af
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
+
+# receipts of a link that are handed over and not yet stored; then nothing more is read until half
+# of them are stored: memory stays flat
+RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
+# a bulk send has one text for 10,000 recipients: it is split and encoded once
+TEXTS_KEPT_MAX: Final = 512
 
 
 class Outgoing(msgspec.Struct, frozen=True):

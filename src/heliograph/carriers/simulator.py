@@ -22,6 +22,8 @@ from typing import Final, NamedTuple
 from heliograph.base import clock
 from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.link import (
+    RECEIPTS_UNACKNOWLEDGED_MAX,
+    TEXTS_KEPT_MAX,
     Inbox,
     LinkState,
     Outcome,
@@ -34,12 +36,9 @@ from heliograph.carriers.link import (
 from heliograph.carriers.simulated_outcomes import LATE_S, simulated_outcome
 from heliograph.text import split_segments
 
-# handed over and not yet stored, as with an SMPP session
-RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
 RECEIPTS_OWED_MAX: Final = 100_000  # 30 MB; past it there is no room until some are stored
 # further ones come with the others: a flood to …003 must not stop everybody's sandbox for 30 s
 RECEIPTS_LATE_MAX: Final = 100_000
-TEXTS_KEPT_MAX: Final = 512  # a bulk send has one text for 10,000 recipients: it is split once
 
 
 @dataclass(frozen=True, slots=True)

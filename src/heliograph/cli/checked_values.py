@@ -87,10 +87,8 @@ def home_of_phone(phone: str) -> str | None:
     )
 
 
-BY: Final = _line("by", "heliograph.messages.doubt.decide", "BY_MAX")
-DECISION_REASON: Final = _line("reason", "heliograph.messages.doubt.decide", "REASON_MAX")
-STATUS_REASON: Final = _line("reason", "heliograph.accounts.history", "REASON_MAX")
-SENDER_REASON: Final = _line("reason", "heliograph.senders.register", "REASON_MAX")
+BY: Final = _line("by", "heliograph.base.short_texts", "BY_MAX")
+REASON: Final = _line("reason", "heliograph.base.short_texts", "REASON_MAX")
 ENTRY_REASON: Final = _line("reason", "heliograph.wallet", "DESCRIPTION_MAX")
 REFERENCE: Final = _line("reference", "heliograph.wallet.ledger", "REFERENCE_MAX")
 PURPOSE: Final = _line("purpose", "heliograph.senders.register", "PURPOSE_MAX")

@@ -291,7 +291,7 @@ def who_decides(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--reason",
         required=True,
-        type=checked_values.DECISION_REASON,
+        type=checked_values.REASON,
         metavar="TEXT",
         help="Such as what the carrier said. Kept with the message.",
     )(command)

@@ -13,7 +13,6 @@ from heliograph.connect.customer import (
 )
 from heliograph.connect.provision import provision
 from heliograph.connect.request import (
-    REFERENCE_MAX,
     CustomerRequest,
     read_customer_request,
     read_move,
@@ -21,7 +20,6 @@ from heliograph.connect.request import (
 
 __all__ = [
     "NEEDLE_MAX",
-    "REFERENCE_MAX",
     "Customer",
     "CustomerRequest",
     "api",

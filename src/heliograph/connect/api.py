@@ -2,7 +2,7 @@
 /connect/customers/{id}/credits.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy.engine import Connection
 
@@ -86,7 +86,9 @@ class _ConnectHandlers:
             )
             if made.created:
                 _audit(tx, call, "customer.provision", made.customer.account_id)
-            return _answer({"data": as_record(made.customer), "created": made.created}, warnings)
+            return Answer.warning(
+                {"data": as_record(made.customer), "created": made.created}, warnings
+            )
 
         return self._db.transact(lambda tx: replay_or_run(tx, call, PROVISION_PATH, effect))
 
@@ -113,7 +115,7 @@ class _ConnectHandlers:
                 now_ms=clock.now_ms(),
             )
             _audit(tx, call, "customer.credits", customer_id, f"{move.credits:+} credits")
-            return _answer(
+            return Answer.warning(
                 {"data": credits.as_record(moved, sandbox=call.principal.sandbox)}, warnings
             )
 
@@ -133,7 +135,3 @@ def _audit(
     """Stores what a partner has done to a customer (raw id), in the partner's audit log."""
     record = text_of_id(customer_id, is_customer=True)
     audit_call(tx, call, call.principal.account_id, AuditEntry(action, record, detail))
-
-
-def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:
-    return Answer({**body, "warnings": warnings} if warnings else body)

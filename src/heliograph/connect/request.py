@@ -7,14 +7,13 @@ import re
 from typing import Any, Final, NamedTuple
 
 from heliograph.accounts import account_name
-from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
+from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
-from heliograph.base.short_texts import one_line
+from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
 from heliograph.text import parse_phone, read_country
-from heliograph.wallet import CREDITS_MAX, currency
+from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX, currency
 
-REFERENCE_MAX: Final = 128
 # nobody writes to it before its owner has shown that it is one: not more is judged
 EMAIL: Final = r"^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*$"
 

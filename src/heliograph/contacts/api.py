@@ -1,7 +1,7 @@
 """Serves the endpoints GET and POST /contacts, and PUT and DELETE /contacts/{id}."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -80,7 +80,7 @@ class _ContactHandlers:
                 "data": as_record(stored.contact, sandbox=owner.sandbox),
                 "created": stored.outcome is UpsertResult.CREATED,
             }
-            return _answer(body, [*asked.warnings, *warnings])
+            return Answer.warning(body, [*asked.warnings, *warnings])
 
         return self._db.transact(
             lambda tx: replay_or_run(
@@ -103,7 +103,7 @@ class _ContactHandlers:
                 ),
             )
             _audit(tx, call, owner, "change", text_id(contact))
-            return _answer(
+            return Answer.warning(
                 {"data": as_record(contact, sandbox=owner.sandbox)}, [*asked.warnings, *warnings]
             )
 
@@ -162,7 +162,3 @@ def _owner(
     return ContactOwner(
         acting_for(tx, call.principal, customer_id, changes=changes), call.principal.sandbox
     )
-
-
-def _answer(body: dict[str, Any], warnings: list[str]) -> Answer:
-    return Answer({**body, "warnings": warnings} if warnings else body)

@@ -7,14 +7,13 @@ from typing import IO, Final
 
 import sqlalchemy as sa
 
-from heliograph.base.csv.cells import line_of
+from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.base.errors import InvalidRequest
 from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row
 from heliograph.contacts.csv_cells import COLUMNS_MAX, FIELDS, cells_of, header_of
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 
-DELIMITER: Final = ","
 PAGE: Final = 2_000  # contacts that are in memory at once
 
 

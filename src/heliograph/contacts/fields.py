@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import BadParts, as_text, keeping, shown
-from heliograph.base.short_texts import one_line
-from heliograph.contacts.tables import EMAIL_MAX, NAME_MAX
+from heliograph.base.short_texts import EMAIL_MAX, one_line
+from heliograph.contacts.tables import NAME_MAX
 from heliograph.text import Phone, parse_phone
 
 TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign

@@ -16,7 +16,7 @@ from heliograph.contacts.opt_out_history import Changer
 from heliograph.contacts.store import AT_ONCE_MAX, UpsertResult, upsert
 from heliograph.database.database import Database
 
-TOLD_MAX: Final = 20  # rows of each kind that a report names by line
+TOLD_MAX: Final = 20  # rows of each kind that a report, or a page, names by line
 
 
 class Import:

@@ -22,6 +22,7 @@ from heliograph.base.errors import Conflict, NotFound
 from heliograph.base.json import encode
 from heliograph.contacts.contact import ContactOwner
 from heliograph.contacts.csv_file import BadContactRow, ContactRow, Sheet
+from heliograph.contacts.import_file import TOLD_MAX
 from heliograph.contacts.opt_out_history import Changer, ChangerKind
 from heliograph.contacts.store import UpsertedContact, UpsertResult, upsert
 from heliograph.contacts.tables import contact_imports
@@ -30,7 +31,6 @@ from heliograph.database.pruning import PruningRule
 
 PREFIX: Final = "imp"
 STEP_ROWS: Final = 500  # others of the account wait for a step: a twentieth of a second
-TOLD_MAX: Final = 20  # rows of each kind that a page names by line
 INTERRUPTED_MS: Final = 30_000  # without a step; a process that does not beat counts as gone then
 STOPPED: Final = "It was stopped."
 SUSPENDED: Final = "The account is suspended."

@@ -2,12 +2,12 @@
 
 import sqlalchemy as sa
 
+from heliograph.base.short_texts import EMAIL_MAX
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 
 NAME_MAX = 128
 CHANGER_NAME_MAX = 254  # an address of a user is the longest
-EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 
 contacts = sa.Table(
     "contacts",

@@ -30,6 +30,9 @@ LOST_RETRY_DELAYS_S: Final = (0.05, 0.2, 0.5)
 # (hosts.SHOWN_WITHIN_S)
 RETRIED_WITHIN_S: Final = 1.1
 
+# this process judges one batch while the database stores the other; more of them only get smaller
+BATCHES_AT_ONCE: Final = 2
+
 Item = TypeVar("Item")
 AnswerT = TypeVar("AnswerT")
 log = Log(__name__)

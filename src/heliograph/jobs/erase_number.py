@@ -28,6 +28,7 @@ from heliograph.messages.tables import (
     sends,
     unmatched_receipts,
 )
+from heliograph.otp import RANGE_DIGITS
 from heliograph.otp.tables import otp_ranges, otps
 from heliograph.plugin.tables import site_events, site_logs, sites
 from heliograph.requests.tables import idempotency_keys
@@ -36,7 +37,6 @@ from heliograph.wallet import streamed
 from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events
 
 ROWS_AT_ONCE: Final = 500  # in one transaction
-RANGE_DIGITS: Final = 8
 # carriers that strip the country code leave at least six digits (settle.RECIPIENT_DIGITS_AGREEING)
 AGREEING: Final = 10**6
 

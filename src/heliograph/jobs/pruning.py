@@ -16,7 +16,7 @@ from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
-from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune
+from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.webhooks import forget_endpoint
@@ -24,8 +24,6 @@ from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
 EVERY_S: Final = 60.0
 FIRST_AFTER_S: Final = 5.0  # of a start: what waited for it goes first
-# after each batch: at most a tenth of a writer's time, and still 10,000 rows a second
-PAUSE_S: Final = 0.1
 # batches of rows of endpoints that have gone, each minute: what else has served its time waits for
 # them
 FORGETS_MAX: Final = 100

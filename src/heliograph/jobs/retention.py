@@ -17,6 +17,7 @@ from heliograph.campaigns import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict
+from heliograph.database.pruning import PAUSE_S
 from heliograph.jobs.pruning import FIRST_AFTER_S
 from heliograph.messages.retention import (
     MESSAGES,
@@ -32,9 +33,8 @@ from heliograph.messages.retention import (
 )
 
 EVERY_S: Final = 60.0
-# after each batch, or nine times as long as it took: at most a tenth of a writer's time, however
-# slow the machine
-PAUSE_S: Final = 0.1
+# times as long as a batch took, if that is more than PAUSE_S: at most a tenth of a writer's time,
+# however slow the machine
 PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts import CUSTOMER_PREFIX
 from heliograph.accounts.states import ACTIVE
 from heliograph.accounts.tables import EXTERNAL_REF_MAX, accounts, customers
 from heliograph.base import ids
@@ -18,7 +19,6 @@ from heliograph.keys.authenticate import Principal
 from heliograph.keys.permissions import CONNECT_CUSTOMERS
 
 CUSTOMER_ID_MAX: Final = EXTERNAL_REF_MAX  # characters; a well-formed id has 30
-_CUSTOMER_PREFIX: Final = "cus"
 
 
 class _CustomerFacts(NamedTuple):
@@ -128,7 +128,7 @@ def _load(tx: Connection, asked: _NamedCustomer) -> _CustomerFacts | None:
     """Finds a customer by its id, else by its `external_ref`. Both are looked up among the
     partner's own, so neither finds anybody else's.
     """
-    raw = ids.raw_of_text(_CUSTOMER_PREFIX, asked.name)
+    raw = ids.raw_of_text(CUSTOMER_PREFIX, asked.name)
     found = None if raw is None else _one(tx, asked, accounts.c.id == raw)
     ref = asked.name.strip()
     if found is None and 1 <= len(ref) <= EXTERNAL_REF_MAX and "\0" not in ref:

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
-from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
+from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.database.postgresql.arrays import literal
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
 from heliograph.messages.tables import groups, messages, sends
@@ -33,9 +33,6 @@ OTP: Final = "otp"
 LOOKED_AT_MAX: Final = 20_000
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
-# a send's id is made when its request arrives, its created_at when its batch is stored, by perhaps
-# another clock
-CLOCK_SLACK_MS: Final = 300_000
 
 
 class Message(NamedTuple):

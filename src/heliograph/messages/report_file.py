@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutral
 from heliograph.messages.read import Message, as_record
 
-DELIMITER: Final = ","
 # messages that are read at once, and so in memory
 PAGE: Final = 2_000
 COLUMNS: Final = (

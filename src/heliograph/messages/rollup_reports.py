@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base.clock import HOUR_MS
 from heliograph.messages.tables import (
     DELIVERY_STEPS,
     DELIVERY_STEPS_S,
@@ -21,7 +22,6 @@ from heliograph.messages.tables import (
 )
 
 RANGE_DAYS_MAX: Final = 92  # a quarter of a year; a page reads it within 100 ms
-HOUR_MS: Final = 3_600_000
 _COUNTS: Final = ("sent", "delivered", "failed", "segments", "credits")
 
 KeyT = TypeVar("KeyT", bound=Hashable)

@@ -11,6 +11,7 @@ from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.base.secrets import SEALED as SEALED_PREFIX
 from heliograph.database.database import Database
+from heliograph.database.pruning import PAUSE_S
 from heliograph.database.sealed_columns import Sealed
 from heliograph.database.statements import BatchStatement, Id, Int, Nothing, Row, same
 from heliograph.messages.accept import text_sealer
@@ -20,7 +21,6 @@ from heliograph.otp.tables import KEPT_MS, otps
 
 ERASED_AFTER_MS: Final = 2 * VALID_MS  # what was accepted last by a slow transaction is seen, too
 ROWS_AT_ONCE: Final = 1_000  # in one transaction: about 10 ms
-PAUSE_S: Final = 0.1  # after each: at most a tenth of a writer's time
 SEALED: Final = (
     Sealed(
         "otp_texts",

@@ -9,6 +9,7 @@ from typing import Final
 
 from heliograph import accounts
 from heliograph.base import clock, ids
+from heliograph.base.clock import HOUR_MS
 from heliograph.base.errors import ServiceError
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
@@ -26,7 +27,7 @@ from heliograph.otp.issue_sql import (
 )
 from heliograph.otp.limits import Otp, failures_kept, refusal_to_send
 from heliograph.otp.range_guard import BLOCKED_MS, Range, digits_of, read, written
-from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, KEPT_MS
+from heliograph.otp.tables import ALL_COUNTRIES, KEPT_MS
 from heliograph.otp.tallies import TallyKeyOf, store_tallies, tallies_at
 from heliograph.otp.unverified_allowance import OtpTally, TooManyUnverified, country_of
 

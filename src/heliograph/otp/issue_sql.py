@@ -28,7 +28,7 @@ class PhoneSince(Row, frozen=True):
     since: Id
 
 
-_OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
+OTP_COLUMNS: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
 
 # Of each phone what it was sent in a day, the latest first: 450 at most, as three in ten minutes
 # are. The limit also keeps a plan that was made while the table was empty from reading all of it
@@ -37,12 +37,12 @@ RECENT: Final = BatchStatement(
     PhoneSince,
     Otp,
     postgresql=f"""
-        SELECT {_OTP} FROM :given AS g
+        SELECT {OTP_COLUMNS} FROM :given AS g
         CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id
             AND otps.sandbox = false AND otps.phone = g.phone
                             AND otps.id >= g.since ORDER BY otps.id DESC LIMIT 500) o""",
     sqlite=f"""
-        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = false
+        SELECT {OTP_COLUMNS} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = false
             AND o.phone = :phone AND o.id >= :since
         ORDER BY o.id DESC LIMIT 500""",
 )

@@ -115,7 +115,6 @@ otp_tallies = sa.Table(
 )
 
 ALL_COUNTRIES = "*"
-HOUR_MS = 3_600_000
 # an hour longer than anything of it counts: clocks of several machines differ
 KEPT_MS = DAY_MS + 3_600_000
 TALLIES_KEPT_MS = 9 * DAY_MS  # a day longer than the best hour of a week counts

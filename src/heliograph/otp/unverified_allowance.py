@@ -21,9 +21,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.errors import RateLimited
-from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS
+from heliograph.otp.tables import ALL_COUNTRIES
 from heliograph.text import parse_phone
 
 HOURS: Final = 24  # that are counted one by one

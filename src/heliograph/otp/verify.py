@@ -12,7 +12,7 @@ from heliograph.accounts import KeyCount, key_octets, quota_told
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.json import encode
-from heliograph.database.batching import Batcher
+from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -38,7 +38,6 @@ from heliograph.requests import INSERT_KEYS, KeyPlace, StoredKey, UsedKeys, find
 
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms
-BATCHES_AT_ONCE: Final = 2  # as when accepting
 WAITING_MAX: Final = 20_000  # in memory; past it 503
 ID_PREFIX: Final = "otp"
 

@@ -15,7 +15,7 @@ from heliograph.database.statements import (
     Row,
     SmallInt,
 )
-from heliograph.otp.issue_sql import RangeKey
+from heliograph.otp.issue_sql import OTP_COLUMNS, RangeKey
 from heliograph.otp.limits import Otp
 from heliograph.otp.states import OTP
 
@@ -73,17 +73,16 @@ class PhoneKey(Row, frozen=True):
     phone: BigInt
 
 
-_OTP: Final = ", ".join(f"o.{name}" for name in Otp.__struct_fields__)
 LATEST: Final = BatchStatement(
     PhoneKey,
     Otp,
     postgresql=f"""
-        SELECT {_OTP} FROM :given AS g
+        SELECT {OTP_COLUMNS} FROM :given AS g
         CROSS JOIN LATERAL (SELECT * FROM otps WHERE otps.account_id = g.account_id
             AND otps.sandbox = g.sandbox AND otps.phone = g.phone
                             ORDER BY otps.id DESC LIMIT 1) o""",
     sqlite=f"""
-        SELECT {_OTP} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = :sandbox
+        SELECT {OTP_COLUMNS} FROM otps o WHERE o.account_id = :account_id AND o.sandbox = :sandbox
             AND o.phone = :phone ORDER BY o.id DESC LIMIT 1""",
 )
 

@@ -15,7 +15,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
 from heliograph.base.secrets import derived_key, known
 from heliograph.messages import read
-from heliograph.portal import send
+from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked, said
 from heliograph.portal.message_pages.messages import row
@@ -104,7 +104,7 @@ def _shown(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     usable = senders.usable(tx, visit.account.id, sandbox=True)
-    sender = usable[0].sender if usable else send.SANDBOX_SENDER
+    sender = usable[0].sender if usable else SANDBOX_SENDER
     newest = _newest_message(tx, visit)
     base, in_programs = f"{asking.site}/api/v1", key or KEY_TO_COME
     body = {"sender": sender, "message": TEXT, "recipients": [PHONE]}

@@ -9,7 +9,13 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import accounts, senders
 from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
-from heliograph.messages.accept import SendRequest, accept_or_tell, read_send, send_answer
+from heliograph.messages.accept import (
+    SANDBOX_SENDER,
+    SendRequest,
+    accept_or_tell,
+    read_send,
+    send_answer,
+)
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import changed_since, once_after, send_once
 from heliograph.portal.page_request import PageRequest
@@ -19,7 +25,6 @@ from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
 
 FIELDS: Final = ("mode", "sender", "recipients", "message", "reference")
-SANDBOX_SENDER: Final = "SANDBOX"
 CHANGED: Final = "This form was sent before, with another text. Send it as a new one?"
 PATH: Final = "POST /portal/send"  # of Idempotency-Keys: those of programs have other paths
 BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")

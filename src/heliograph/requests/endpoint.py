@@ -64,6 +64,11 @@ class Answer:
     replayed: bool = False
     raw: bytes | None = field(default=None)  # already encoded, `success` included
 
+    @classmethod
+    def warning(cls, body: dict[str, Any], warnings: list[str]) -> "Answer":
+        """Returns an answer with these warnings, if there are any."""
+        return cls({**body, "warnings": warnings} if warnings else body)
+
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
 BlockingHandler: TypeAlias = Callable[[Call], Answer]

@@ -10,7 +10,7 @@ from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.settings import Settings
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line, refused
 from heliograph.database import config
 from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
@@ -22,8 +22,6 @@ from heliograph.senders.tables import senders
 from heliograph.text.countries import country
 
 PURPOSE_MAX: Final = 255
-REASON_MAX: Final = 255
-BY_MAX: Final = 64
 OPERATOR: Final = "the operator"
 # of each mode; a partner's customers are accounts of their own
 SENDERS_PER_ACCOUNT_MAX: Final = 1_000

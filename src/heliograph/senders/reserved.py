@@ -10,13 +10,12 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import one_line, refused
+from heliograph.base.short_texts import REASON_MAX, one_line, refused
 from heliograph.senders.look_alikes import as_letters, skeleton
 from heliograph.senders.rules import SANDBOX, check
 from heliograph.senders.tables import reserved_senders
 
 RESERVED_MAX: Final = 10_000
-REASON_MAX: Final = 255
 EMERGENCY: Final = ("112", "911", "999")
 
 

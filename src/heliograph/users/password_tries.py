@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.errors import RateLimited
 from heliograph.users.newest_rows import make_room
 from heliograph.users.tables import known_browsers, password_tries, users
@@ -31,7 +31,6 @@ CODES_OF_BROWSER_MAX: Final = 10
 MAILS_OF_USER_MAX: Final = 5
 MAILS_OF_ADDRESS_MAX: Final = 50
 INVITATIONS_OF_ACCOUNT_MAX: Final = 100
-HOUR_MS: Final = 3_600_000
 # in an hour
 SIGN_UPS_OF_ADDRESS_MAX: Final = 10  # a class of students may come from one
 SIGN_UPS_OF_NETWORK_MAX: Final = 100  # of what one customer of a provider can easily have

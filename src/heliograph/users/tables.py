@@ -6,10 +6,10 @@ Neither a password, a sign-in link, a session nor a browser's secret is stored: 
 import sqlalchemy as sa
 
 from heliograph.base.clock import DAY_MS
+from heliograph.base.short_texts import EMAIL_MAX
 from heliograph.database.database import RawId, metadata
 from heliograph.database.pruning import PruningRule
 
-EMAIL_MAX = 254  # RFC 5321, as corrected: what fits into a path of 256 with its brackets
 PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
 LANGUAGE_MAX = 8  # such as `fr`
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept

@@ -12,6 +12,7 @@ import pyotp
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, SecretUnreadable
@@ -28,7 +29,6 @@ RECOVERY_CODES: Final = 10
 RECOVERY_CHARACTERS: Final = 16
 ISSUER: Final = "Heliograph"
 PURPOSE: Final = "TOTP secret"
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32
 _MISREAD: Final = str.maketrans("oil", "011", " -")
 _GROUP: Final = 4
 
@@ -123,7 +123,7 @@ def new_recovery_codes(tx: Connection, user_id: str) -> list[str]:
         raise NotFound("No authenticator app is set up.")
     tx.execute(recovery_codes.delete().where(recovery_codes.c.user_id == user_id))
     codes = [
-        "".join(secrets.choice(_ALPHABET) for _ in range(RECOVERY_CHARACTERS))
+        "".join(secrets.choice(ids.ALPHABET) for _ in range(RECOVERY_CHARACTERS))
         for _ in range(RECOVERY_CODES)
     ]
     rows = [{"sha256": _hash(code), "user_id": user_id} for code in codes]

@@ -11,10 +11,9 @@ from heliograph import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.short_texts import refused
+from heliograph.base.short_texts import EMAIL_MAX, refused
 from heliograph.users.roles import Role
 from heliograph.users.tables import (
-    EMAIL_MAX,
     invitations,
     mails,
     members,

@@ -9,14 +9,12 @@ from msgspec.structs import replace
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.paging import ALWAYS, PageWanted, Span, first_id_of
+from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
 from heliograph.wallet.tables import ledger_entries
 from heliograph.wallet.wallet import wallet_of
 
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
-# an id may be made by another clock than the entry
-CLOCK_SLACK_MS: Final = 300_000
 # A transfer stands in the ledger once, with the signs of the account that it was written for; the
 # other one sees it turned round.
 _SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}

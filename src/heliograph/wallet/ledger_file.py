@@ -5,11 +5,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.csv.cells import DELIMITER, line_of, neutral
 from heliograph.wallet.entry import Entry
 from heliograph.wallet.ledger import as_record
 
-DELIMITER: Final = ","
 # entries that are read at once, and so in memory
 PAGE: Final = 2_000
 COLUMNS: Final = (

@@ -9,9 +9,9 @@ import uvloop
 
 from heliograph import accounts
 from heliograph.base import clock, ids
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.jobs.pruning import prune_all
-from heliograph.otp.tables import ALL_COUNTRIES, HOUR_MS, TALLIES_KEPT_MS, otp_tallies
+from heliograph.otp.tables import ALL_COUNTRIES, TALLIES_KEPT_MS, otp_tallies
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from tests.support.capability.commands import Run
 from tests.support.capability.passwords import OtpHouse, Refusal, Sent

@@ -43,7 +43,7 @@ def test_a_network_that_asks_for_too_much_is_refused_and_nobody_else(
     taken = [ask(network.format(number)) for number in range(1, 60)]
     assert taken == [True] * 4 + [False] * 55
     assert ask(outside)
-    clock.move(limits.HOUR_MS)
+    clock.move(clock.HOUR_MS)
     assert ask(network.format(1))
 
 
@@ -51,7 +51,7 @@ def test_an_address_and_all_together_have_limits_too(at_noon: None, ask: Ask) ->
     assert [ask("198.51.100.7") for _ in range(3)] == [True, True, False]
     others = [ask(f"10.0.{number}.1") for number in range(20)]
     assert others == [True] * 8 + [False] * 12
-    clock.move(limits.HOUR_MS)
+    clock.move(clock.HOUR_MS)
     assert ask("10.0.19.1")
 
 

@@ -5,8 +5,9 @@
 from typing import Final
 
 from heliograph.accounts import NAME_MAX
-from heliograph.accounts.tables import EMAIL_MAX, EXTERNAL_REF_MAX, LABEL_MAX
+from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.api.openapi.parts import (
+    COUNTRY_PATTERN,
     CURSOR,
     EXAMPLE_AT,
     EXAMPLE_PHONE,
@@ -32,12 +33,11 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
-from heliograph.connect import REFERENCE_MAX
-from heliograph.wallet import CREDITS_MAX
+from heliograph.base.short_texts import EMAIL_MAX
+from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX
 
 TAG: Final = "Connect"
 
-_COUNTRY: Final = "^[A-Za-z]{2}$"
 
 SCHEMAS: Final[dict[str, Json]] = {
     "Customer": record(
@@ -81,7 +81,9 @@ SCHEMAS: Final[dict[str, Json]] = {
             maxLength=64,
         ),
         country_code=also(
-            text("The customer's country, ISO 3166-1 alpha-2, in any case.", pattern=_COUNTRY),
+            text(
+                "The customer's country, ISO 3166-1 alpha-2, in any case.", pattern=COUNTRY_PATTERN
+            ),
             "countryCode",
         ),
         email=text(

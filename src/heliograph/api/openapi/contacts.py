@@ -3,6 +3,7 @@
 from typing import Final
 
 from heliograph.api.openapi.parts import (
+    COUNTRY_PATTERN,
     CURSOR,
     CUSTOMER_ID,
     CUSTOMER_ID_FIELD,
@@ -29,6 +30,7 @@ from heliograph.api.openapi.parts import (
     text,
     with_warnings,
 )
+from heliograph.base.short_texts import EMAIL_MAX
 from heliograph.contacts import NEEDLE_MAX
 from heliograph.contacts.fields import (
     CUSTOM_MAX,
@@ -37,11 +39,10 @@ from heliograph.contacts.fields import (
     TAG_MAX,
     TAGS_MAX,
 )
-from heliograph.contacts.tables import EMAIL_MAX, NAME_MAX
+from heliograph.contacts.tables import NAME_MAX
 
 TAG: Final = "Contacts"
 
-_COUNTRY: Final = "^[A-Za-z]{2}$"
 _STRINGS: Final[Json] = {"type": "object", "additionalProperties": {"type": "string"}}
 _TAGS: Final[Json] = {
     "type": ["array", "null"],
@@ -93,7 +94,7 @@ def _form(description: str, required: tuple[str, ...]) -> Json:
                     "The country whose dialling rules `phone` is read by, ISO 3166-1 alpha-2, in"
                     " any case. The contact's own country follows from its phone.",
                     nullable=True,
-                    pattern=_COUNTRY,
+                    pattern=COUNTRY_PATTERN,
                 ),
                 "countryCode",
             ),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from heliograph.api.openapi.parts import (
+    COUNTRY_PATTERN,
     CURSOR,
     CUSTOMER_ID,
     CUSTOMER_ID_FIELD,
@@ -44,7 +45,6 @@ from heliograph.text import GSM_7, SEGMENTS_MAX, UCS_2
 
 TAG: Final = "Messages"
 
-_COUNTRY: Final = "^[A-Za-z]{2}$"
 REJECTIONS: Final = ("invalid_number", "country_not_allowed", "no_route", "no_rate", "opted_out")
 
 _FIELDS: Final[dict[str, Json]] = {
@@ -150,7 +150,7 @@ SCHEMAS: Final[dict[str, Json]] = {
                 "The country whose dialling rules numbers without `+` or `00` are read by, ISO"
                 " 3166-1 alpha-2.",
                 nullable=True,
-                pattern=_COUNTRY,
+                pattern=COUNTRY_PATTERN,
             ),
             "country_code",
         ),

@@ -4,6 +4,7 @@ from math import ceil
 from typing import Final
 
 from heliograph.api.openapi.parts import (
+    COUNTRY_PATTERN,
     CUSTOMER_ID_FIELD,
     EXAMPLE_AT,
     EXAMPLE_MS,
@@ -36,7 +37,6 @@ from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR, COUNTRY_SHARE, FA
 
 TAG: Final = "One-time passwords"
 
-_COUNTRY: Final = "^[A-Za-z]{2}$"
 _PHONE: Final = text(
     "The phone number in international digits; with `countryCode` also as dialled in that country."
     " Without `countryCode`, a number with one leading 0 is read as dialled in the account's own"
@@ -49,7 +49,7 @@ _COUNTRY_CODE: Final = also(
         "The country whose dialling rules a number without `+` or `00` is read by, ISO 3166-1"
         " alpha-2.",
         nullable=True,
-        pattern=_COUNTRY,
+        pattern=COUNTRY_PATTERN,
     ),
     "country_code",
 )

@@ -14,6 +14,7 @@ from heliograph.keys import CUSTOMER_ID_MAX
 Json: TypeAlias = dict[str, Any]
 
 EXAMPLE_MS: Final = 1_769_851_800_000  # 2026-01-31T09:30:00Z
+COUNTRY_PATTERN: Final = "^[A-Za-z]{2}$"  # ISO 3166-1 alpha-2, in any case
 EXAMPLE_PHONE: Final = "233201234567"
 _EXAMPLE_NUMBER: Final = EXAMPLE_MS << 80 | 0x7 << 76 | 0b10 << 62 | 0x1A2B3C4D5E6F7A8
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from heliograph.api.openapi.parts import (
+    COUNTRY_PATTERN,
     CURSOR,
     CUSTOMER_ID_ALONE,
     CUSTOMER_ID_FIELD_ALONE,
@@ -29,7 +30,6 @@ from heliograph.senders import PURPOSE_MAX, STATUSES
 
 TAG: Final = "Sender IDs"
 
-_COUNTRY: Final = "^[A-Za-z]{2}$"
 _RULE: Final = (
     "A name of 3 to 11 characters, each one of `A-Z`, `a-z`, `0-9`, space, `-`, `_`, `&` and `.`,"
     " with at least one letter and no space at either end; or a number of 3 to 15 digits. A leading"
@@ -68,7 +68,7 @@ SCHEMAS: Final[dict[str, Json]] = {
             text(
                 "The country it is meant for, ISO 3166-1 alpha-2, in any case.",
                 nullable=True,
-                pattern=_COUNTRY,
+                pattern=COUNTRY_PATTERN,
             ),
             "countryCode",
         ),

@@ -13,6 +13,7 @@ from typing import Final
 
 from heliograph.base.short_texts import JOINERS
 
+DELIMITER: Final = ","  # of files that are written
 # what spreadsheets run, full width too, also behind spaces and quotes (OWASP)
 _RUNS: Final = rf"['\"\s{JOINERS}]*[=+\-@＝＋－＠\t\r]"
 # where a cell begins, or what another separator makes one of

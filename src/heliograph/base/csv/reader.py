@@ -12,13 +12,13 @@ from typing import IO, Final, TextIO
 from heliograph.base.csv.columns import columns_of
 from heliograph.base.csv.records import Record, read_records
 from heliograph.base.errors import InvalidRequest
+from heliograph.base.short_texts import BYTE_ORDER_MARK
 
 # characters; a contact has at most 30,000, and a file that is no text has no ends of lines
 LINE_MAX: Final = 65_536
 DELIMITERS: Final = (",", ";", "\t")
 EMPTY_LINES_MAX: Final = 100  # before the first one that holds something, to find the delimiter in
 NOT_UTF_8: Final = "is not UTF-8"
-_BYTE_ORDER_MARK: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 # a byte order mark of UTF-16, where octets that are not UTF-8 were read as lone surrogates
 _UTF_16: Final = ("\udcff\udcfe", "\udcfe\udcff")
 
@@ -75,7 +75,7 @@ def _is_utf_8(cell: str) -> bool:
 
 
 def _lines(file: IO[str]) -> Iterator[str]:
-    line = file.readline(LINE_MAX + 1).removeprefix(_BYTE_ORDER_MARK)
+    line = file.readline(LINE_MAX + 1).removeprefix(BYTE_ORDER_MARK)
     number = 1
     while line:
         if len(line) > LINE_MAX:

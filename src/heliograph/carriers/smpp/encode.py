@@ -6,14 +6,12 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
-from heliograph.carriers.link import Outgoing, Submission
+from heliograph.carriers.link import TEXTS_KEPT_MAX, Outgoing, Submission
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.reference import user_message_reference
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.text import segments
 
-# a bulk send has one text for 10,000 recipients: it is split and encoded once
-TEXTS_KEPT_MAX: Final = 512
 # days are the largest unit written; a "month" of validity_period has no fixed length
 VALIDITY_S_MAX: Final = 28 * 86_400
 

@@ -17,7 +17,7 @@ REF_CHARACTERS_MAX: Final = 64  # SMPP 3.4, 5.2.23: message_id has at most 65 oc
 ERROR_CHARACTERS_MAX: Final = 32
 
 _NOTE_OCTETS_MAX: Final = 32
-_UCS2: Final = 8
+UCS2: Final = 8
 _NAMES: Final = "id|sub|dlvrd|submit[ _]?date|done[ _]?date|stat|err"
 # any name ends the field before it: it may be another for `text`
 _KEY: Final = re.compile(rf"(?:^|[\s,;])({_NAMES}|[a-z]\w*)\s?:", re.IGNORECASE)
@@ -128,7 +128,7 @@ def _text(message: pdu.ShortMessage, raw: bytes) -> str:
     if message.esm_class & pdu.ESM_UDH and raw:
         raw = raw[raw[0] + 1 :]
     # "id:" in UCS-2 with a data_coding that denies it is common enough
-    if message.data_coding & 0x0F == _UCS2 or raw[:4] == b"\0i\0d":
+    if message.data_coding & 0x0F == UCS2 or raw[:4] == b"\0i\0d":
         return raw.decode("utf-16-be", "replace")
     return raw.decode("latin-1")
 

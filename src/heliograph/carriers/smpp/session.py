@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
 
-from heliograph.carriers.link import Receipt, Submission, SubmitAnswer
+from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX, Receipt, Submission, SubmitAnswer
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Framer
@@ -19,8 +19,6 @@ from heliograph.carriers.smpp.session_counters import SessionCounters
 from heliograph.carriers.smpp.settings import SmppSettings
 from heliograph.carriers.smpp.window import Window
 
-# per session; then nothing more is read until half are stored: memory stays flat
-RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
 # per session: more than the largest window of the longest messages
 UNSENT_OCTETS_MAX: Final = 32 * 1024 * 1024
 # how exactly time-outs are kept; finer where a setting is shorter than four of these

@@ -10,10 +10,10 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from heliograph.carriers.link import ReceiptState
+from heliograph.carriers.smpp.outcomes import STATUS_MAX
 
 DURATION_S_MAX: Final = 86_400.0  # nobody waits longer for a test
 TIMES_MAX: Final = 10_000  # copies of one receipt
-STATUS_MAX: Final = 0xFFFFFFFF
 
 MALFORMED: Final = ("length-0", "length-15", "length-2g", "tlv", "command")
 DIALECTS: Final = (

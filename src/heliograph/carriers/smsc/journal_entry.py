@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.receipt import UCS2
 from heliograph.text import gsm7_text, ucs2_text
 
 TEXTS_KEPT_MAX: Final = 512  # a bulk send has few texts: each is decoded and hashed once
@@ -15,7 +16,6 @@ SAR: Final = (pdu.SAR_MSG_REF_NUM, pdu.SAR_TOTAL_SEGMENTS, pdu.SAR_SEGMENT_SEQNU
 # information elements of a user data header (3GPP TS 23.040, 9.2.3.24.1 and .8)
 _CONCATENATED_8: Final = 0x00
 _CONCATENATED_16: Final = 0x08
-_UCS2: Final = 8
 _CODECS: Final = {1: "ascii", 3: "latin-1"}  # SMPP 3.4, 5.2.19
 
 
@@ -81,7 +81,7 @@ _short_hash = lru_cache(TEXTS_KEPT_MAX)(_hash)
 
 
 def _text(data_coding: int, octets: bytes) -> str:
-    if data_coding == _UCS2:
+    if data_coding == UCS2:
         return ucs2_text(octets)
     codec = _CODECS.get(data_coding)
     return octets.decode(codec) if codec else gsm7_text(octets)

@@ -30,7 +30,7 @@ def _why_options(command: Callable[..., None]) -> Callable[..., None]:
     """--reason and --by of a change of status."""
     return click.option(
         "--reason",
-        type=checked_values.STATUS_REASON,
+        type=checked_values.REASON,
         metavar="TEXT",
         help="Kept with the account, for operators only.",
     )(by_option(command))

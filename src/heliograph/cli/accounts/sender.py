@@ -145,7 +145,7 @@ def approve(session: CommandRun, sender_id: str, by: str) -> None:
 @click.option(
     "--reason",
     required=True,
-    type=checked_values.SENDER_REASON,
+    type=checked_values.REASON,
     metavar="TEXT",
     help="The account sees it.",
 )
@@ -172,7 +172,7 @@ def reject(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
 @click.option(
     "--reason",
     required=True,
-    type=checked_values.SENDER_REASON,
+    type=checked_values.REASON,
     metavar="TEXT",
     help="The account sees it.",
 )
@@ -257,7 +257,7 @@ def register(
 @click.option(
     "--reason",
     required=True,
-    type=checked_values.SENDER_REASON,
+    type=checked_values.REASON,
     metavar="TEXT",
     help="A note for operators. Accounts do not see it.",
 )

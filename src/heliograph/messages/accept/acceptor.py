@@ -17,7 +17,7 @@ from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.own_threads import OwnThreads
 from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
-from heliograph.database.batching import Batcher
+from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -39,8 +39,6 @@ LARGE_SEND: Final = 500  # recipients; a larger send would make the single ones 
 BATCH_MESSAGES_MAX: Final = RECIPIENTS_PER_SEND_MAX
 # messages of a batch that is judged in the event loop: 1.5 ms; a larger one is in a thread
 JUDGED_HERE_MAX: Final = 1_000
-# this process judges one while the database stores the other; more of them only get smaller
-BATCHES_AT_ONCE: Final = 2
 WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
 

@@ -56,7 +56,7 @@ LONG_ID: Final = 10_000
 MAJORITY: Final = 10
 # as many of those a format needs that is not the one which the operator has set
 RECEIPTS_AGAINST_SETTING: Final = 3
-_LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
+LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
 class Matching(NamedTuple):
@@ -132,7 +132,7 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
         )
         may_become_anothers = (
             ref.recipient is not None
-            and ref.recipient % _LAST_DIGITS in unanswered
+            and ref.recipient % LAST_DIGITS in unanswered
             and _weight(ref.ref, AS_IS) < EVIDENCE_MIN
         )
         if is_anothers or may_become_anothers:
@@ -182,7 +182,7 @@ async def learn_id_format(
         if id_format is None:
             continue
         weight = _weight(canonical_of_receipt(receipt.printed, AS_IS), id_format)
-        may_be_coincidence = is_set or receipt.recipient % _LAST_DIGITS in unanswered
+        may_be_coincidence = is_set or receipt.recipient % LAST_DIGITS in unanswered
         if weight >= EVIDENCE_MIN or not may_be_coincidence:
             evidence[id_format] += weight
     return _proven(evidence, EVIDENCE_MIN * (RECEIPTS_AGAINST_SETTING if is_set else 1))
@@ -310,7 +310,7 @@ async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
     answered: any id may become theirs.
     """
     return {
-        handset.recipient % _LAST_DIGITS
+        handset.recipient % LAST_DIGITS
         for handset in await refs_sql.UNANSWERED.rows(tx, OfCarrier(carrier_id))
     }
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from heliograph.base import cancelling, clock, ids
 from heliograph.base.errors import Unavailable
-from heliograph.base.short_texts import one_line
+from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line
 from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -43,8 +43,6 @@ from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 T = TypeVar("T")
 
 SEGMENTS_MAX: Final = 500  # in doubt, decided about in one transaction: sends must not wait for it
-BY_MAX: Final = 64  # these two: as wide as their columns
-REASON_MAX: Final = 255
 BY_OPERATOR: Final = "(it was in doubt whether it was sent; the operator decided so)"
 
 

@@ -113,7 +113,7 @@ DOUBTS_OF: Final = same(
     lock="FOR UPDATE OF i",
 )
 
-_SAID: Final = (
+RECEIPT_SAID: Final = (
     "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error"
     " AS error"
 )
@@ -121,7 +121,7 @@ WITH_AN_ID: Final = same(
     Since,
     StoredReceipt,
     f"""
-    SELECT ref AS place, {_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed
+    SELECT ref AS place, {RECEIPT_SAID}, created_at_ms AS at_ms, coalesce(printed, ref) AS printed
         FROM carrier_refs
     WHERE carrier_id = :carrier_id AND message_id IS NULL AND created_at_ms >= :since_ms
         ORDER BY created_at_ms DESC LIMIT :most""",
@@ -130,7 +130,8 @@ WITHOUT: Final = same(
     Since,
     StoredReceipt,
     f"""
-    SELECT id AS place, {_SAID}, received_at_ms AS at_ms, NULL AS printed FROM unmatched_receipts
+    SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms, NULL AS printed
+        FROM unmatched_receipts
     WHERE carrier_id = :carrier_id AND ref IS NULL AND receipt_state IS NOT NULL
         AND received_at_ms >= :since_ms
     ORDER BY received_at_ms DESC LIMIT :most""",

@@ -5,6 +5,7 @@ from typing import Final
 
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.paging import CLOCK_SLACK_MS
 from heliograph.carriers import ReceiptState, user_message_reference
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
@@ -20,11 +21,16 @@ from heliograph.messages.carrier.settle import agrees, settle_receipt
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, row_of
 from heliograph.messages.doubt import decide
-from heliograph.messages.doubt.doubts_sql import DOUBTS_OF, OfMessage, OnTheWire, StoredReceipt
+from heliograph.messages.doubt.doubts_sql import (
+    DOUBTS_OF,
+    RECEIPT_SAID,
+    OfMessage,
+    OnTheWire,
+    StoredReceipt,
+)
 from heliograph.messages.doubt.receipts import adopt
 from heliograph.messages.doubt.unmatched import none_such, parse_id
 from heliograph.messages.message_lock import lock_messages
-from heliograph.messages.read import CLOCK_SLACK_MS
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
 
@@ -79,15 +85,11 @@ class _CarrierOfSegments(Row, frozen=True):
     parts: SmallInt
 
 
-_SAID: Final = (
-    "recipient, sender, user_message_reference AS reference, receipt_state AS state, receipt_error"
-    " AS error"
-)
 _UNMATCHED_REF: Final = same(
     _AtPlace,
     _ReceiptRow,
     f"""
-    SELECT ref AS place, {_SAID}, created_at_ms AS at_ms FROM carrier_refs
+    SELECT ref AS place, {RECEIPT_SAID}, created_at_ms AS at_ms FROM carrier_refs
     WHERE carrier_id = :carrier_id AND ref = :place AND message_id IS NULL""",
     lock="FOR UPDATE",
 )
@@ -95,7 +97,7 @@ _UNMATCHED_ROW: Final = same(
     _InRow,
     _ReceiptRow,
     f"""
-    SELECT id AS place, {_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
+    SELECT id AS place, {RECEIPT_SAID}, received_at_ms AS at_ms FROM unmatched_receipts
         WHERE carrier_id = :carrier_id AND id = :place""",
 )
 _SENT_BY: Final = same(

@@ -19,7 +19,7 @@ from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer, user_messag
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.inflight_sql import END_INFLIGHT, NOBODY, Try
-from heliograph.messages.carrier.match import handsets, readings
+from heliograph.messages.carrier.match import LAST_DIGITS, handsets, readings
 from heliograph.messages.carrier.refs import AUTO, CarrierFacts
 from heliograph.messages.carrier.refs_sql import (
     FORGET_RECEIPT,
@@ -30,7 +30,6 @@ from heliograph.messages.carrier.refs_sql import (
     Since,
 )
 from heliograph.messages.carrier.settle import (
-    RECIPIENT_DIGITS_AGREEING,
     agrees,
     is_from,
     settle_answer,
@@ -45,7 +44,6 @@ from heliograph.messages.states import FINAL_RECEIPTS
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 
 RECEIPTS_MAX: Final = 2_000  # looked at in one transaction, of each kind, newest first
-LAST_DIGITS: Final = 10**RECIPIENT_DIGITS_AGREEING  # numbers that agree have these in common
 
 
 Pair = tuple[StoredReceipt, OnTheWire]

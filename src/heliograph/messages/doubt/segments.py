@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base.paging import CLOCK_SLACK_MS
 from heliograph.messages.doubt.trace import Traced, decisions
-from heliograph.messages.read import CLOCK_SLACK_MS, Message
+from heliograph.messages.read import Message
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import carrier_refs, queue
 

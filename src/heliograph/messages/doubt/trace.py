@@ -12,10 +12,9 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.base.paging import ALWAYS, Span, first_id_of
+from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers import meaning_of
 from heliograph.messages.read import (
-    CLOCK_SLACK_MS,
     JOINED,
     LOOKED_AT_MAX,
     MESSAGE_PREFIX,

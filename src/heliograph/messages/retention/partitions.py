@@ -6,11 +6,10 @@ import re
 from typing import Final
 
 from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.partitions import first_id_of_month
+from heliograph.database.postgresql.partitions import LOCK_MS, first_id_of_month
 from heliograph.database.statements import Bool, Nothing, Row, Statement, Text
 from heliograph.messages.retention.retention import MESSAGES, from_id, keep_from
 
-LOCK_MS: Final = 50  # whoever wants a lock that others hold has all who come later wait behind it
 _NAME: Final = re.compile(r"messages_([0-9]{4})_([0-9]{2})")
 
 

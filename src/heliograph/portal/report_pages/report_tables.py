@@ -25,7 +25,6 @@ from heliograph.portal.visit import Visit
 # others are one line.
 LINES_MAX: Final = 1_000
 TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns")
-_DELIMITER: Final = ","
 
 
 class ReportLine(NamedTuple):
@@ -166,9 +165,9 @@ def file_of(table: str, tx: Connection, visit: Visit, wanted: ReportWanted) -> I
     else:
         rows = [_line_cells("sender", line) for line in senders(report)]
     if rows:
-        yield csv_cells.line_of(rows[0], _DELIMITER)
+        yield csv_cells.line_of(rows[0], csv_cells.DELIMITER)
     for row in rows:
-        yield csv_cells.line_of(map(_cell, row.values()), _DELIMITER)
+        yield csv_cells.line_of(map(_cell, row.values()), csv_cells.DELIMITER)
 
 
 def _cell(value: object) -> str:

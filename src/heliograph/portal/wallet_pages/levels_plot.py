@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph.base.csv.cells import line_of
+from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.messages.rollup_reports import day_of, midnight_ms
 from heliograph.portal.languages import written
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit
-from heliograph.wallet import ledger_file, levels, to_number, wallet_of
+from heliograph.wallet import levels, to_number, wallet_of
 
 DAYS: Final = 30
 COLUMNS: Final = ("day", "credits", "money", "currency")
@@ -84,11 +84,11 @@ def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     days = _days(tx, visit, asking.now_ms)
 
     def lines() -> Iterator[str]:
-        yield line_of(COLUMNS, ledger_file.DELIMITER)
+        yield line_of(COLUMNS, DELIMITER)
         for each in days:
             amount = to_number(each.amount_minor, code)
             cells = each.day.isoformat(), str(each.credits), str(amount), code
-            yield line_of(cells, ledger_file.DELIMITER)
+            yield line_of(cells, DELIMITER)
 
     return Download("credits.csv", lines())
 

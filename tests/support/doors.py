@@ -3,7 +3,7 @@
 import ast
 from functools import cache
 
-from tests.support.imports import Import
+from tests.support.imports import Import, names_of
 from tests.support.sources import PACKAGE, sources
 
 
@@ -30,11 +30,12 @@ def _listed(tree: ast.Module) -> frozenset[str]:
 def is_handed_out(found: Import) -> bool:
     """Whether the front doors on the way to what is imported hand it out: each names the module or
     folder that comes next, and the last one the name itself. Of a file that is handed out, every
-    public name is.
+    public name is. A function that is called as its file hands out itself alone, not the file.
     """
     way = found.module.split(".")
     for length in range(2, len(way)):
-        if way[length] not in handed_out()[".".join(way[:length])]:
+        package = ".".join(way[:length])
+        if way[length] not in handed_out()[package] or way[length] in names_of(package):
             return False
     if found.name is None:
         return True

@@ -38,7 +38,7 @@ def imports_of(source: Source) -> Iterator[Import]:
             module = resolve_name("." * node.level + (node.module or ""), package)
             found = [
                 (f"{module}.{alias.name}", None)
-                if alias.name not in _names_of(module) and is_module(f"{module}.{alias.name}")
+                if alias.name not in names_of(module) and is_module(f"{module}.{alias.name}")
                 else (module, alias.name)
                 for alias in node.names
             ]
@@ -50,7 +50,7 @@ def imports_of(source: Source) -> Iterator[Import]:
 
 
 @cache
-def _names_of(package: str) -> frozenset[str]:
+def names_of(package: str) -> frozenset[str]:
     """Returns the names that a package's front door imports: they stand before modules that are
     called the same.
     """

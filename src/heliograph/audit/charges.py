@@ -20,10 +20,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.database.large_reads import raw_id, streamed
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, sends, tallies
-from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
 from heliograph.wallet.tables import ledger_entries
 
 _SEND: Final = "snd"

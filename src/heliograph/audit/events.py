@@ -17,11 +17,12 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
+from heliograph.database.large_reads import raw_id, streamed
 from heliograph.messages.events import KIND_OF
 from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
 from heliograph.messages.states import FAILED
 from heliograph.messages.tables import messages
-from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id, streamed
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
 from heliograph.webhooks import EVENT_PREFIX
 from heliograph.webhooks.tables import (
     KEPT_MS,

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.database.large_reads import raw_id, streamed
 from heliograph.messages.tables import operator_decisions
-from heliograph.wallet import raw_id, streamed
 
 _ACCEPTED: Final = ("sent", "delivered", "undeliverable", "receipt")  # the carrier has it
 _NEVER_HEARD: Final = ("resent", "canceled")  # it has it not: whatever it took, nobody knows of

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.database.large_reads import raw_id, streamed
 from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
-from heliograph.wallet import raw_id, streamed
 
 # the id (text form) of a message that is not there, and what names it
 Stray = Callable[[str, str], None]

@@ -21,10 +21,10 @@ from heliograph.audit.smsc_log import SmscLog, Submit, plain
 from heliograph.audit.submissions import difference, forms_of, named, parts_of, which
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
+from heliograph.database.large_reads import raw_id, streamed
 from heliograph.messages.read import OTP
 from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
-from heliograph.wallet import raw_id, streamed
 
 _ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
 

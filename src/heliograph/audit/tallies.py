@@ -12,11 +12,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.database.large_reads import raw_id
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, tallies
-from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy, raw_id
+from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
 
 NOTHING: Final = GroupTally()
 

@@ -13,10 +13,10 @@ from heliograph.base.errors import Conflict
 from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
+from heliograph.database.large_reads import streamed
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.text.phones_in_text import Quoted
-from heliograph.wallet import streamed
 
 
 class StillUnderWay(Conflict):

@@ -20,6 +20,7 @@ from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes, opt_outs
+from heliograph.database.large_reads import streamed
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -33,7 +34,6 @@ from heliograph.otp.tables import otp_ranges, otps
 from heliograph.plugin.tables import site_events, site_logs, sites
 from heliograph.requests.tables import idempotency_keys
 from heliograph.text.phones_in_text import ERASED, Quoted
-from heliograph.wallet import streamed
 from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, webhook_events
 
 ROWS_AT_ONCE: Final = 500  # in one transaction

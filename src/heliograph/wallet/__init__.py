@@ -36,10 +36,8 @@ from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
     DISCREPANCIES_MAX,
     Discrepancy,
-    raw_id,
     read_one_snapshot,
     size,
-    streamed,
     verify,
 )
 from heliograph.wallet.wallet import (
@@ -99,7 +97,6 @@ __all__ = [
     "post",
     "price_in",
     "quote",
-    "raw_id",
     "read_one_snapshot",
     "read_purchase",
     "read_thresholds",
@@ -108,7 +105,6 @@ __all__ = [
     "set_low_balance",
     "set_price",
     "size",
-    "streamed",
     "to_minor",
     "to_number",
     "to_text",

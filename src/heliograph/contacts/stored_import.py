@@ -167,9 +167,12 @@ def running_imports(tx: Connection) -> list[StoredImport]:
     return [_of_row(row) for row in tx.execute(query)]
 
 
-def stop(tx: Connection, stored: StoredImport, why: str = STOPPED) -> None:
-    """Ends an import that is running, after the step that is being done. What is stored stays."""
-    _change(tx, stored, _t.ended_at_ms.is_(None), ended_at_ms=clock.now_ms(), why=why)
+def stop(tx: Connection, stored: StoredImport, why: str = STOPPED) -> bool:
+    """Ends an import that is running, after the step that is being done. What is stored stays.
+    Returns whether it was running until now.
+    """
+    ended = _change(tx, stored, _t.ended_at_ms.is_(None), ended_at_ms=clock.now_ms(), why=why)
+    return ended > 0
 
 
 def go_on(tx: Connection, stored: StoredImport, *, now_ms: int) -> None:

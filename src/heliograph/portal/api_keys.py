@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import keys
+from heliograph import accounts, keys
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query, shown
@@ -121,9 +121,11 @@ def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Revokes a key, and shows the list."""
     visit.require_fresh(asking.now_ms)
+    accounts.locked(tx, visit.account.id)  # of two at once, one revokes it
     key = _of_account(tx, asking, visit)
-    keys.revoke(tx, key.id, now_ms=asking.now_ms)
-    visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
+    if key.revoked_at_ms is None:
+        keys.revoke(tx, key.id, now_ms=asking.now_ms)
+        visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
     return RedirectResponse(f"{visit.home}/keys", SEE_OTHER, HEADERS)
 
 

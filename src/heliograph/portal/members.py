@@ -51,6 +51,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     accounts.locked(tx, visit.account.id)
     visit_of(tx, asking).require(tx, Right.MEMBERS)
     form, account_id, now_ms = asking.sent.form, visit.account.id, asking.now_ms
+    about: str | None  # what the audit log says of it; None: nothing was changed
     match form.get("do"):
         case "invite":
             if not asking.service.sends_mail:
@@ -69,26 +70,27 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             users.withdraw(tx, account_id, form.get("email", ""))
             about = form.get("email", "").strip()
         case "role":
-            user = _member(tx, visit, form)
+            user, had = _member(tx, visit, form)
             users.change_role(tx, account_id, user.id, _role(form), now_ms=now_ms)
-            about = f"{user.email} {_role(form).value}"
+            about = None if had is _role(form) else f"{user.email} {_role(form).value}"
         case "remove":
-            user = _member(tx, visit, form)
+            user, _ = _member(tx, visit, form)
             users.remove(tx, account_id, user.id)
             about = user.email
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
-    visit.audit(tx, asking, f"member.{form['do']}", detail=about)
+    if about is not None:
+        visit.audit(tx, asking, f"member.{form['do']}", detail=about)
     return RedirectResponse(f"{visit.home}/members", SEE_OTHER, HEADERS)
 
 
-def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> User:
-    """Returns the member whom a form names. Raises NotFound, also for a user of
+def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> tuple[User, Role]:
+    """Returns the member whom a form names, and the role. Raises NotFound, also for a user of
     other accounts, in the same words.
     """
     for member in users.members_of(tx, visit.account.id):
         if users.text_id(member.user) == form.get("user"):
-            return member.user
+            return member.user, member.role
     raise NotFound("This user is no member of the account.")
 
 

@@ -79,6 +79,9 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Makes a sender ID the one that texts come from when they name none, and shows the list."""
+    accounts.locked(tx, visit.account.id)  # nobody makes it the default between the two
+    before = senders.find(tx, asking.path["sender"])
     sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
-    visit.audit(tx, asking, "sender.make_default", senders.text_id(sender), sender.sender)
+    for action in senders.changes(before, sender):
+        visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)

@@ -118,13 +118,14 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Does what a button of an endpoint's page asks for."""
     endpoint, form = _of_account(tx, asking, visit), asking.sent.form
     text_id, now_ms = endpoints.text_id(endpoint.id), asking.now_ms
+    after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
     match form.get("do"):
         case "enable":
-            endpoints.enable(tx, text_id)
+            after.append(endpoints.enable(tx, text_id))
         case "disable":
-            endpoints.disable(tx, text_id, now_ms=now_ms)
+            after.append(endpoints.disable(tx, text_id, now_ms=now_ms))
         case "finish":
-            endpoints.finish_rotation(tx, text_id)
+            after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
         case "replay_since":
@@ -134,7 +135,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             endpoints.remove(tx, text_id, now_ms=now_ms)
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
-    visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
+    if endpoint not in after:
+        visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
     still_there = "" if form["do"] == "remove" else f"/{text_id}"
     return RedirectResponse(f"{visit.home}/webhooks{still_there}", SEE_OTHER, HEADERS)
 

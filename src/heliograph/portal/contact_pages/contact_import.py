@@ -91,12 +91,14 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     found = stored_import.import_by_id(tx, visit.account.id, asking.path["file"])
     match asking.sent.form.get("do"):
         case "stop":
-            stored_import.stop(tx, found)
+            is_changed = stored_import.stop(tx, found)
         case "go_on":
             stored_import.go_on(tx, found, now_ms=asking.now_ms)
+            is_changed = True
         case unknown:
             raise InvalidRequest(f"{shown(unknown or '')} is no button of this page.")
-    visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
+    if is_changed:
+        visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"
     return RedirectResponse(path, SEE_OTHER, HEADERS)
 

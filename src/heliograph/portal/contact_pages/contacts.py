@@ -180,10 +180,11 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     contact_id = contacts.text_id(found.contact)
     with _typed_stays():
-        contacts.update(
+        after = contacts.update(
             tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=asking.now_ms
         )
-    visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
+    if after != found.contact:
+        visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
     return _lead_to(visit, found.contact)
 
 

@@ -48,8 +48,9 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     held = wallet.wallet_of(tx, visit.account.id)
     thresholds = wallet.read_thresholds(with_numbers(given, *FIELDS), held.currency)
     wallet.set_low_balance(tx, visit.account.id, thresholds)
-    told = "; ".join(f"{name}: {value}" for name, value in given.items())
-    visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
+    if _stored(wallet.wallet_of(tx, visit.account.id)) != _stored(held):
+        told = "; ".join(f"{name}: {value}" for name, value in given.items())
+        visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
     return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.states import CLOSED
+from heliograph.accounts.states import ACTIVE, CLOSED
 from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
@@ -141,6 +141,12 @@ def require_mode(account: Account, *, sandbox: bool) -> None:
     if account.parent_id is None:
         raise refused("mode", "must be sandbox until whoever runs this service lets you go live")
     raise refused("mode", "must be sandbox for a customer that was provisioned in sandbox")
+
+
+def is_active(tx: Connection, account: Account) -> bool:
+    """Returns whether an account, and the partner whose customer it may be, are active."""
+    partner = account.parent_id and by_id(tx, account.parent_id)
+    return account.status == ACTIVE and (not partner or partner.status == ACTIVE)
 
 
 def find(tx: Connection, id_or_name: str) -> Account:

@@ -14,7 +14,6 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.accounts import StorageQuotaReached
-from heliograph.accounts.states import ACTIVE
 from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.csv.reader import text_of
@@ -227,7 +226,7 @@ class ImportRun:
         account = accounts.by_id(tx, stored.account_id)
         if not stored.is_running:
             return
-        if account.status != ACTIVE:
+        if not accounts.is_active(tx, account):
             stop(tx, stored, SUSPENDED)
             return
         if self._at != stored.rows_done:  # it begins, or the step before was rolled back

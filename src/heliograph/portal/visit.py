@@ -7,7 +7,6 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
 from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
-from heliograph.accounts.states import ACTIVE
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
@@ -65,7 +64,7 @@ class Visit(NamedTuple):
         """Raises Forbidden unless the user may do this, and the account may change anything."""
         if not self.may(right):
             raise Forbidden(f"Your role in this account, {self.role.value}, may not do this.")
-        if not _is_active(tx, self.account):
+        if not accounts.is_active(tx, self.account):
             raise Forbidden(
                 "This account is suspended: it can read, but change nothing.",
                 reason="account_suspended",
@@ -157,9 +156,3 @@ def _acting(
     partner, role = partners[customer.parent_id]
     others = tuple(account for account, _ in of_user)
     return Visit(session, customer, role, others, partner)
-
-
-def _is_active(tx: Connection, account: Account) -> bool:
-    """Returns whether an account, and the partner whose customer it may be, are active."""
-    partner = account.parent_id and accounts.by_id(tx, account.parent_id)
-    return account.status == ACTIVE and (not partner or partner.status == ACTIVE)

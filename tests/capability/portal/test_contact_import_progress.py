@@ -151,6 +151,25 @@ def test_what_a_day_or_an_operator_stops_can_go_on_later(
     assert "New 24 Changed 0" in said(visitor, path)
 
 
+def test_an_import_of_a_customer_stops_while_its_partner_is_suspended(
+    visitor: Visitor, db: Database, amina: str, bilal: str, home: str
+) -> None:
+    theirs = home_of(db, bilal)
+    path = begun(visitor, theirs)
+    process = Imports(db)
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    process.turn()
+    assert "The account is suspended. What stands up to line 1" in said(visitor, path)
+    assert those_of(db, bilal) == []
+    with db.write() as tx:
+        accounts.resume(tx, amina)
+    visitor.post(path, {"do": "go_on"})
+    while process.turn():
+        pass
+    assert len(those_of(db, bilal)) == len(PHONES)
+
+
 def test_accounts_import_in_turns(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, keys
 from heliograph.base.clock import DAY_MS
@@ -19,7 +19,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -126,7 +126,7 @@ def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if key.revoked_at_ms is None:
         keys.revoke(tx, key.id, now_ms=asking.now_ms)
         visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
-    return RedirectResponse(f"{visit.home}/keys", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/keys", Said.REVOKED)
 
 
 def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> ApiKey:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import FieldError, NotFound
@@ -13,11 +13,17 @@ from heliograph.base.short_texts import refused
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right, Role, User
 
 ROLES: Final = tuple(role.value for role in Role)
+SAID: Final = {
+    "invite": Said.ON_ITS_WAY,
+    "withdraw": Said.REMOVED,
+    "role": Said.SAVED,
+    "remove": Said.REMOVED,
+}
 
 
 def listed(
@@ -81,7 +87,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if about is not None:
         visit.audit(tx, asking, f"member.{form['do']}", detail=about)
-    return RedirectResponse(f"{visit.home}/members", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/members", SAID[form["do"]])
 
 
 def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> tuple[User, Role]:

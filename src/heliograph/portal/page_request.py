@@ -31,6 +31,7 @@ BROWSER_COOKIE: Final = "__Host-heliograph-browser"
 FORM_COOKIE: Final = "__Host-heliograph-form"
 WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 BACK_COOKIE: Final = "__Host-heliograph-back"
+SAID_COOKIE: Final = "__Host-heliograph-said"
 LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
@@ -99,7 +100,7 @@ class PageRequest(NamedTuple):
     signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
     server's event loop. `language` is what the browser has chosen, or else prefers; a user's own
     choice comes before it (`visit_of`). `back` is the page that a mailed link leads to in this
-    browser, or empty.
+    browser, or empty. `said` is the name of what was done just before, which the page says once.
     """
 
     service: Service
@@ -117,6 +118,7 @@ class PageRequest(NamedTuple):
     site: str
     language: str
     back: str = ""
+    said: str = ""
 
     @property
     def db(self) -> Database:

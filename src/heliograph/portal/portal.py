@@ -33,6 +33,7 @@ from heliograph.portal.page_request import (
     LANGUAGE_COOKIE,
     NOTHING_SENT,
     ONCE_FIELD,
+    SAID_COOKIE,
     SESSION_COOKIE,
     TOKEN_FIELD,
     WAITING_COOKIE,
@@ -201,6 +202,7 @@ class Portal:
             site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
             back=request.cookies.get(BACK_COOKIE, ""),
+            said=request.cookies.get(SAID_COOKIE, ""),
             language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
             or languages.asked_for(request.headers.get("accept-language", "")),
         )

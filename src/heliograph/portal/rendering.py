@@ -1,18 +1,20 @@
 """Pages are made of Jinja templates. What a page shows is escaped, whoever wrote it."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 import jinja2
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
+from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import refusals, written
-from heliograph.portal.page_request import TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import SAID_COOKIE, TOKEN_FIELD, PageRequest
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -30,6 +32,7 @@ HEADERS: Final = {
 # who sees a page in another language sees another page
 _LANGUAGE_HEADERS: Final = {"vary": "Accept-Language, Cookie"}
 SEE_OTHER: Final = 303
+SAID_KEPT_S: Final = 60  # the next page comes at once
 MEDIA_TYPES: Final = {
     "css": "text/css",
     "js": "text/javascript",
@@ -37,6 +40,25 @@ MEDIA_TYPES: Final = {
     "txt": "text/plain",
 }
 YEAR_S: Final = 31_536_000
+
+
+class Said(StrEnum):
+    """Names what a form has done, which the page that follows says for a moment (`SAID`)."""
+
+    SAVED = "saved"
+    REMOVED = "removed"
+    REVOKED = "revoked"
+    ENDED = "ended"
+    ON_ITS_WAY = "on-its-way"
+
+
+SAID: Final[Mapping[str, str]] = {
+    Said.SAVED: languages.marked("Saved"),
+    Said.REMOVED: languages.marked("Removed"),
+    Said.REVOKED: languages.marked("Revoked"),
+    Said.ENDED: languages.marked("Ended"),
+    Said.ON_ITS_WAY: languages.marked("On its way"),
+}
 
 
 class Download(StreamingResponse):
@@ -51,6 +73,13 @@ class Download(StreamingResponse):
             media_type="text/csv",
         )
         self.pieces = pieces
+
+
+def led_on(path: str, said: Said) -> Response:
+    """Leads to a page after a form has done something. That page says so, once."""
+    response = RedirectResponse(path, SEE_OTHER, HEADERS)
+    set_cookie(response, SAID_COOKIE, said, kept_s=SAID_KEPT_S)
+    return response
 
 
 def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any) -> Response:
@@ -70,12 +99,16 @@ def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any
             htmx=_address("htmx.js"),
             language=language,
             here_again=asking.page,
+            said=languages.said(SAID.get(asking.said, "")),
             **values,
         )
     )
-    return HTMLResponse(
+    response = HTMLResponse(
         text, status, {**HEADERS, **_LANGUAGE_HEADERS, "content-language": language}
     )
+    if asking.said:
+        drop_cookie(response, SAID_COOKIE)
+    return response
 
 
 @cache

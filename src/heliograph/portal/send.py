@@ -4,7 +4,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, senders
 from heliograph.base import ids
@@ -19,7 +19,7 @@ from heliograph.messages.accept import (
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import changed_since, once_after, send_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
@@ -76,7 +76,7 @@ def send(asking: PageRequest) -> Response:
     mode = "?mode=sandbox" if request.sandbox else "?mode=live"
     found = answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={answer['send_id']}"
-    return RedirectResponse(f"{visit.home}/messages{below}", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
 
 
 def _visit(asking: PageRequest) -> Visit:

@@ -10,7 +10,7 @@ from heliograph import accounts, senders
 from heliograph.base.errors import FieldError
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
@@ -84,4 +84,4 @@ def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
     for action in senders.changes(before, sender):
         visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
-    return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/senders", Said.SAVED)

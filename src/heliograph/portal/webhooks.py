@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.base.clock import DAY_MS
@@ -18,7 +18,7 @@ from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.users import Right
 from heliograph.webhooks import endpoints, history, replay
@@ -137,8 +137,10 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if endpoint not in after:
         visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
-    still_there = "" if form["do"] == "remove" else f"/{text_id}"
-    return RedirectResponse(f"{visit.home}/webhooks{still_there}", SEE_OTHER, HEADERS)
+    if form["do"] == "remove":
+        return led_on(f"{visit.home}/webhooks", Said.REMOVED)
+    said = Said.ON_ITS_WAY if form["do"] in ("replay", "replay_since") else Said.SAVED
+    return led_on(f"{visit.home}/webhooks/{text_id}", said)
 
 
 def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

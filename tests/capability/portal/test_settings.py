@@ -11,6 +11,7 @@ from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from heliograph.portal.page_request import SAID_COOKIE
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.factories import open_account
@@ -61,6 +62,18 @@ def test_an_owner_changes_the_settings_and_the_audit_log_says_what_they_were(
     assert "countries: none → GH, NG" in details
     assert visitor.post(f"{home}/settings", GIVEN).status_code == 303
     assert len(entries(db, amina)) == 5  # nothing was changed the second time
+
+
+def test_what_was_done_is_said_once_on_the_page_that_follows(visitor: Visitor, home: str) -> None:
+    said = '<p class="toast" role="status">{}</p>'.format
+    visitor.get(f"{home}/settings")
+    assert said("") in visitor.page.text
+    led = visitor.post(f"{home}/settings", GIVEN)
+    assert said("Saved") in visitor.get(led.headers["location"]).text
+    assert said("") in visitor.get(led.headers["location"]).text
+    # a browser may be made to say anything
+    visitor.cookies.set(SAID_COOKIE, "<script>", domain="heliograph.test")
+    assert said("") in visitor.get(f"{home}/settings").text
 
 
 LIMITED = {**GIVEN, "countries": "GH NG", "daily_credits": "500"}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import contacts
 from heliograph.accounts import StorageQuotaReached
@@ -27,7 +27,7 @@ from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -204,7 +204,7 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
     visit.audit(tx, asking, "contact.remove", contact_id)
-    return RedirectResponse(f"{visit.home}/contacts?mode={found.mode}", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/contacts?mode={found.mode}", Said.REMOVED)
 
 
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
@@ -244,4 +244,4 @@ def _typed_stays() -> Iterator[None]:
 
 def _lead_to(visit: Visit, contact: Contact) -> Response:
     path = f"{visit.home}/contacts/{contacts.text_id(contact)}"
-    return RedirectResponse(path, SEE_OTHER, HEADERS)
+    return led_on(path, Said.SAVED)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from zoneinfo import available_timezones
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts
 from heliograph.accounts import Account
@@ -18,7 +18,7 @@ from heliograph.base.forms import Query
 from heliograph.base.short_texts import cut
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
 
@@ -73,7 +73,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
     for told in _told(before, after):  # each by itself, so that none hides another
         visit.audit(tx, asking, "settings.change", detail=told)
-    return RedirectResponse(f"{visit.home}/settings", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/settings", Said.SAVED)
 
 
 def _read(asking: PageRequest) -> AskedSettings:

@@ -5,13 +5,13 @@ somebody presses the button, so a page may stay open for as long as it likes.
 from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
-from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.rendering import HEADERS, Said, led_on
 from heliograph.portal.sign_in import code_page, sign_in_pages, you
 from heliograph.portal.sign_in.coming_in import welcome
 from heliograph.portal.visit import Visit
@@ -86,7 +86,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
         users.end_others(tx, visit.session)
-    return RedirectResponse(PATH_SHOWN, SEE_OTHER, HEADERS)
+    return led_on(PATH_SHOWN, Said.REMOVED if wanted == "remove" else Said.SAVED)
 
 
 def _asker(asking: PageRequest) -> Asker:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.sign_in.coming_in import BROWSER_KEPT_S
 from heliograph.portal.visit import Visit, visit_of
 
@@ -54,7 +54,7 @@ def set_password(asking: PageRequest) -> Response:
         users.end_others(tx, visit.session)
         users.forget_browsers(tx, user.id)
         browser = users.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
-    response = RedirectResponse(PATH, SEE_OTHER, HEADERS)
+    response = led_on(PATH, Said.SAVED)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response
 
@@ -66,4 +66,4 @@ def end_session(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         users.end_others(tx, visit.session)
     else:
         users.end_one(tx, visit.session.user.id, wanted)
-    return RedirectResponse(PATH, SEE_OTHER, HEADERS)
+    return led_on(PATH, Said.ENDED)

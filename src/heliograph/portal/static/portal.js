@@ -4,6 +4,69 @@ for (const here of document.querySelectorAll(".bar nav [aria-current]")) {
   line.scrollLeft = here.offsetLeft - line.offsetLeft - (line.clientWidth - here.offsetWidth) / 2;
 }
 
+// What was just done is said for six seconds. The part is there and empty before it says something:
+// else a screen reader keeps silent.
+const toast = document.querySelector(".toast");
+let saying;
+function say(text) {
+  clearTimeout(saying);
+  toast.textContent = "";
+  saying = setTimeout(() => {
+    toast.textContent = text;
+    saying = setTimeout(() => { toast.textContent = ""; }, 6000);
+  }, 100);
+}
+if (toast.textContent) say(toast.textContent);
+
+// Questions before something final are dialogs. Without scripts they stand below their buttons, or on
+// pages of their own. What keeps things as they are has the focus first.
+function ask(dialog) {
+  dialog.removeAttribute("open");
+  dialog.setAttribute("closedby", "any"); // by a click beside it; in the page, one would close it, too
+  dialog.showModal();
+  const [keeps] = dialog.querySelectorAll("[data-closes]");
+  keeps.hidden = false;
+  keeps.focus();
+}
+async function askWhatStandsAt(link) {
+  try {
+    const answer = await fetch(link.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const question = answer.ok && page.querySelector("[data-question]");
+    if (!question) throw new Error("it asks nothing");
+    if (document.querySelector("dialog:modal")) return;
+    document.querySelector("dialog.fetched")?.remove();
+    const dialog = document.createElement("dialog");
+    dialog.className = "question fetched";
+    dialog.append(question);
+    const title = dialog.querySelector("#asked"), why = dialog.querySelector("#asked-why");
+    title.id = "asked-now";
+    why.id = "why-now";
+    dialog.setAttribute("aria-labelledby", title.id);
+    dialog.setAttribute("aria-describedby", why.id);
+    link.after(dialog);
+    ask(dialog);
+  } catch {
+    location.assign(link.href);
+  }
+}
+document.addEventListener("click", (click) => {
+  const asks = click.target.closest(".asks > summary, a[data-asks], dialog:modal [data-closes]");
+  const isOrdinary = !(click.ctrlKey || click.metaKey || click.shiftKey || click.altKey);
+  if (asks === null || !isOrdinary) return;
+  click.preventDefault();
+  if ("closes" in asks.dataset) asks.closest("dialog").close();
+  else if (asks.localName === "a") askWhatStandsAt(asks);
+  else {
+    asks.parentElement.open = true;
+    ask(asks.nextElementSibling);
+  }
+});
+document.addEventListener("close", (closed) => {
+  const details = closed.target.closest(".asks");
+  if (details !== null) details.open = false;
+}, true);
+
 // Buttons that copy what stands in another element. Without scripts they stay hidden.
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const said = button.querySelector("span");
@@ -16,6 +79,7 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
     try {
       await navigator.clipboard.writeText(source.textContent);
       said.textContent = button.dataset.copied;
+      say(button.dataset.copied);
       icon.setAttribute("href", ordinary.replace("#copy", "#check"));
     } catch {
       getSelection().selectAllChildren(source);

@@ -33,6 +33,8 @@ OF_FIELDS: Final = (
     marked("must be some of %(allowed)s: the operator can allow more"),
     marked("may be stored or not. %(why)s Choose it again"),
     marked("must not be 0"),
+    marked("must not be in the future"),
+    marked("must be all, or of %(kinds)s, not %(given)s"),
     marked("must not be negative, and have at most 15 digits"),
     marked("has more digits than can be kept exactly"),
     marked("has more decimals than the %(places)s of %(currency)s: %(given)s"),
@@ -143,6 +145,8 @@ OF_FORMS: Final = (
     marked("is not UTF-8"),
     marked("is %(name)s again, which column %(place)s is already"),
     # messages and campaigns
+    marked("must name one tag at least"),
+    marked("must be all, tags or numbers, not %(given)s"),
     marked(
         "must have 1 character to %(segments)s segments (%(most)s characters of the GSM alphabet,"
         " %(others)s with any other), not 0"

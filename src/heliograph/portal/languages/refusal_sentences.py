@@ -18,6 +18,8 @@ REFUSALS: Final = (
     marked("The form cannot be read."),
     marked("The query cannot be read."),
     marked("The form has wrong fields."),
+    marked("1 more field is wrong."),
+    marked("%(count)s more fields are wrong."),
     marked("The field %(name)s has the character NUL (U+0000)."),
     marked("A form may have %(most)s octets."),
     marked("A file may have %(most)s MiB."),
@@ -59,6 +61,9 @@ REFUSALS: Final = (
     marked("There is no such import."),
     marked("The file is there no more. Upload it again: rows that are in do no harm."),
     marked("It was stopped."),
+    marked("Another file of contacts is being imported. Wait until it is done, or stop it."),
+    marked("%(given)s is no button of this page."),
+    marked("A request with this Idempotency-Key is being carried out."),
     marked("This form was sent before, with something else in it. Load its page again."),
     marked("This passkey is not of the user who has begun to sign in."),
     marked("There is no such sender ID."),
@@ -119,12 +124,17 @@ OF_ROOMS: Final = (
         " and POST /sender-ids registers one."
     ),
     marked("The sender %(sender)s %(why)s; GET /sender-ids shows its status."),
+    marked("The sender %(sender)s %(why)s; GET /sender-ids with a live key shows its status."),
     marked("was submitted and is not approved yet"),
     marked("was submitted and rejected"),
     marked("is suspended"),
     marked(
         "The sender %(sender)s was registered with a sandbox key and serves sandbox keys only;"
         " register it with a live key (POST /sender-ids)."
+    ),
+    marked(
+        "Simulated: in sandbox a recipient that ends in 004 is answered as if the wallet held too"
+        " few SMS credits. Nothing is missing."
     ),
     # of campaigns
     marked("It %(why)s."),
@@ -168,6 +178,17 @@ OF_ROOMS: Final = (
         " anew."
     ),
     # of files
+    marked(
+        "The file has no header, and the columns %(columns)s of line %(line)s could all be the"
+        " number; begin it with a line that names its columns, that of the numbers phone."
+    ),
+    marked(
+        "The contacts have more than %(most)s different custom fields: too many columns for a file."
+    ),
+    marked(
+        "A new custom field came up while the contacts were written; the file is not whole. Export"
+        " again."
+    ),
     marked("The file has more than %(most)s numbers."),
     marked("The file has %(columns)s columns; allowed: %(most)s."),
     marked("The file has %(columns)s columns; %(most)s are allowed."),
@@ -196,6 +217,9 @@ OF_ROOMS: Final = (
     marked("phone %(phone)s is another contact's."),
     marked("This finds more than %(most)s contacts, too many to tag at once. Search for fewer."),
     marked("has %(before)s custom fields, and would have %(after)s; %(most)s are allowed"),
+    # of customers
+    marked("Money can only be given in the partner's own currency."),
+    marked("This is a sandbox customer: it has no part in the ledger."),
     # of messages that failed
     marked("The carrier refused the message."),
     marked("The message could not be delivered to the handset."),

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from heliograph.base.errors import ServiceError
+from heliograph.portal.languages import written
 from heliograph.portal.languages.refusal_sentences import BY_REASON, SENTENCES
 from heliograph.portal.languages.spoken import USUAL, language, said
 
@@ -20,9 +21,20 @@ PLACE: Final = re.compile(r"%\((\w+)\)s")
 # what begins with this is words of ours, too, and is translated before it is filled in
 WORDS: Final = "why"
 DEPTH_MAX: Final = 4  # of sentences in sentences
+# what stands in these places is a list of choices, which are words of ours, or of names
+CHOICES: Final = "choices"
+LISTS: Final = (CHOICES, "allowed", "kinds", "others")
+BETWEEN_NAMES: Final = re.compile(r", | and | or ")
+# what stands in these places was typed, and stays as it is
+TYPED: Final = ("given", "sent", "name", "phone", "sender", "id")
 # a field's name, and what is wrong with it
-OF_FIELD: Final = re.compile(r"(column \d+, '[^']*',|\S+) (.+)", re.DOTALL)
+OF_FIELD: Final = re.compile(
+    r"(?:column (?P<place>\d+), (?P<name>'[^']*'),|(?P<field>\S+)) (?P<wrong>.+)", re.DOTALL
+)
+COLUMN: Final = "column %(place)s, %(name)s,"
 BETWEEN: Final = "; "
+PARTS_MAX: Final = 3  # of what is wrong with one field
+MORE_FIELDS: Final = re.compile(r" ([0-9]+ more fields? (?:is|are) wrong\.)$")
 
 
 class Sentence(NamedTuple):
@@ -57,36 +69,65 @@ def _by_reason(error: ServiceError) -> str | None:
 
 def _translated(text: str, depth: int = 0) -> str | None:
     """Returns None for what is not known."""
+    more = MORE_FIELDS.search(text)
+    if more is None:
+        return _sentence(text, depth) or _of_fields(text, depth)
+    first, rest = _of_fields(text[: more.start()], depth), _sentence(more[1], depth)
+    return f"{first} {rest}" if first and rest else None
+
+
+def _sentence(text: str, depth: int) -> str | None:
     if depth > DEPTH_MAX:
         return None
     for sentence in _sentences():
         match = sentence.pattern.fullmatch(text)
         if match is not None:
             return said(sentence.text) % _filled(match.groupdict(), depth)
-    return _of_field(text, depth)
+    return None
 
 
 def _filled(found: Mapping[str, str], depth: int) -> dict[str, str]:
-    return {
-        name: (_translated(value, depth + 1) or said(value)) if name.startswith(WORDS) else value
-        for name, value in found.items()
-    }
+    return {name: _value(name, value, depth) for name, value in found.items()}
+
+
+def _value(place: str, value: str, depth: int) -> str:
+    """Returns what stands in a place, as the language writes it: sentences and words of ours,
+    lists of them, numbers and amounts of money.
+    """
+    if place.startswith(WORDS):
+        return _translated(value, depth + 1) or said(value)
+    if place.startswith(LISTS):
+        names = BETWEEN_NAMES.split(value)
+        ends = BETWEEN_NAMES.findall(value)
+        shown = [said(name) if place.startswith(CHOICES) else name for name in names]
+        return "".join(name + said(end) for name, end in zip(shown, [*ends, ""], strict=True))
+    return value if place.startswith(TYPED) else written.number_in(value)
+
+
+def _of_fields(text: str, depth: int) -> str | None:
+    """Returns the translation of what is wrong with a field, or with several of them."""
+    told, parts = list[str](), text.split(BETWEEN)
+    while parts:
+        for count in range(1, min(len(parts), PARTS_MAX) + 1):
+            words = BETWEEN.join(parts[:count])
+            one = (_sentence(words, depth) if told else None) or _of_field(words, depth)
+            if one is not None:
+                break
+        else:
+            return None
+        told.append(one)
+        parts = parts[count:]
+    return said(BETWEEN).join(told)
 
 
 def _of_field(text: str, depth: int) -> str | None:
-    """Returns the translation of a field's name with what is wrong with it, or of several of
-    them.
-    """
-    if BETWEEN in text:
-        parts = [_translated(part, depth + 1) for part in text.split(BETWEEN)]
-        known = [part for part in parts if part is not None]
-        return BETWEEN.join(known) if len(known) == len(parts) else None
+    """Returns the translation of a field's name with what is wrong with it."""
     match = OF_FIELD.fullmatch(text.removesuffix("."))
-    if match is None:
+    wrong = None if match is None else _sentence(match["wrong"], depth)
+    if match is None or wrong is None:
         return None
-    wrong = _translated(match[2], depth + 1)
-    end = "." * text.endswith(".")
-    return None if wrong is None else f"{match[1]} {wrong}{end}"
+    field = match["field"] or said(COLUMN) % match.groupdict()
+    return f"{field} {wrong}{'.' * text.endswith('.')}"
 
 
 @cache

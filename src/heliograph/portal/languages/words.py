@@ -7,6 +7,11 @@ from typing import Final
 from heliograph.portal.languages.spoken import marked
 
 WORDS: Final = (
+    # between the names of a list
+    marked(" and "),
+    marked(" or "),
+    marked("; "),
+    marked("column %(place)s, %(name)s,"),
     # modes and roles
     marked("live"),
     marked("sandbox"),

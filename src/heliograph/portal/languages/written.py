@@ -3,6 +3,7 @@
 English pages have their own ways, which are older: they write dates as programs do.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,6 +21,9 @@ WIDE: Final = "\N{NO-BREAK SPACE}"
 # how a day, and a moment of it, are written in other languages than English (CLDR)
 DAY: Final = "d MMM y"
 MOMENT: Final = "d MMM y, HH:mm:ss z"
+ENGLISH_NUMBER: Final = re.compile(
+    r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?=\.[0-9]| [A-Z]{3}$))(?:\.([0-9]+))?(?: ([A-Z]{3}))?"
+)
 SHORT_DAY: Final = "d MMM"
 HOUR: Final = "HH:mm"
 
@@ -40,12 +44,19 @@ def money(minor: int, currency: str) -> str:
     text = to_text(minor, currency)
     if language() == USUAL:
         return text
-    from babel.numbers import format_decimal
+    return f"{_decimal(text.partition(' ')[0])}{WIDE}{currency}"
 
-    amount = text.partition(" ")[0]
-    digits = len(amount.partition(".")[2])
-    shape = "#,##0" + (f".{'0' * digits}" if digits else "")
-    return f"{format_decimal(amount, shape, locale=language())}{WIDE}{currency}"
+
+def number_in(text: str) -> str:
+    """Returns a number or an amount that was written in English, such as `1,234` or `12.50 GHS`, as
+    the language writes it. What is neither stays as it is, and so does a number without marks.
+    """
+    found = ENGLISH_NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    whole, digits, currency = found.groups()
+    number = _decimal(whole.replace(",", "") + (f".{digits}" if digits else ""))
+    return f"{number}{WIDE}{currency}" if currency else number
 
 
 def signed_money(minor: int, currency: str) -> str:
@@ -70,7 +81,8 @@ def _decimal(text: str) -> str:
     from babel.numbers import format_decimal
 
     digits = len(text.partition(".")[2])
-    return format_decimal(text, f"#,##0.{'0' * digits}", locale=language())
+    shape = "#,##0" + (f".{'0' * digits}" if digits else "")
+    return format_decimal(text, shape, locale=language())
 
 
 def ago(at_ms: int, now_ms: int) -> str:

@@ -113,6 +113,7 @@ def test_an_app_is_set_up_and_its_code_asked_for(
     page.keyboard.press("Enter")
     page.get_by_role("link", name=EMAIL).click()
     expect(page.get_by_text("9 of your recovery codes are left")).to_be_visible()
+    page.get_by_text("Turn it off …").click()
     page.get_by_role("button", name="Turn it off").click()
     expect(page.get_by_role("button", name="Set it up")).to_be_visible()
     page.context.close()

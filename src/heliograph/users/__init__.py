@@ -2,7 +2,15 @@
 links and sessions.
 """
 
-from heliograph.users.mails import DueMail, any_mail_due, mail_link, sent, take_due
+from heliograph.users.mails import (
+    DueMail,
+    any_link_request,
+    any_mail_due,
+    judge_link_request,
+    mail_link,
+    sent,
+    take_due,
+)
 from heliograph.users.members import (
     SignInFirst,
     accept,
@@ -88,6 +96,7 @@ __all__ = [
     "WrongCode",
     "accept",
     "add",
+    "any_link_request",
     "any_mail_due",
     "begin",
     "begin_for",
@@ -113,6 +122,7 @@ __all__ = [
     "invitations_of",
     "invite",
     "is_right",
+    "judge_link_request",
     "know_browser",
     "mail_link",
     "make_link",

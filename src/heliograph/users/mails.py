@@ -11,7 +11,14 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.users.sign_in import LINK_OCTETS, LINKS_MAX, digest, make_link
-from heliograph.users.tables import invitations, mails, sign_in_links, users
+from heliograph.users.tables import (
+    EMAIL_MAX,
+    invitations,
+    link_requests,
+    mails,
+    sign_in_links,
+    users,
+)
 
 MAIL_MS: Final = 3_600_000  # what could not be sent in this time is not sent any more
 INVITATION_MS: Final = 7 * DAY_MS
@@ -38,14 +45,45 @@ class DueMail(NamedTuple):
 
 
 def mail_link(tx: Connection, email: str, *, now_ms: int, language: str | None = None) -> None:
-    """Has a sign-in link mailed to the user with this email address. It does nothing if there is
-    none, or if some are on their way already. `language`: that of the page.
+    """Has a sign-in link mailed to this email address, if it is a user's. Whether it is, is looked
+    at later (`judge_link_request`): so asking does the same work for all addresses, and its time
+    tells nothing. `language`: that of the page.
     """
-    user_id = tx.execute(sa.select(users.c.id).where(users.c.email == email)).scalar()
-    if user_id is None:
-        return
-    if may_have_link(tx, user_id, now_ms=now_ms):
-        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id, language=language)
+    if len(email) <= EMAIL_MAX:  # nobody has a longer one
+        tx.execute(
+            link_requests.insert().values(
+                id=ids.raw_of_number(ids.new_number(now_ms)),
+                email=email,
+                expires_at_ms=now_ms + MAIL_MS,
+                language=language,
+            )
+        )
+
+
+def any_link_request(tx: Connection) -> bool:
+    """Returns whether links were asked for. It is asked every second."""
+    return tx.execute(sa.select(link_requests.c.id).limit(1)).first() is not None
+
+
+def judge_link_request(tx: Connection, *, now_ms: int) -> bool:
+    """Has the link mailed that was asked for first, if the address is a user's and not too many are
+    on their way to him or her already. Returns whether one was asked for.
+    """
+    columns = link_requests.c
+    first = (
+        sa.select(columns.id, columns.email, columns.language)
+        .order_by(columns.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    row = tx.execute(first).first()
+    if row is None:
+        return False
+    tx.execute(link_requests.delete().where(columns.id == row.id))
+    user_id = tx.execute(sa.select(users.c.id).where(users.c.email == row.email)).scalar()
+    if user_id is not None and may_have_link(tx, user_id, now_ms=now_ms):
+        _queue(tx, now_ms, now_ms + MAIL_MS, user_id=user_id, language=row.language)
+    return True
 
 
 def may_have_link(tx: Connection, user_id: str, *, now_ms: int) -> bool:

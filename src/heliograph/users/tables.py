@@ -173,6 +173,17 @@ invitations = sa.Table(
     sa.Index("invitations_by_age", "expires_at_ms"),
 )
 
+# an address that a sign-in link was asked for. Whether it is a user's, the mailer looks later.
+link_requests = sa.Table(
+    "link_requests",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False),
+    sa.Column("expires_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("language", sa.String(LANGUAGE_MAX), nullable=True, comment="of who asked for it"),
+    sa.Index("link_requests_by_age", "expires_at_ms"),
+)
+
 # what is to be mailed: a sign-in link to a user, or an invitation. The link is made when it is
 # mailed, so no row holds one.
 mails = sa.Table(
@@ -195,6 +206,7 @@ mails = sa.Table(
 KEPT = (
     # first: mails tell of invitations
     PruningRule(mails.name, "expires_at_ms", 0),
+    PruningRule(link_requests.name, "expires_at_ms", 0),
     PruningRule(invitations.name, "expires_at_ms", DAY_MS),
     PruningRule(sign_in_links.name, "expires_at_ms", 0),
     PruningRule(user_sessions.name, "expires_at_ms", 0),

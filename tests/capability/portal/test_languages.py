@@ -78,6 +78,7 @@ def test_a_mail_is_in_the_language_of_its_receiver(
     assert visitor.post("/portal/you/language", {"language": "fr"}).status_code == 303
     with db.write() as tx:
         users.mail_link(tx, EMAIL, now_ms=clock.now_ms(), language="en")
+        assert users.judge_link_request(tx, now_ms=clock.now_ms())
         mail = users.take_due(tx, now_ms=clock.now_ms())
     assert mail is not None
     assert mail.language == "fr"

@@ -14,6 +14,7 @@ from heliograph.users.mails import INVITATION_MS, TRIES_MAX
 from heliograph.users.members import INVITATIONS_MAX
 from heliograph.users.password_tries import MAILS_OF_USER_MAX
 from heliograph.users.sign_in import FRESH_MS
+from heliograph.users.tables import link_requests, mails
 from tests.support.api.service import Loop
 from tests.support.factories import open_account
 from tests.support.portal.mailbox import Mailbox
@@ -304,6 +305,29 @@ def test_a_link_is_mailed_to_users_and_nobody_learns_who_is_one(
     stranger.get(post.box.link())
     assert stranger.post(post.box.link()).status_code == 303
     assert stranger.get(home).status_code == 200
+
+
+def test_asking_for_a_link_does_the_same_work_whoever_has_the_address(
+    stranger: Visitor, db: Database, post: Post, home: str
+) -> None:
+    done: dict[str, list[str]] = {}
+    for address in (EMAIL, "nobody@example.com"):
+        stranger.get("/portal/sign-in")
+        statements = done[address] = []
+
+        def note(*executed: object, into: list[str] = statements) -> None:
+            into.append(str(executed[2]))
+
+        sa.event.listen(sa.engine.Engine, "before_cursor_execute", note)
+        assert stranger.post("/portal/sign-in/mail", {"email": address}).status_code == 200
+        sa.event.remove(sa.engine.Engine, "before_cursor_execute", note)
+    assert done[EMAIL] == done["nobody@example.com"]
+    assert [each for each in done[EMAIL] if each.startswith("INSERT INTO link_requests")] != []
+    with db.read() as tx:
+        assert tx.execute(sa.select(mails.c.id)).all() == []
+    assert post.goes_out() == 1
+    with db.read() as tx:
+        assert tx.execute(sa.select(link_requests.c.id)).all() == []
 
 
 def test_nobody_is_mailed_without_end(stranger: Visitor, post: Post, home: str) -> None:

@@ -79,6 +79,8 @@ class Mailer:
     async def once(self) -> int:
         """Sends what is due now, one after the other, and returns how much of it was sent."""
         done = await self._sign_ups()
+        while await asyncio.to_thread(self._judged):
+            pass
         while (mail := await asyncio.to_thread(self._taken)) is not None:
             with survive_faults("mail_not_sent", level="warning", mail=mail.due.id):
                 await self._deliver(self._message(mail))
@@ -115,6 +117,16 @@ class Mailer:
         return self._made(
             due.email, _("Your account on Heliograph"), _(text, link=self._base_url + path + link)
         )
+
+    def _judged(self) -> bool:
+        """Looks whether an address that a link was asked for is a user's. Returns whether there was
+        one to look at.
+        """
+        with self._db.read() as tx:
+            if not users.any_link_request(tx):
+                return False
+        with self._db.write() as tx:
+            return users.judge_link_request(tx, now_ms=clock.now_ms())
 
     def _taken(self) -> TakenMail | None:
         now_ms = clock.now_ms()

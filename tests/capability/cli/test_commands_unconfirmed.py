@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import structlog
 
 from heliograph.base.errors import Unavailable
 from heliograph.database import commits, migrate, schema
@@ -25,6 +26,14 @@ LOCKS = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND re
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "CONFIRMED_WITHIN_S", 0.3)
     monkeypatch.setattr(migrate, "COMMIT_S", 0.5)
+
+
+@pytest.fixture(autouse=True)
+def unconfigured_logs() -> None:
+    """A command begins in a process of its own, in which nobody has configured logs. Another test
+    of this process may have, by capturing them: then the service's lines would go to the output.
+    """
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 without doubling anything.
 """
 
+import threading
+
 import pytest
 import sqlalchemy as sa
 
@@ -9,7 +11,8 @@ from heliograph import accounts
 from heliograph.accounts import StoredKind
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
-from heliograph.contacts import KEPT, stored_import
+from heliograph.contacts import KEPT, ContactOwner, stored_import
+from heliograph.contacts.stored_import import FileToImport
 from heliograph.contacts.tables import contact_imports
 from heliograph.database.database import Database
 from heliograph.jobs.contact_imports import Imports
@@ -201,3 +204,22 @@ def test_files_are_forgotten_after_a_week_and_with_a_number_that_is_erased(
             found = stored_import.newest_imports(tx, amina, limit=2)
         assert len(found) == (there == 200)
     assert "Imported" in page.text
+
+
+def test_an_import_that_goes_on_while_another_begins_is_told_so(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    path = begun(visitor, home)
+    visitor.get(path)
+    assert visitor.post(path, {"do": "stop"}).status_code == 303
+    sheet = FileToImport(b"phone\n", None, {}, 0, {"fields": [], "custom": [], "not_read": []})
+    answered: list[int] = []
+    with db.write() as tx:
+        stored_import.begin(tx, ContactOwner(amina, False), sheet, "amina's", now_ms=clock.now_ms())
+        going_on = threading.Thread(
+            target=lambda: answered.append(visitor.post(path, {"do": "go_on"}).status_code)
+        )
+        going_on.start()
+        going_on.join(0.3)  # it waits for what has begun, or has met it
+    going_on.join()
+    assert answered == [409]

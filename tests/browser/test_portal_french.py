@@ -39,6 +39,11 @@ def test_french_is_chosen_before_the_sign_in_and_kept(
     picture(page, "fr-overview")
     lines = "each => [...new Set([...each.querySelectorAll('a')].map((link) => link.offsetTop))]"
     assert len(navigation.evaluate(lines)) == 1  # at both widths: on a phone it scrolls sideways
+    leaves = page.get_by_role("button", name="Se déconnecter").bounding_box()
+    name = page.get_by_role("link", name="Heliograph", exact=True).bounding_box()
+    assert leaves is not None
+    assert name is not None
+    assert leaves["y"] < name["y"] + name["height"]  # on one line with it
     home = navigation.get_by_role("link", name="Contacts").get_attribute("href")
     assert home is not None
     for path in PAGES:

@@ -105,7 +105,7 @@ def test_what_is_final_is_asked_in_a_dialog_and_said_when_it_is_done(
     press(page, dialog.get_by_role("button", name="Remove it"))
     said = page.get_by_role("status")
     expect(said).to_have_text("Removed", timeout=SAID_WITHIN_MS)
-    picture(page, "toast")
+    page.screenshot(path=f"build/portal/toast-{width}.png")
     expect(said).to_have_text("", timeout=GONE_WITHIN_MS)
     page.reload()
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()

@@ -63,7 +63,8 @@ class Delayed(Generic[T]):
     def look_again(self) -> None:
         """Sets the timer to when the first item is due, if there is one and it is not set."""
         if self._timer is None and self._items:
-            wait_s = self._items[0][0] - self._loop.time()
+            due_s, _ = self._items[0]
+            wait_s = due_s - self._loop.time()
             self._timer = (
                 self._loop.call_later(wait_s, self._ring)
                 if wait_s > 0

@@ -215,7 +215,8 @@ def _still_at_it(session: CommitProbe, backends: Collection[Backend]) -> set[Bac
 
 def waits_for_standby(session: CommitProbe) -> bool:
     """Tells whether a commit of any session has waited for a standby for longer than one should."""
-    return bool(session.execute(WAITS_FOR_STANDBY).fetchone()[0])
+    (waits,) = session.execute(WAITS_FOR_STANDBY).fetchone()
+    return bool(waits)
 
 
 @contextmanager

@@ -84,13 +84,20 @@ def reseal_some(
     return Resealed(count, id_ if len(rows) == ROWS_AT_ONCE else None)
 
 
-def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> tuple[int, int]:
-    """Returns how many of its texts can be read with these keys, and how many cannot."""
+class Tally(NamedTuple):
+    """Counts the sealed texts of one column by whether some keys can read them."""
+
+    readable: int
+    unreadable: int
+
+
+def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> Tally:
+    """Counts its texts that can be read with these keys, and those that cannot."""
     cipher = place.cipher(keys)
     readable = [
         _is_readable(cipher, stored) for _, stored in tx.execute(_query(place, now_ms, None))
     ]
-    return sum(readable), len(readable) - sum(readable)
+    return Tally(sum(readable), len(readable) - sum(readable))
 
 
 def _query(place: Sealed, now_ms: int, after: Any) -> sa.Select[Any]:

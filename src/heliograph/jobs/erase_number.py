@@ -148,12 +148,12 @@ def _redacted(
         .where(mine)
     )
     for row in streamed(tx, query):
-        texts = dict(zip(columns, row[len(keys) :], strict=True))
+        texts = {name: row._mapping[table.c[name]] for name in columns}
         becomes = {
             name: quoted.erased_from(text) for name, text in texts.items() if quoted.stands_in(text)
         }
         if becomes:
-            yield RowChange(table, tuple(row[: len(keys)]), becomes)
+            yield RowChange(table, tuple(row._mapping[key] for key in keys), becomes)
 
 
 def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:

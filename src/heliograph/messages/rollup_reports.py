@@ -241,7 +241,8 @@ def compared_by(groups: Iterable[Grouped], key: Callable[[Grouped], KeyT]) -> di
         found[key(group)] = Compared(
             known.figures.plus(group.figures), known.before.plus(group.before)
         )
-    return dict(sorted(found.items(), key=lambda item: (-item[1].figures.messages, str(item[0]))))
+    ordered = sorted(found, key=lambda told: (-found[told].figures.messages, str(told)))
+    return {told: found[told] for told in ordered}
 
 
 def delays_of(parts: Iterable[ReportPart]) -> tuple[int, ...]:

@@ -256,7 +256,11 @@ def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[st
     }
     senders = default_senders(tx, ids_of)
     return {
-        key: Own(senders.get(key), default_text(names[key[0]])) for key in keys if key[0] in names
+        (account_id, sandbox): Own(
+            senders.get((account_id, sandbox)), default_text(names[account_id])
+        )
+        for account_id, sandbox in keys
+        if account_id in names
     }
 
 

@@ -105,6 +105,13 @@ def failures_kept(latest: Otp | None, now_ms: int) -> int:
     return latest.failures
 
 
+class PhoneWait(NamedTuple):
+    """Says until when a phone must wait for its next OTP, and with which error it is refused."""
+
+    until_ms: int
+    error: type[TooSoon] | type[TooOften]
+
+
 def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
     """Returns why a phone must not be sent another one, if so. `sent` holds those of the last day,
     the latest first.
@@ -122,12 +129,14 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
         (unverified, UNVERIFIED_MAX, DAY_MS, TooOften),
     )
     waits = [
-        (among[most - 1].created_at_ms + ms, error)
+        PhoneWait(among[most - 1].created_at_ms + ms, error)
         for among, most, ms, error in limits
         if len(among) >= most
     ]
-    until_ms, error = max(waits, key=lambda wait: wait[0])
-    return error(retry_after_s=seconds_until(until_ms, now_ms)) if until_ms > now_ms else None
+    longest = max(waits, key=lambda wait: wait.until_ms)
+    if longest.until_ms <= now_ms:
+        return None
+    return longest.error(retry_after_s=seconds_until(longest.until_ms, now_ms))
 
 
 def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> JudgedTry:

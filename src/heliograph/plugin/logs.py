@@ -78,12 +78,15 @@ def store_logs(
     fresh: list[dict[str, Any]] = []
     number = ids.new_number(now_ms)
     for entry in entries:
-        place = (sites[entry.site_url].id, entry.external_ref)
+        site_id = sites[entry.site_url].id
+        place = (site_id, entry.external_ref)
         raw = known.get(place)
         if raw is None:
             raw = ids.raw_of_number(number + len(fresh))
             kept = entry._replace(body=None, meta=None) if _is_otp(entry, one_time) else entry
-            fresh.append(LogEntry(raw, place[0], *kept[1:], now_ms)._asdict())
+            told = kept._asdict()
+            del told["site_url"]  # `site_id` says it
+            fresh.append(LogEntry(id=raw, site_id=site_id, **told, created_at_ms=now_ms)._asdict())
             if entry.external_ref is not None:
                 known[place] = raw
         answered.append(ids.text_of_raw(ID_PREFIX, raw))

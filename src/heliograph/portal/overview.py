@@ -43,6 +43,13 @@ class FirstStep(NamedTuple):
     is_done: bool
 
 
+class FailedByCode(NamedTuple):
+    """Counts the messages that failed with one error code."""
+
+    code: str
+    messages: int
+
+
 class SentSoFar(NamedTuple):
     """What was sent in live mode today, in the last hours, and in the last days. `reasons` counts
     what has failed in these days by the code of its error.
@@ -51,7 +58,7 @@ class SentSoFar(NamedTuple):
     today: MessageFigures
     hours: Plot
     days: Plot
-    reasons: list[tuple[str, int]]
+    reasons: list[FailedByCode]
 
 
 class Attention(NamedTuple):
@@ -94,12 +101,16 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     if not added.messages:
         return None
     hours = rollup_reports.parts_of(tx, of, [rollup_reports.last_hours(asking.now_ms, zone, HOURS)])
-    reasons = zip(ERROR_CODES, added.errors, strict=True)
+    reasons = [
+        FailedByCode(code, messages)
+        for code, messages in zip(ERROR_CODES, added.errors, strict=True)
+        if messages
+    ]
     return SentSoFar(
         days[-1].figures,
         plot_of("hours", _("Last %(hours)s hours", hours=HOURS), HOUR, hours),
         plot_of("days", _("Last %(days)s days", days=DAYS), DAY, days),
-        sorted((each for each in reasons if each[1]), key=lambda each: -each[1]),
+        sorted(reasons, key=lambda reason: -reason.messages),
     )
 
 

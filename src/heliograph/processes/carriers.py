@@ -5,7 +5,7 @@ the other processes.
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.log import Log, survive_faults
@@ -56,6 +56,20 @@ FINISH_S: Final = 5.0  # for the last words of a carrier to be stored when the p
 log = Log(__name__)
 
 
+class CarrierAsSet(NamedTuple):
+    """Holds a carrier as the operator set it, and how to connect to it if it speaks SMPP."""
+
+    carrier: Carrier
+    connection: SmppSettings | None
+
+
+class LatestState(NamedTuple):
+    """Holds the state of a carrier's link that is still to be recorded."""
+
+    state: LinkState
+    detail: str
+
+
 class Dispatch:
     """Runs all carriers of this process."""
 
@@ -81,7 +95,7 @@ class Dispatch:
         self._stopping = False
         self._changes: dict[int, asyncio.Task[None]] = {}  # carriers that are being ended or begun
         # of each carrier, what is not stored yet
-        self._states: dict[int, tuple[LinkState, str]] = {}
+        self._states: dict[int, LatestState] = {}
         self._news = asyncio.Event()
         self._sweeps = Sweeps(db, lease, queue, self._running, self.wake)
         self._tasks: list[asyncio.Task[None]] = []
@@ -176,24 +190,23 @@ class Dispatch:
         others.
         """
         epoch, self._left_to_others = self._cache.epoch, self._others()
-        wanted = {
-            carrier.id: (carrier, connection)
-            for carrier, connection in await asyncio.to_thread(self._load)
-        }
+        wanted = {as_set.carrier.id: as_set for as_set in await asyncio.to_thread(self._load)}
         for carrier_id in self._running.keys() | wanted.keys():
             running, as_set = self._running.get(carrier_id), wanted.get(carrier_id)
             if carrier_id in self._changes:
                 continue  # when that is done it is looked at again
-            if running is not None and as_set is not None and as_set[1] == running.connection:
-                running.carrier = as_set[0]
-                running.turn.follow(facts_of(as_set[0]))
+            if (
+                running is not None
+                and as_set is not None
+                and as_set.connection == running.connection
+            ):
+                running.carrier = as_set.carrier
+                running.turn.follow(facts_of(as_set.carrier))
             else:
                 self._changes[carrier_id] = asyncio.create_task(self._change(carrier_id, as_set))
         self._epoch = epoch
 
-    async def _change(
-        self, carrier_id: int, as_set: tuple[Carrier, SmppSettings | None] | None
-    ) -> None:
+    async def _change(self, carrier_id: int, as_set: CarrierAsSet | None) -> None:
         """Ends a carrier's link and turn if it has them, and begins new ones if it shall."""
         try:
             # the other carriers go on, and this one is tried again
@@ -218,9 +231,9 @@ class Dispatch:
         if as_set is not None and not self._stopping:
             await self._start(*as_set, follows=running is not None)
 
-    def _load(self) -> list[tuple[Carrier, SmppSettings | None]]:
+    def _load(self) -> list[CarrierAsSet]:
         with self._db.read() as tx:
-            found: list[tuple[Carrier, SmppSettings | None]] = []
+            found: list[CarrierAsSet] = []
             there = all_carriers(tx)
             self.is_for_nothing = self._lease.kind == CARRIER and self._lease.carrier_id not in {
                 carrier.id for carrier in there
@@ -230,7 +243,7 @@ class Dispatch:
                     continue
                 try:
                     found.append(
-                        (
+                        CarrierAsSet(
                             carrier,
                             (
                                 connection_settings(tx, carrier, self._settings.secret_keys)
@@ -295,7 +308,7 @@ class Dispatch:
     # carriers' states, kept in the database for the operator and for routing
 
     def _report(self, carrier_id: int, state: LinkState, detail: str) -> None:
-        self._states[carrier_id] = (state, detail)
+        self._states[carrier_id] = LatestState(state, detail)
         self._news.set()
 
     async def _record_states(self) -> None:
@@ -316,9 +329,9 @@ class Dispatch:
             )
         )
 
-    async def _record_state(self, carrier_id: int, latest: tuple[LinkState, str]) -> bool:
+    async def _record_state(self, carrier_id: int, latest: LatestState) -> bool:
         """Says whether it is stored. If not, it is tried again."""
-        with survive_faults("carrier_state_not_recorded", state=latest[0].value):
+        with survive_faults("carrier_state_not_recorded", state=latest.state.value):
             await asyncio.to_thread(self._record, carrier_id, *latest)
             if self._states.get(carrier_id) == latest:
                 del self._states[carrier_id]

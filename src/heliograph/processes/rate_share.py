@@ -10,7 +10,7 @@ a while submits nothing.
 from collections import deque
 from collections.abc import Sequence
 from math import floor
-from typing import Final
+from typing import Final, NamedTuple
 
 from heliograph.database.leases import LOOK_S
 
@@ -30,13 +30,20 @@ def part_of(tps: float, place: int, count: int) -> float:
     return each + (place < over) + (tps - whole if place == 0 else 0.0)
 
 
+class DuePart(NamedTuple):
+    """Holds the part of the rate that one process may use, and since when."""
+
+    since_s: float
+    part: float
+
+
 class Share:
     """Computes one process's part of one carrier's rate."""
 
     def __init__(self, tps: float, *, alone: bool) -> None:
         self._tps = tps
-        # (since when, part) as they followed one another
-        self._dues = deque([(float("-inf"), tps if alone else 0.0)])
+        # as they followed one another
+        self._dues = deque([DuePart(float("-inf"), tps if alone else 0.0)])
 
     def now(
         self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float
@@ -47,9 +54,9 @@ class Share:
         """
         sees = now_s - looked_s <= BLIND_S
         due = part_of(self._tps, senders.index(me), len(senders)) if sees and me in senders else 0.0
-        if due != self._dues[-1][1]:
-            self._dues.append((now_s, due))
+        if due != self._dues[-1].part:
+            self._dues.append(DuePart(now_s, due))
         since_s = now_s - (JOINED_S if others else LEFT_S)
-        while len(self._dues) > 1 and self._dues[1][0] <= since_s:
+        while len(self._dues) > 1 and self._dues[1].since_s <= since_s:
             self._dues.popleft()
-        return min(part for _, part in self._dues)
+        return min(each.part for each in self._dues)

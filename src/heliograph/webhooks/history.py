@@ -126,21 +126,32 @@ def told(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[Told
     ).subquery()
     rows = tx.execute(
         sa.select(
+            event.id.label("event_id"),
             event.kind,
-            endpoint.id,
+            endpoint.id.label("endpoint_id"),
             endpoint.url,
             states.c.outcome,
             states.c.tries,
             states.c.status,
             states.c.at_ms,
-            event.id,
         )
         .join_from(states, webhook_events, event.id == states.c.event_id)
         .join(webhook_endpoints, endpoint.id == states.c.endpoint_id)
     )
     places = {event_id: place for place, event_id in enumerate(event_ids)}
-    ordered = sorted(rows, key=lambda row: (places[row[-1]], row.url))
-    return [Told(*row[:-1]) for row in ordered]
+    ordered = sorted(rows, key=lambda row: (places[row.event_id], row.url))
+    return [
+        Told(
+            row.kind,
+            row.endpoint_id,
+            row.url,
+            outcome=row.outcome,
+            tries=row.tries,
+            status=row.status,
+            at_ms=row.at_ms,
+        )
+        for row in ordered
+    ]
 
 
 def attempts(

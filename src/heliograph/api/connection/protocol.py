@@ -81,13 +81,12 @@ class Protocol(Answering):
         self.until_s = self.loop.time() + timeouts.FIRST_S
         if not self._connected.admit(self, self.client[0] if self.client else ""):
             self._is_over = True
-            transport.write(
-                whole_answer(
-                    Unavailable(
-                        "Too many connections are open; try again.", reason="too_many_connections"
-                    )
-                )[1]
+            _, answer = whole_answer(
+                Unavailable(
+                    "Too many connections are open; try again.", reason="too_many_connections"
+                )
             )
+            transport.write(answer)
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

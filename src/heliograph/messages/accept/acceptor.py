@@ -302,21 +302,25 @@ def _load_facts(
         accounts.c.parent_id,
         accounts.c.sandbox,
     )
-    rows = tx.execute(of_account.where(accounts.c.id.in_({key[0] for key in keys})))
-    quotas = keys_quotas(tx, {key[0] for key in keys})
-    limits = {
-        account_id: (
-            frozenset(countries.split(",")) if countries is not None else None,
-            daily,
-            quotas[account_id],
-            partner_id,
-            bool(is_sandbox),
+    account_ids = {account_id for account_id, _ in keys}
+    quotas, senders = keys_quotas(tx, account_ids), approved_senders(tx, account_ids)
+    known = {
+        row.id: AccountFacts(
+            {},
+            frozenset(row.countries.split(",")) if row.countries is not None else None,
+            row.daily_credits,
+            keys_quota=quotas[row.id],
+            partner_id=row.parent_id,
+            sandbox_only=bool(row.sandbox),
         )
-        for account_id, countries, daily, partner_id, is_sandbox in rows
+        for row in tx.execute(of_account.where(accounts.c.id.in_(account_ids)))
     }
-    senders = approved_senders(tx, {key[0] for key in keys})
     return {
-        key: AccountFacts(senders.get(key, {}), *limits[key[0]]) for key in keys if key[0] in limits
+        (account_id, sandbox): known[account_id]._replace(
+            senders=senders.get((account_id, sandbox), {})
+        )
+        for account_id, sandbox in keys
+        if account_id in known
     }
 
 

@@ -7,6 +7,7 @@ same locks and statements, and one ledger entry for the chunk.
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from heliograph.base import clock, ids
@@ -183,7 +184,7 @@ class _ChunkFilling:
     def _take(self, recipients: Sequence[ChunkRecipient]) -> None:
         """One send for each run of recipients with one text; its messages' ids follow its own."""
         for (text, encoding, segments), run in groupby(
-            recipients, key=lambda recipient: recipient[2:]
+            recipients, key=attrgetter("text", "encoding", "segments")
         ):
             request = SendRequest(
                 self._number,

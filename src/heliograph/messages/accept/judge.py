@@ -151,7 +151,9 @@ def _with_duplicates_of_rejected(
     again = [
         (index, _shown(request, index), why[first]) for index, first in duplicates if first in why
     ]
-    return sorted([*rejected, *again]), [pair for pair in duplicates if pair[1] not in why]
+    return sorted([*rejected, *again]), [
+        (index, first) for index, first in duplicates if first not in why
+    ]
 
 
 def _debit(

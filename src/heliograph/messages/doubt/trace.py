@@ -97,7 +97,13 @@ class RecordedDecision(NamedTuple):
     decided_at_ms: int
 
 
-_EXTRA: Final = tuple(messages.c[name] for name in Traced._fields[1:-1])
+_TRACED: Final = JOINED.add_columns(
+    messages.c.account_id,
+    messages.c.carrier_id,
+    messages.c.parts_accepted,
+    messages.c.parts_delivered,
+    messages.c.parts_resent,
+)
 
 
 def raw_of(message_id: str) -> str:
@@ -140,7 +146,7 @@ def in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[Traced]:
     query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
     return _traced(
         tx,
-        JOINED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(
+        _TRACED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(
             messages.c.id.desc()
         ),
     )
@@ -253,34 +259,43 @@ def newest(tx: Connection, wanted: MessageFilter, limit: int) -> tuple[list[Trac
         window.append(messages.c.carrier_id == wanted.carrier_id)
     rows = _traced(
         tx,
-        JOINED.where(*window, *_of_message(tx, wanted)).order_by(messages.c.id.desc()).limit(limit),
+        _TRACED.where(*window, *_of_message(tx, wanted))
+        .order_by(messages.c.id.desc())
+        .limit(limit),
     )
     return rows, oldest if len(rows) < limit else None
 
 
 def one(tx: Connection, message_id: str) -> Traced:
     """Returns the message with this id in text form. Raises NotFound."""
-    rows = _traced(tx, JOINED.where(messages.c.id == raw_of(message_id)))
+    rows = _traced(tx, _TRACED.where(messages.c.id == raw_of(message_id)))
     if not rows:
         raise NotFound(f"There is no message {shown(message_id)}.")
     return rows[0]
 
 
 def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
-    rows = [
-        (Message(*row[: -len(_EXTRA)]), row[-len(_EXTRA) :])
-        for row in tx.execute(query.add_columns(*_EXTRA))
-    ]
-    in_flight: dict[str, list[UnansweredSubmission]] = defaultdict(list)
+    traced = {}
+    for *told, account_id, carrier_id, accepted, delivered, resent in tx.execute(query):
+        message = Message(*told)
+        traced[message.id] = Traced(
+            message,
+            account_id,
+            carrier_id,
+            parts_accepted=accepted,
+            parts_delivered=delivered,
+            parts_resent=resent,
+            in_flight=[],
+        )
     columns = [inflight.c[name] for name in UnansweredSubmission._fields]
     query = sa.select(inflight.c.message_id, *columns).where(
-        inflight.c.message_id.in_([message.id for message, _ in rows])
+        inflight.c.message_id.in_(list(traced))
     )
     for message_id, *submission in tx.execute(
         query.order_by(inflight.c.message_id, inflight.c.part)
     ):
-        in_flight[message_id].append(UnansweredSubmission(*submission))
-    return [Traced._make((message, *extra, in_flight[message.id])) for message, extra in rows]
+        traced[message_id].in_flight.append(UnansweredSubmission(*submission))
+    return list(traced.values())
 
 
 def failure(message: Message) -> str | None:

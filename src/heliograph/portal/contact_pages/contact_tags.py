@@ -129,7 +129,9 @@ def _shown(
         wanted=wanted,
         counted=counted,
         typed={"way": "add", **given},
-        again=wanted.again if wanted else [each for each in fields if each[0] in CHOOSING],
+        again=wanted.again
+        if wanted
+        else [(field, value) for field, value in fields if field in CHOOSING],
         ways=WAYS,
         mode=given.get("mode") or visit.mode,
         errors={error.field: error.message for error in at_fields},

@@ -60,16 +60,16 @@ def key_of_stored(tx: Connection, secret_keys: Sequence[str], now_ms: int) -> st
     does, and the first key where nothing is stored.
     """
     tallies = {key: [tally(tx, place, key, now_ms) for place in PLACES] for key in secret_keys}
-    if not any(sum(counts) for counts in tallies[secret_keys[0]]):
+    if not any(each.readable or each.unreadable for each in tallies[secret_keys[0]]):
         return secret_keys[0]
     return next(
-        (key for key, counts in tallies.items() if any(readable for readable, _ in counts)), None
+        (key for key, counts in tallies.items() if any(each.readable for each in counts)), None
     )
 
 
 def unreadable(tx: Connection, keys: Keys, now_ms: int) -> dict[str, int]:
     """Returns how many texts of each place none of the keys reads; only places that have some."""
-    found = {place.name: tally(tx, place, keys, now_ms)[1] for place in PLACES}
+    found = {place.name: tally(tx, place, keys, now_ms).unreadable for place in PLACES}
     return {name: count for name, count in found.items() if count}
 
 

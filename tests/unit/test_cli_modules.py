@@ -38,7 +38,7 @@ MODULES_MAX = {
     "message": 495,
     "carrier": 445,
     "webhook": 465,
-    "contact": 480,
+    "contact": 485,
     "sender": 465,
     "route": 445,
     "site": 480,

@@ -76,7 +76,6 @@ SENTENCES_OF_NO_PAGE: Final = {
     "There is no account with the id or name X7.": BY_COMMAND,
     "There is no user X7.": BY_COMMAND,
     "What a customer stores is counted with its partner's: set the quota of X7.": BY_COMMAND,
-    "X7 was already applied, with X7 (X7)": BY_COMMAND,
     "must be all, or some of X7; not X7X7": "the form of a key has a box for each permission",
     "must be an object of strings, not X7": "a form has no other values than strings",
     "must not be null: a contact is known by it": "a form has no null",

@@ -36,7 +36,7 @@ class BadNumberRow(NamedTuple):
     why: str
 
 
-class _Layout(NamedTuple):
+class _NumbersLayout(NamedTuple):
     phone: int  # its column
     names: tuple[str, ...]  # of all columns, some of which may have none; empty without a header
 
@@ -127,7 +127,7 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
 
 
 def _row(
-    line: int, cells: list[str], layout: _Layout, country: str | None, home: str | None
+    line: int, cells: list[str], layout: _NumbersLayout, country: str | None, home: str | None
 ) -> NumberRow | BadNumberRow:
     if layout.names and any(cells[len(layout.names) :]):
         return BadNumberRow(line, f"has {len(cells)} columns; the header has {len(layout.names)}")
@@ -156,26 +156,26 @@ def _row(
 
 def _layout(
     columns: Columns, country: str | None, phone_column: str | None
-) -> tuple[_Layout, bool]:
+) -> tuple[_NumbersLayout, bool]:
     """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
     cells = columns.names
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
     if phone_column is not None:
         phone = columns.place_of("phone", phone_column)
-        return _Layout(phone, _unlike(columns, phone)), True
+        return _NumbersLayout(phone, _unlike(columns, phone)), True
     numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
     named = columns.phone
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
-        return _Layout(numbers[0] if numbers else 0, ()), False
+        return _NumbersLayout(numbers[0] if numbers else 0, ()), False
     if len(cells) == 1:
-        return _Layout(0, cells), True
+        return _NumbersLayout(0, cells), True
     if named is None:
         raise InvalidRequest(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
         )
-    return _Layout(named, _unlike(columns, named)), True
+    return _NumbersLayout(named, _unlike(columns, named)), True
 
 
 def _unlike(columns: Columns, phone: int) -> tuple[str, ...]:

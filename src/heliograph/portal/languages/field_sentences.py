@@ -84,7 +84,16 @@ OF_FORMS: Final = (
         "must name a host: labels of letters, digits and inner hyphens, with single dots between"
         " them"
     ),
-    marked("must lead to a public address; %(host)s is %(kind)s"),
+    marked("must lead to a public address; %(host)s is %(why_kind)s"),
+    marked("a cloud's metadata service"),
+    marked("unspecified"),
+    marked("loopback"),
+    marked("link-local"),
+    marked("private"),
+    marked("shared by a provider's customers (CGNAT)"),
+    marked("documentation"),
+    marked("benchmarking"),
+    marked("reserved"),
     marked(
         "must have an address as four decimal numbers (192.0.2.1) or in brackets ([2001:db8::1])"
     ),
@@ -116,6 +125,8 @@ OF_FORMS: Final = (
     marked("cannot be paid: %(why)s"),
     marked("cannot be moved: %(why)s"),
     marked("cannot be given: %(why)s"),
+    marked("%(reference)s was already applied, with %(credits)s SMS credits (%(entry)s)"),
+    marked("%(reference)s was already applied, with %(money)s (%(entry)s)"),
     marked("must be %(partners)s, the partner's, for money to begin with; not %(given)s"),
     # contacts and files
     marked("is another contact's"),

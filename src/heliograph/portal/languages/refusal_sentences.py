@@ -95,7 +95,16 @@ REFUSALS: Final = (
     marked("The account has spent the credits that it may spend today (UTC)."),
     marked("SMS credits are not sold for %(currency)s: there is no price in it."),
     marked("There is no price in %(currency)s."),
+    marked("This is a sandbox customer: it has no part in the ledger."),
     marked("The account has had as much stored today (UTC) as it may."),
+    marked(
+        "This account may have %(quota)s octets of %(kind)s stored a day (UTC), and has %(used)s;"
+        " this would be %(octets)s more."
+    ),
+    marked(
+        "This account's partner and its customers have had as many octets of %(kind)s stored today"
+        " (UTC) as they may."
+    ),
     marked("Too many requests are waiting."),
     marked("The database is busy."),
     marked("The database is not reachable."),
@@ -179,10 +188,6 @@ OF_ROOMS: Final = (
     ),
     # of files
     marked(
-        "The file has no header, and the columns %(columns)s of line %(line)s could all be the"
-        " number; begin it with a line that names its columns, that of the numbers phone."
-    ),
-    marked(
         "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
     marked(
@@ -208,6 +213,22 @@ OF_ROOMS: Final = (
     marked(
         "The text asks for %(names)s, which is not a column of the file: its columns are"
         " %(columns)s."
+    ),
+    marked(
+        "The text asks for %(names)s, which is not a column of the file: it has no first line that"
+        " names its columns."
+    ),
+    marked(
+        "The file has no header, and the columns %(places)s of line %(line)s could all be the"
+        " number; begin it with a line that names its columns, that of the numbers %(name)s."
+    ),
+    marked("a quoted cell that begins there is not closed."),
+    marked("a quoted cell has more than %(most)s characters; is a quote not closed?"),
+    marked(
+        "a quoted row has more than %(lines)s lines or %(most)s characters; is a quote not closed?"
+    ),
+    marked(
+        "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
     marked("Line %(line)s has more than %(most)s characters."),
     marked("Line %(line)s %(why)s."),

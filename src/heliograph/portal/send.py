@@ -1,6 +1,7 @@
 """A form that sends a text, and counts its segments and its price while it is typed."""
 
 import re
+import unicodedata
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -27,6 +28,8 @@ from heliograph.users import Right
 FIELDS: Final = ("mode", "sender", "recipients", "message", "reference")
 CHANGED: Final = "This form was sent before, with another text. Send it as a new one?"
 PATH: Final = "POST /portal/send"  # of Idempotency-Keys: those of programs have other paths
+# marks, separators and controls: a reader would see nothing, or not what it does to the next words
+UNSEEN: Final = ("M", "Z", "C")
 BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
 
 
@@ -137,10 +140,19 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
         len(text),
         taken.encoding,
         taken.segments,
-        beyond if taken.encoding == UCS_2 else [],
+        [_visible(each) for each in beyond] if taken.encoding == UCS_2 else [],
         without.segments,
         answer,
     )
+
+
+def _visible(character: str) -> str:
+    """Returns a character as a page can show it: one that nobody sees by its number and its name
+    in Unicode.
+    """
+    if unicodedata.category(character)[0] not in UNSEEN:
+        return character
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
 
 
 def _shown(

@@ -205,3 +205,21 @@ def test_nothing_is_sent_for_a_suspended_account_or_one_of_others(
     visitor.get(home)
     assert visitor.post(f"{home}/send", {**TYPED, **SENT}).status_code == 403
     assert sent(db) == []
+
+
+@pytest.mark.parametrize(
+    ("character", "shown"),
+    [
+        ("\t", "U+0009"),
+        ("\u00a0", "U+00A0 NO-BREAK SPACE"),
+        ("\u202e", "U+202E RIGHT-TO-LEFT OVERRIDE"),
+        ("\u0301", "U+0301 COMBINING ACUTE ACCENT"),
+    ],
+)
+def test_a_character_that_nobody_sees_is_named(
+    visitor: Visitor, home: str, character: str, shown: str
+) -> None:
+    visitor.get(f"{home}/send")
+    visitor.page = visitor.post(f"{home}/send/count", {"message": f"Hello{character}you"})
+    assert f"{shown} makes it UCS-2, whose segments hold fewer characters." in text_of(visitor)
+    assert character not in visitor.page.text

@@ -300,18 +300,24 @@ def start_soon(
     *,
     as_far_as_credits_reach: bool | None = None,
     now_ms: int,
-) -> Campaign:
+) -> bool:
     """Lets the running service launch a campaign within seconds, for a caller who cannot wait until
     the audience is frozen: it is scheduled for now. `quote` is an estimate of just now; what a
     launch with these figures would refuse, this refuses.
 
+    Returns False, and changes nothing, when the campaign is about to start already.
+
     Raises WrongState, AccountSuspended, InvalidRequest, NoRecipients and InsufficientCredits.
     """
+    waiting = by_id(tx, campaign_id, lock=True)
+    is_due = waiting.status == SCHEDULED and (waiting.scheduled_at_ms or 0) <= now_ms
+    if is_due and as_far_as_credits_reach in (None, waiting.as_far_as_credits_reach):
+        return False
     campaign = schedule(tx, campaign_id, now_ms, as_far_as_credits_reach=as_far_as_credits_reach)
     refusal = _refusal(quote, as_far=campaign.as_far_as_credits_reach)
     if refusal is not None:
         raise refusal
-    return campaign
+    return True
 
 
 def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:

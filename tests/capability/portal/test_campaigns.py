@@ -11,6 +11,7 @@ import pytest
 
 from heliograph import accounts, campaigns, senders, wallet
 from heliograph.base import clock
+from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.portal.campaign_pages import campaigns as campaign_pages
 from heliograph.users import Role
@@ -69,8 +70,12 @@ def test_a_campaign_is_written_looked_at_and_launched(
     assert "3 segments from AMINA to 3 recipients" in asked
     assert "Credits 3 The wallet holds 10 Left afterwards 7 Opted out 1" in asked
     assert now(db, draft).status == "draft"
-    answer = visitor.post(f"{path_of(home, draft)}/launch")
-    assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
+    for _ in range(2):  # as by two clicks
+        answer = visitor.post(f"{path_of(home, draft)}/launch")
+        assert (answer.status_code, answer.headers["location"]) == (303, path_of(home, draft))
+    with db.read() as tx:
+        done = [each.entry.action for each in accounts.audited(tx, amina, PageWanted(100, None))]
+    assert done.count("campaign.launch") == 1
     assert "It is about to start" in visitor.get(path_of(home, draft)).text
     assert campaigns.start_due(db) == [draft.id]
     assert list(written(db, draft)) == REACHED

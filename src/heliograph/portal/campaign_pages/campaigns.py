@@ -99,14 +99,16 @@ def launch(asking: PageRequest) -> Response:
         quote = _quoted(asking, campaign)
         with asking.db.write() as tx:
             _require(tx, asking)
-            campaigns.start_soon(
+            is_started = campaigns.start_soon(
                 tx,
                 campaign.id,
                 quote,
                 as_far_as_credits_reach=AS_FAR_FIELD in asking.sent.form or None,
                 now_ms=asking.now_ms,
             )
-            visit.audit(tx, asking, "campaign.launch", campaigns.text_id(campaign), campaign.name)
+            if is_started:
+                about = campaigns.text_id(campaign)
+                visit.audit(tx, asking, "campaign.launch", about, campaign.name)
     except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
         return _shown_launch(asking, visit, refusal)
     return _to(visit, campaign)

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+import pytest
+
 from tests.support.sources import PACKAGE, sources
 
 QUESTION_WORD: Final = re.compile(
@@ -24,6 +26,12 @@ VERB: Final = re.compile(
     r"\b(is|are|was|were|has|have|may|must|can|gets?|goes|go|makes?|stands?|fails?|counts?|needs?"
     r"|reports?|enters?)\b|\?$"
 )
+THIRD_PERSON: Final = re.compile(r"(?!This\b)[A-Z][a-z]+s\b")
+OTHER_VERB: Final = re.compile(
+    r"\b(could|will|would|do|does|did|be|been|called|knows?|ends?|holds?|keeps?|takes?|gives?|sends?|shows?"
+    r"|reads?|writes?|says?|tells?|comes?|waits?|stays?|lets?|asks?|begins?|runs?|leads?|means?"
+    r"|names?|answers?|stores?|changes?|returns?)\b"
+)
 POINTING: Final = re.compile(r"(This|These|It|Here)\b")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -31,6 +39,25 @@ Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def test_no_docstring_is_a_fragment() -> None:
     fragments = list(_fragments())
     assert not fragments, "\n".join(fragments)
+
+
+def test_the_docstring_of_a_function_has_a_verb() -> None:
+    """It begins with the verb ("Stores …"), or has one of the usual ones. A command's is its help,
+    and tells the reader what to do ("List accounts").
+    """
+    without = [
+        f"{path}: {_name(node)}: {sentence}"
+        for path, node, sentence in _documented()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not any(".command(" in ast.unparse(each) for each in node.decorator_list)
+        and not _has_a_verb(sentence)
+    ]
+    assert not without, "\n".join(without)
+
+
+@pytest.mark.parametrize("sentence", ["The bits of all segments.", "--limit of a list", "A time."])
+def test_a_sentence_without_a_verb_is_found(sentence: str) -> None:
+    assert not _has_a_verb(sentence)
 
 
 def test_no_docstring_begins_by_pointing_at_its_thing() -> None:
@@ -41,6 +68,12 @@ def test_no_docstring_begins_by_pointing_at_its_thing() -> None:
         if POINTING.match(sentence) and _name(node) not in errors
     ]
     assert not pointing, "\n".join(pointing)
+
+
+def _has_a_verb(sentence: str) -> bool:
+    return bool(
+        THIRD_PERSON.match(sentence) or VERB.search(sentence) or OTHER_VERB.search(sentence)
+    )
 
 
 def _fragments() -> Iterator[str]:

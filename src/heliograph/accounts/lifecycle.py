@@ -33,8 +33,8 @@ OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
-    """Set on an account by the operator, or by its owners in the portal but for the tier and the
-    one-time passwords. What is left out stays as it is.
+    """The operator sets these on an account. Its owners set them in the portal, but for the tier
+    and the one-time passwords. What is left out stays as it is.
     """
 
     country_code: str  # its own, by which a phone number that begins with a 0 is read

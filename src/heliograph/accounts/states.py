@@ -1,4 +1,4 @@
-"""The life of an account: active, suspended by the operator, and closed for good.
+"""An account is active, is suspended by the operator, and is closed for good.
 
 A closed account has no status of its own: it is suspended, and says since when it is closed. The
 CHECK of a table cannot be widened beside processes that use it.

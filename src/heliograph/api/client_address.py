@@ -16,8 +16,8 @@ _HOST: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 
 
 class Proxies:
-    """The operator's own proxies, as addresses and networks. What they say of a client is believed,
-    and nobody else.
+    """Holds the operator's own proxies, as addresses and networks. What they say of a client is
+    believed, and nobody else.
     """
 
     def __init__(self, networks: Iterable[str] = ()) -> None:

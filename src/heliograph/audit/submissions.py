@@ -46,7 +46,7 @@ def _hashes(text: str, encoding: str) -> tuple[str, ...]:
 
 
 def parts_of(message: MessagePosition, submit: Submit) -> int:
-    """The segments that a submission carries: one, or all of them."""
+    """Returns the segments that a submission carries: one, or all of them."""
     return message.all_parts if submit.parts == 1 else 1 << (submit.part - 1)
 
 

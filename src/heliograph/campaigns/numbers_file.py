@@ -1,5 +1,5 @@
-"""A file of numbers: CSV with or without a header, or one number a line. It is read as it streams
-(`base/csv/reader.py`); what is wrong is told by line.
+"""A file of numbers is CSV with or without a header, or has one number a line. It is read as it
+streams (`base/csv/reader.py`); what is wrong is told by line.
 """
 
 import re
@@ -42,10 +42,10 @@ class _NumbersLayout(NamedTuple):
 
 
 class Numbers:
-    """A file of numbers. `country`: of numbers that are written as they are dialled there; `home`:
-    without one, of numbers with a leading 0. `phone_column`: what its header calls the numbers;
-    without one, that is known by its name. `columns`: what its header names, as soon as that is
-    read; empty without one.
+    """Reads a file of numbers. `country`: of numbers that are written as they are dialled there;
+    `home`: without one, of numbers with a leading 0. `phone_column`: what its header calls the
+    numbers; without one, that is known by its name. `columns`: what its header names, as soon as
+    that is read; empty without one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The life of a campaign: written down, scheduled or launched, sent, and over."""
+"""A campaign is written down, scheduled or launched, sent, and over."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -129,7 +129,7 @@ class Inbox(Protocol):
 
 
 class Link(Protocol):
-    """One carrier's connections, one or many binds, seen as one."""
+    """Shows one carrier's connections, one or many binds, as one."""
 
     @property
     def state(self) -> LinkState: ...

@@ -59,7 +59,7 @@ class CommandRun:
 
     @cached_property
     def settings_as_found(self) -> "Settings":
-        """The settings of a command that looks only."""
+        """Returns the settings of a command that looks only."""
         from heliograph.base import settings
 
         _keep_logs_out()

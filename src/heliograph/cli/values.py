@@ -101,7 +101,7 @@ class OrWord(click.ParamType[Any]):
 
 
 class Moment(click.ParamType[int]):
-    """A time in the future, as milliseconds since 1970: RFC 3339, a date (its first moment
+    """Reads a time in the future, as milliseconds since 1970: RFC 3339, a date (its first moment
     in UTC), or from now on in days or hours.
     """
 
@@ -126,7 +126,7 @@ class Moment(click.ParamType[int]):
 
 
 class Past(click.ParamType[int]):
-    """A time in the past, as milliseconds since 1970: RFC 3339, a date (its first moment
+    """Reads a time in the past, as milliseconds since 1970: RFC 3339, a date (its first moment
     in UTC), or so many days, hours or minutes ago.
     """
 
@@ -157,7 +157,7 @@ class Past(click.ParamType[int]):
 
 
 class Duration(click.ParamType[int]):
-    """A length of time, in milliseconds."""
+    """Reads a length of time, in milliseconds."""
 
     name = "span"
 
@@ -208,14 +208,14 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def account_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--account ACC"""
+    """Adds --account ACC"""
     return click.option("--account", required=True, metavar="ACC", help="Its id or unique name.")(
         command
     )
 
 
 def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """--mode, as `sandbox`: True or False. `of`: what depends on it."""
+    """Adds --mode, as `sandbox`: True or False. `of`: what depends on it."""
     return click.option(
         "--mode",
         "sandbox",
@@ -238,7 +238,7 @@ def country_code(given: str | None) -> str | None:
 
 
 def reference_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--reference"""
+    """Adds --reference."""
     return click.option(
         "--reference",
         type=checked_values.REFERENCE,
@@ -248,7 +248,7 @@ def reference_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def entry_reason_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--reason of ledger entries"""
+    """Adds --reason of ledger entries"""
     return click.option(
         "--reason",
         required=True,
@@ -259,7 +259,7 @@ def entry_reason_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def reference_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--reason and --reference of a ledger entry."""
+    """Adds --reason and --reference of a ledger entry."""
     return entry_reason_option(reference_option(command))
 
 
@@ -275,7 +275,7 @@ def _whoever_typed_it() -> str:
 
 
 def by_option(command: Callable[..., None]) -> Callable[..., None]:
-    """--by WHO"""
+    """Adds --by WHO"""
     return click.option(
         "--by",
         type=checked_values.BY,
@@ -286,7 +286,7 @@ def by_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def who_decides(command: Callable[..., None]) -> Callable[..., None]:
-    """--reason and --by of a decision that is kept."""
+    """Adds --reason and --by of a decision that is kept."""
     command = by_option(command)
     return click.option(
         "--reason",
@@ -298,7 +298,7 @@ def who_decides(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def page_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--limit and --before of a list."""
+    """Adds --limit and --before of a list."""
     command = click.option("--before", metavar="ID", help="Only those made before this one.")(
         command
     )
@@ -312,7 +312,7 @@ def page_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def span_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--since and --until of a list."""
+    """Adds --since and --until of a list."""
     command = click.option("--until", type=Past(), metavar="T", help="Only those before then.")(
         command
     )
@@ -325,7 +325,7 @@ def span_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def listen_options() -> list[click.Parameter]:
-    """--host and --port of a server."""
+    """Adds --host and --port of a server."""
     return [
         click.Option(
             ["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."
@@ -342,8 +342,8 @@ def listen_options() -> list[click.Parameter]:
 
 
 def read_password(file: str | None, *, of: str) -> str:
-    """A password from a file's first line (`-`: standard input), else asked for: never an argument,
-    which every user of the machine sees.
+    """Reads a password from a file's first line (`-`: standard input), else asked for: never an
+    argument, which every user of the machine sees.
     """
     if file is None:
         if not sys.stdin.isatty():

@@ -37,8 +37,8 @@ def open_sheet(path: str) -> TextIO:
 
 
 class Sheet:
-    """`header` and `delimiter` are the file's own; `layout`: how its columns are understood. Raises
-    InvalidRequest when it is no such file.
+    """`header` and `delimiter` are the file's own; `layout` says how its columns are understood.
+    Raises InvalidRequest when it is no such file.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Sheet:
         home: str,
         columns: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`file`: of `text_of`. `country`: whose dialling rules numbers are read by. `home`:
-        without one, those of numbers with a leading 0. `columns`: what the file calls a field,
-        where it has another name for it.
+        """`text_of` returns such a file. `country`: whose dialling rules numbers are read by.
+        `home`: without one, those of numbers with a leading 0. `columns`: what the file calls a
+        field, where it has another name for it.
         """
         self._country, self._home = country, home
         reader = CsvReader(file)

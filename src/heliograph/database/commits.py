@@ -103,8 +103,8 @@ class CommitProbe(Protocol):
 
 
 class Commits:
-    """The unconfirmed commits of one process. `connect` opens a connection to ask through, which
-    raises `lost` when it cannot be used. May be used by any thread.
+    """Keeps the unconfirmed commits of one process. `connect` opens a connection to ask through,
+    which raises `lost` when it cannot be used. May be used by any thread.
     """
 
     def __init__(self, connect: Callable[[], CommitProbe], lost: type[Exception] = OSError) -> None:

@@ -23,9 +23,10 @@ _PLACE: Final = re.compile(r"\$(\d+)")
 
 
 class HotTx(Protocol):
-    """A transaction of the hot paths. `signals`: the names of what it has done, of which listeners
-    of this process are told once it is committed (`CommitListeners`). `learned`: what the next
-    ones may know of it then, in `known`, so that they need not store it again.
+    """Carries out statements in a transaction of the hot paths. `signals`: the names of what it has
+    done, of which listeners of this process are told once it is committed (`CommitListeners`).
+    `learned`: what the next ones may know of it then, in `known`, so that they need not store it
+    again.
     """
 
     postgresql: bool

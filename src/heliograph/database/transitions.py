@@ -13,7 +13,7 @@ NO_ROW: Final = "[*]"  # before a thing is stored, and after its row is deleted
 
 
 class Arrow(NamedTuple):
-    """One transition. `was` or `to` is NO_ROW where the row is stored or deleted."""
+    """Is one transition. `was` or `to` is NO_ROW where the row is stored or deleted."""
 
     was: str
     to: str
@@ -21,7 +21,7 @@ class Arrow(NamedTuple):
 
 
 class Transitions:
-    """The states of one kind of thing, and the transitions between them.
+    """Names the states of one kind of thing, and the transitions between them.
 
     `meanings` has every state with what it means, in the order in which they are shown. `begins`
     has the states in which a row is stored first, `moves` those that follow each state, and `ends`

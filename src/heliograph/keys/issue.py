@@ -215,7 +215,7 @@ def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
 
 
 def revoke_all(tx: Connection, account_id: str, *, now_ms: int) -> int:
-    """No key of the account opens anything from now on. Answers how many did until now,
+    """Revokes all keys of the account, from now on. Answers how many did until now,
     expired ones among them.
     """
     config.bump(tx)

@@ -101,5 +101,5 @@ ERROR_MESSAGES: Final[dict[str, str]] = {
 
 
 def all_parts(segments: int) -> int:
-    """The bits of all segments of a message."""
+    """Returns the bits of all segments of a message."""
     return (1 << segments) - 1

@@ -81,7 +81,9 @@ def read_link_site_request(body: dict[str, Any]) -> LinkSiteRequest:
 
 
 def read_logs_request(body: dict[str, Any]) -> LogsRequest:
-    """One log entry, or `{"logs": [...]}`. Raises InvalidRequest for all bad fields together."""
+    """Reads one log entry, or `{"logs": [...]}`. Raises InvalidRequest for all bad fields
+    together.
+    """
     form = Form(body)
     warnings: list[str] = []
     entries = (

@@ -1,4 +1,4 @@
-"""The developer portal: pages for the people of an account. A page holds no rule of its own; it
+"""The developer portal has pages for the people of an account. A page holds no rule of its own; it
 calls the use cases that the API calls, and shows what they refuse in their words.
 """
 

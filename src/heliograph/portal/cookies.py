@@ -1,4 +1,4 @@
-"""The cookies of the portal, each set and taken back in the same way."""
+"""The cookies of the portal are each set and taken back in the same way."""
 
 from starlette.responses import Response
 

@@ -1,4 +1,6 @@
-"""The members of an account, and invitations. Changes are the owners', with a fresh sign-in."""
+"""Owners see the members of an account, and invite others. Changes are the owners', with a fresh
+sign-in.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -63,7 +63,7 @@ ROOTS: Final = ("/", "/portal")
 
 
 class Portal:
-    """The pages, as an ASGI application. `is_mine` says which paths are its own."""
+    """Serves the pages, as an ASGI application. `is_mine` says which paths are its own."""
 
     def __init__(self, service: Service, mailer: Mailer | None = None) -> None:
         self._service = service._replace(

@@ -51,7 +51,7 @@ log = Log(__name__)
 
 
 class Sweeps:
-    """The checks of one process. `running`: its carriers at any moment; `wake` is told
+    """Makes the checks of one process. `running`: its carriers at any moment; `wake` is told
     which of them got work.
     """
 

@@ -45,7 +45,7 @@ def history(tx: Connection, sender_id: str) -> list[Step]:
 
 
 def as_step_record(step: Step) -> dict[str, Any]:
-    """A step as the operator sees it."""
+    """Returns a step as the operator sees it."""
     return {
         "status": step.status,
         "at": rfc3339(step.at_ms),

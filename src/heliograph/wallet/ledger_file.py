@@ -1,4 +1,4 @@
-"""The entries of an account's ledger as lines of a CSV file, with the fields of GET
+"""The entries of an account's ledger become lines of a CSV file, with the fields of GET
 /wallet/transactions. Pure.
 """
 

@@ -46,7 +46,7 @@ SEALED: Final = tuple(
 
 
 class WebhookEndpoint(NamedTuple):
-    """An endpoint without its secrets. Ids are raw."""
+    """Is an endpoint without its secrets. Ids are raw."""
 
     id: str
     account_id: str

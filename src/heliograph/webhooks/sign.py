@@ -30,7 +30,7 @@ def is_secret(text: str) -> bool:
 def headers(
     event_id: str, kind: str, body: bytes, timestamp_s: int, secret: str, former: str | None = None
 ) -> dict[str, str]:
-    """The headers of one attempt, made at `timestamp_s` (Unix seconds), to deliver `body`.
+    """Returns the headers of one attempt, made at `timestamp_s` (Unix seconds), to deliver `body`.
 
     `former`: the secret before this one, for as long as both hold (24 h, or until the rotation is
     finished); None: there is none any more. X-Service-Signature has room for one signature, so the

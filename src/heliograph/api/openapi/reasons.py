@@ -208,7 +208,7 @@ WITH_PATH_ID: Final = ("no_such_path", "no_such_record")
 
 
 def of_status(reasons: tuple[str, ...]) -> dict[int, list[str]]:
-    """The reasons by their status, lowest first, each once."""
+    """Returns the reasons by their status, lowest first, each once."""
     by_status: dict[int, list[str]] = {}
     for reason in dict.fromkeys(reasons):
         by_status.setdefault(REASONS[reason].status, []).append(reason)

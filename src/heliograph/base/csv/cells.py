@@ -42,7 +42,7 @@ def text_of_cell(cell: str) -> str:
 
 
 def line_of(cells: Iterable[str], delimiter: str) -> str:
-    """Neutral cells as a line of a file."""
+    """Returns neutral cells as a line of a file."""
     quoted = (
         '"' + cell.replace('"', '""') + '"' if _QUOTED.search(cell) else cell for cell in cells
     )

@@ -133,7 +133,7 @@ class Encoder:
         return Coded(data_coding, tuple(octets), len(parts), payload=False)
 
     def _octets(self, parts: list[str], encoding: str) -> tuple[int, list[bytes] | None]:
-        """data_coding and each part's octets; None where the carrier's alphabet lacks a
+        """Returns data_coding and each part's octets; None where the carrier's alphabet lacks a
         character of a GSM-7 text.
         """
         if encoding == segments.UCS_2:
@@ -149,7 +149,7 @@ class Encoder:
 
 
 def _as_ucs2(text: str, counted_segments: int) -> Coded:
-    """A GSM-7 text that the carrier's alphabet cannot carry.
+    """Encodes a GSM-7 text that the carrier's alphabet cannot carry.
 
     The text is never altered, and the message keeps the segments it was counted and paid with: as
     UCS-2 in one short_message where that is enough, else whole in message_payload, which leaves the

@@ -73,7 +73,7 @@ class Rule:
 
 
 def read_duration(text: str) -> float:
-    """`50ms`, `30s`, `2m` → seconds. Raises ValueError."""
+    """Returns the seconds of `50ms`, `30s` or `2m`. Raises ValueError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text, re.ASCII)
     seconds = float(found[1]) * {"ms": 0.001, "s": 1, "m": 60}[found[2]] if found else -1
     if not 0 <= seconds <= DURATION_S_MAX:

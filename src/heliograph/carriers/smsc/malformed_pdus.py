@@ -34,5 +34,5 @@ _FORMS: Final[dict[str, Callable[[], bytes]]] = {
 
 
 def malformed_pdu(form: str) -> bytes:
-    """The octets of one of chaos.MALFORMED."""
+    """Returns the octets of one of chaos.MALFORMED."""
     return _FORMS[form]()

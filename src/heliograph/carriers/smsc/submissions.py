@@ -1,4 +1,6 @@
-"""The submissions of one session: judged, answered now or later, and their receipts owed."""
+"""The submissions of one session are judged and answered, now or later, and their receipts are
+owed.
+"""
 
 from typing import Final, NamedTuple, Protocol
 

@@ -1,4 +1,4 @@
-"""`heliograph campaign create`: to contacts, or to the numbers of a file."""
+"""`heliograph campaign create` makes a campaign for contacts, or for the numbers of a file."""
 
 from typing import Any
 

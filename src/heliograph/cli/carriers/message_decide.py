@@ -1,4 +1,4 @@
-"""`heliograph message settle` and `resend`: what an operator decides about messages in doubt."""
+"""An operator decides about messages in doubt: `heliograph message settle` and `resend`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -90,7 +90,7 @@ def _read(reader: Callable[[str], T], text: str, option: str) -> T:
 
 
 class _SmscCommand(Command):
-    """Its help lists the kinds of chaos."""
+    """Lists the kinds of chaos in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from heliograph.carriers.smsc import KINDS

@@ -16,7 +16,7 @@ _ARRAY_PARAMETER: Final = re.compile(r"\$(\d+)::(\w+)\[\]")
 
 @lru_cache(maxsize=256)
 def as_text(sql: str) -> str:
-    """The statement with its array parameters taken as texts."""
+    """Returns the statement with its array parameters taken as texts."""
     return _ARRAY_PARAMETER.sub(r"$\1::text::\2[]", sql)
 
 

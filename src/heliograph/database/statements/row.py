@@ -40,7 +40,7 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Nothing(Row, frozen=True):
-    """No parameters; or no columns, of a statement that returns no rows."""
+    """Stands for no parameters; or for no columns, of a statement that returns no rows."""
 
 
 class AffectedRow(Row, frozen=True):

@@ -115,8 +115,8 @@ def raw_of(message_id: str) -> str:
 
 
 def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-    """(status, error code) of each of these, by their raw ids. Raises NotFound for the first that
-    there is not.
+    """Returns the status and the error code of each of these, by their raw ids. Raises NotFound for
+    the first that there is not.
     """
     raws = {raw_of(message_id): message_id for message_id in message_ids}
     query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(

@@ -138,7 +138,7 @@ def first_kept(tx: Connection, what: str) -> str:
 
 
 async def from_id(tx: HotTx, what: str) -> str:
-    """The same, in a transaction of the hot paths."""
+    """Returns the same, in a transaction of the hot paths."""
     kept = await _FROM.rows(tx, _What(what))
     return kept[0].from_id if kept else NOTHING
 

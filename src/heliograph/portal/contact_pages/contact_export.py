@@ -1,4 +1,5 @@
-"""The contacts of a list as a CSV file, with the columns and the safe cells of `contact export`.
+"""The contacts of a list are saved as a CSV file, with the columns and the safe cells of `contact
+export`.
 
 The file is made page by page, each in a transaction of its own, as it is sent. Its columns are
 known when all contacts were read once.

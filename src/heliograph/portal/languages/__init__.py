@@ -1,4 +1,4 @@
-"""The languages of pages: their texts, numbers, times and refusals."""
+"""Pages have languages: their texts, numbers, times and refusals are in one."""
 
 from heliograph.portal.languages.spoken import (
     LANGUAGES,

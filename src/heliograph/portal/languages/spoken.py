@@ -32,7 +32,7 @@ _spoken: ContextVar[Spoken] = ContextVar("spoken")
 
 
 def speak(language: str, zone: str = "UTC") -> None:
-    """Has all texts of this request written in a language, and its times in a time zone."""
+    """Lets all texts of this request be written in a language, and its times in a time zone."""
     _spoken.set(Spoken(language, zone))
 
 

@@ -28,8 +28,8 @@ TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns")
 
 
 class ReportLine(NamedTuple):
-    """A line of a table: the figures of a country, a sender or a campaign. `page` is the path of
-    its page, if it has one. `is_ours`: the name is a word of ours.
+    """Is a line of a table: it has the figures of a country, a sender or a campaign. `page` is the
+    path of its page, if it has one. `is_ours`: the name is a word of ours.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Setting up an authenticator app, and doing without it again. All of it takes a fresh sign-in."""
+"""Users set up an authenticator app, and do without it again. All of it takes a fresh sign-in."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The second step of signing in: the code of an authenticator app, or a recovery code.
+"""The second step of signing in is the code of an authenticator app, or a recovery code.
 
 Whoever is asked for it is not signed in: only this form knows the sign-in that waits.
 """

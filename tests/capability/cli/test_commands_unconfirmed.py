@@ -29,11 +29,17 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def unconfigured_logs() -> None:
+def unconfigured_logs() -> Iterator[None]:
     """A command begins in a process of its own, in which nobody has configured logs. Another test
     of this process may have, by capturing them: then the service's lines would go to the output.
+    What a command configures is taken back, for it keeps lines from tests that capture them.
     """
+    before = structlog.get_config() if structlog.is_configured() else None
     structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
+    if before is not None:
+        structlog.configure(**before)
 
 
 @pytest.fixture(scope="module")

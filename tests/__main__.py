@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-# failures: with more it is not the machine, of which 5 were seen when it was half as fast as usual
-SECOND_TIME_MAX: Final = 10
+# failures: with more it is not the machine. Of 7,755 tests 8 were seen when all took 29 minutes
+# instead of 11, because others had a part of the processors.
+SECOND_TIME_MAX: Final = 15
 # dealt as tests/support/dealing.py says
 BESIDE: Final = ("-n", "5", "--dist", "loadscope", "--no-loadscope-reorder")
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")

@@ -13,7 +13,7 @@ NO_ROW: Final = "[*]"  # before a thing is stored, and after its row is deleted
 
 
 class Arrow(NamedTuple):
-    """Is one transition. `was` or `to` is NO_ROW where the row is stored or deleted."""
+    """Describes one transition. `was` or `to` is NO_ROW where the row is stored or deleted."""
 
     was: str
     to: str

@@ -30,7 +30,7 @@ async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]
 
 
 class _Looks:
-    """Takes the looks of one process at the campaigns, one after the other."""
+    """Looks at the campaigns for one process, at one after the other."""
 
     def __init__(self, db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
         self._db = db

@@ -11,7 +11,7 @@ from heliograph.messages.queue.sql import QueuedRun
 
 
 class MessageRow(msgspec.Struct):
-    """Is a message under lock, as the turn moves it."""
+    """Holds a message under lock, as the turn moves it."""
 
     id: str
     send_id: str

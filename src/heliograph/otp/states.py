@@ -1,4 +1,4 @@
-"""A one-time password lives through these states. Its row has no column for its state: it follows
+"""A one-time password goes through these states. Its row has no column for its state: it follows
 from when it was verified and until when it is locked.
 
 A code that is too old to be verified stays in the state in which it is: its age is read from when

@@ -23,7 +23,7 @@ WORD_MAX: Final = 64  # characters of an event's name
 
 
 class SiteEvent(NamedTuple):
-    """Is an event that a plugin told. Ids are raw; `payload` and `meta` are JSON objects."""
+    """Describes an event that a plugin told. Ids are raw; `payload` and `meta` are JSON objects."""
 
     id: str
     site_id: str

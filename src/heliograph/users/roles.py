@@ -5,7 +5,7 @@ from typing import Final
 
 
 class Role(StrEnum):
-    """Is the role of a user in an account. Every role may look at everything but secrets."""
+    """Names the role of a user in an account. Every role may look at everything but secrets."""
 
     OWNER = "owner"
     DEVELOPER = "developer"

@@ -46,7 +46,7 @@ SEALED: Final = tuple(
 
 
 class WebhookEndpoint(NamedTuple):
-    """Is an endpoint without its secrets. Ids are raw."""
+    """Describes an endpoint without its secrets. Ids are raw."""
 
     id: str
     account_id: str

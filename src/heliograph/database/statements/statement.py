@@ -256,7 +256,7 @@ def same(
 
 
 class Insert(BatchStatement[GivenT, Nothing], Generic[GivenT]):
-    """Is a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
+    """Describes a statement that inserts rows. `more` ends it, such as `ON CONFLICT DO NOTHING`."""
 
     def __init__(self, table: str, row: type[GivenT], more: str = "") -> None:
         into = f"INSERT INTO {table} ({columns_of(row)})"

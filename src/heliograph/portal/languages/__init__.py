@@ -1,4 +1,4 @@
-"""Pages have languages: their texts, numbers, times and refusals are in one."""
+"""A page is written in one language: its texts, numbers, times and refusals."""
 
 from heliograph.portal.languages.spoken import (
     LANGUAGES,

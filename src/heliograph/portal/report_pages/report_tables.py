@@ -28,7 +28,7 @@ TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns")
 
 
 class ReportLine(NamedTuple):
-    """Is a line of a table: it has the figures of a country, a sender or a campaign. `page` is the
+    """Holds a line of a table: the figures of a country, a sender or a campaign. `page` is the
     path of its page, if it has one. `is_ours`: the name is a word of ours.
     """
 

@@ -15,12 +15,14 @@ from heliograph.messages.carrier.settle import (
     settle_answer,
     settle_receipt,
 )
-from heliograph.messages.changes import Changes, MessageRow, Requeued
+from heliograph.messages.changes import Changes, MessageRow, queued_again
 from heliograph.messages.queue.rank import rank_ahead
+from heliograph.messages.queue.sql import QueuedRun
 
 NOW_MS = 1_800_000_000_000
 MADE_MS = NOW_MS - 60_000
 EXPIRES_MS = NOW_MS + 3_600_000
+CARRIER_ID = 2
 MESSAGE = ids.raw_of_number(ids.new_number(MADE_MS))
 SEND = ids.raw_of_number(int(MESSAGE, 16) - 1)
 
@@ -74,11 +76,28 @@ def settle(
     return changes
 
 
-def requeued(attempt: int, delay_ms: int, segments: int = 1) -> Requeued:
-    """Back in its old place, which is the time it was made."""
-    return Requeued(
-        rank_ahead(MADE_MS), MESSAGE, SEND, segments, "233", attempt, NOW_MS + delay_ms, EXPIRES_MS
+def requeued(attempt: int, delay_ms: int, segments: int = 1) -> QueuedRun:
+    """Returns its row of the queue: in its old place, which is the time it was made."""
+    return QueuedRun(
+        CARRIER_ID,
+        rank_ahead(MADE_MS),
+        MESSAGE,
+        messages=1,
+        send_id=SEND,
+        segments=segments,
+        prefix="233",
+        attempt=attempt,
+        not_before_ms=NOW_MS + delay_ms,
+        expires_at_ms=EXPIRES_MS,
     )
+
+
+def again(changes: Changes) -> list[QueuedRun]:
+    """Returns the rows of the queue that changes make."""
+    return [
+        queued_again(changes.messages[message_id], back, CARRIER_ID)
+        for message_id, back in changes.requeued.items()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,10 +111,10 @@ def requeued(attempt: int, delay_ms: int, segments: int = 1) -> Requeued:
     ],
 )
 def test_a_passing_fault_brings_the_message_back_and_only_a_try_that_was_made_counts(
-    outcome: Outcome, attempt: int, back: Requeued
+    outcome: Outcome, attempt: int, back: QueuedRun
 ) -> None:
     row = message()
-    assert list(settle(row, answer(outcome, attempt=attempt)).requeued.values()) == [back]
+    assert again(settle(row, answer(outcome, attempt=attempt))) == [back]
     assert (row.status, row.changed) == ("queued", False)
 
 
@@ -115,7 +134,7 @@ def test_parts_that_come_back_in_one_turn_are_one_row_of_the_queue() -> None:
     changes = settle(
         row, answer(Outcome.THROTTLED, 1), answer(Outcome.ACCEPTED, 2), answer(Outcome.THROTTLED, 3)
     )
-    assert list(changes.requeued.values()) == [requeued(attempt=1, delay_ms=500, segments=3)]
+    assert again(changes) == [requeued(attempt=1, delay_ms=500, segments=3)]
     assert (row.status, row.parts_accepted) == ("queued", 0b010)
 
 

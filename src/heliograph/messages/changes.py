@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from heliograph.base import ids
 from heliograph.messages.message_lock import LockedMessage
+from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.queue.sql import QueuedRun
 
 
@@ -60,31 +62,32 @@ def row_of(locked: LockedMessage) -> MessageRow:
 
 
 class Requeued(NamedTuple):
-    """A message that goes back to the queue: one row of it."""
+    """Says how a message goes back to the queue. Times are Unix milliseconds. All else that its
+    row holds is the message's own.
+    """
 
-    rank_us: int
-    message_id: str
-    send_id: str
-    segments: int
     prefix: str
     attempt: int
     not_before_ms: int
     expires_at_ms: int
 
-    def of_carrier(self, carrier_id: int) -> QueuedRun:
-        """Returns the row of the queue that it is with this carrier."""
-        return QueuedRun(
-            carrier_id,
-            self.rank_us,
-            self.message_id,
-            messages=1,
-            send_id=self.send_id,
-            segments=self.segments,
-            prefix=self.prefix,
-            attempt=self.attempt,
-            not_before_ms=self.not_before_ms,
-            expires_at_ms=self.expires_at_ms,
-        )
+
+def queued_again(row: MessageRow, back: Requeued, carrier_id: int) -> QueuedRun:
+    """Returns the row of the queue that the message is with this carrier, ahead of all that has not
+    had its turn yet.
+    """
+    return QueuedRun(
+        carrier_id,
+        rank_ahead(ids.made_at_ms(int(row.id, 16))),
+        row.id,
+        messages=1,
+        send_id=row.send_id,
+        segments=row.segments,
+        prefix=back.prefix,
+        attempt=back.attempt,
+        not_before_ms=back.not_before_ms,
+        expires_at_ms=back.expires_at_ms,
+    )
 
 
 @dataclass(slots=True)
@@ -101,12 +104,13 @@ class Changes:
         """Returns no changes yet of messages that were locked."""
         return cls(now_ms, {message.id: row_of(message) for message in locked})
 
-    def requeue(self, back: Requeued) -> None:
-        """The claim takes all missing parts, with one number of try: beyond each of theirs, or a
-        part's late answer would be its next try's.
+    def requeue(self, message_id: str, back: Requeued) -> None:
+        """Notes that a message goes back to the queue. Of several parts that come back it keeps the
+        highest number of try: the claim takes all missing parts with one number, and with a lower
+        one, a part's late answer would be its next try's.
         """
-        known = self.requeued.get(back.message_id)
-        self.requeued[back.message_id] = (
+        known = self.requeued.get(message_id)
+        self.requeued[message_id] = (
             back
             if known is None
             else known._replace(

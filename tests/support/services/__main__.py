@@ -29,6 +29,7 @@ from tests.support.services import (
 )
 
 POLICY: Final = Path("/usr/sbin/policy-rc.d")
+OTHERS_DONE_WITHIN_S: Final = 300
 
 
 class Need(NamedTuple):
@@ -127,7 +128,8 @@ def _nothing_started() -> Iterator[None]:
 
 def _apt_get(*arguments: str) -> None:
     done = subprocess.run(
-        ["apt-get", "-qq", *arguments],
+        # another checkout may be installing the same at this moment
+        ["apt-get", "-qq", "-o", f"DPkg::Lock::Timeout={OTHERS_DONE_WITHIN_S}", *arguments],
         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -4,11 +4,9 @@ carrier's turn locks the messages before, and stores them after.
 
 from typing import Final
 
-from heliograph.base import ids
 from heliograph.carriers import Outcome, ReceiptState, SubmitAnswer
 from heliograph.messages.carrier.inflight_sql import InFlight
 from heliograph.messages.changes import Changes, MessageRow, Requeued
-from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.states import (
     DELIVERED,
     ERROR_MESSAGES,
@@ -100,7 +98,7 @@ def _deliver_if_whole(row: MessageRow, now_ms: int) -> None:
 
 
 def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome) -> None:
-    """Back to the queue, ahead of all that has not had its turn yet."""
+    """Sends the message back to the queue."""
     retried = outcome is Outcome.RETRY
     delay_ms = (
         RETRY_DELAYS_MS[was.attempt - 1]
@@ -110,16 +108,13 @@ def _requeue(changes: Changes, row: MessageRow, was: InFlight, outcome: Outcome)
         else 0
     )
     changes.requeue(
+        row.id,
         Requeued(
-            rank_ahead(ids.made_at_ms(int(row.id, 16))),
-            row.id,
-            row.send_id,
-            segments=row.segments,
-            prefix=was.prefix,
-            attempt=was.attempt + retried,
+            was.prefix,
+            was.attempt + retried,
             not_before_ms=changes.now_ms + delay_ms,
             expires_at_ms=was.expires_at_ms,
-        )
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
 from heliograph.messages.carrier.settle import refund_due
-from heliograph.messages.changes import Changes, MessageRow
+from heliograph.messages.changes import Changes, MessageRow, queued_again
 from heliograph.messages.events import events_of, listeners_of_changes
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
@@ -89,8 +89,10 @@ async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     await QUEUE_AGAIN.rows(
         tx,
         [
-            back.of_carrier(carrier_id).moved(HELD_FROM_US * (group_of[back.message_id] in held))
-            for back in changes.requeued.values()
+            queued_again(changes.messages[message_id], back, carrier_id).moved(
+                HELD_FROM_US * (group_of[message_id] in held)
+            )
+            for message_id, back in changes.requeued.items()
         ],
     )
 

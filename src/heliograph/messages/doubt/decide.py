@@ -36,7 +36,6 @@ from heliograph.messages.carrier.settle import move, settle_answer, settle_recei
 from heliograph.messages.carrier.store import store_changes
 from heliograph.messages.changes import Changes, MessageRow, Requeued
 from heliograph.messages.message_lock import lock_messages
-from heliograph.messages.queue.rank import rank_ahead
 from heliograph.messages.read import OTP
 from heliograph.messages.states import FAILED, IN_DOUBT, QUEUED, SEGMENT
 
@@ -305,15 +304,14 @@ def _apply(
     if decision is Decision.RESENT:
         # no part may go out with the number of an earlier try of its own
         last = max(doubts, key=lambda segment: segment.attempt)
-        changes.requeued[row.id] = Requeued(
-            rank_ahead(ids.made_at_ms(int(row.id, 16))),
+        changes.requeue(
             row.id,
-            row.send_id,
-            segments=row.segments,
-            prefix=last.prefix,
-            attempt=last.attempt + 1,
-            not_before_ms=changes.now_ms,
-            expires_at_ms=last.expires_at_ms,
+            Requeued(
+                last.prefix,
+                last.attempt + 1,
+                not_before_ms=changes.now_ms,
+                expires_at_ms=last.expires_at_ms,
+            ),
         )
         return
     for was in doubts:

@@ -25,9 +25,9 @@ from heliograph.messages.carrier.inflight_sql import (
 from heliograph.messages.carrier.messages_sql import RESENT, ResentParts
 from heliograph.messages.carrier.settle import move
 from heliograph.messages.carrier.store import store_changes
-from heliograph.messages.changes import Changes, MessageRow, Requeued
+from heliograph.messages.changes import Changes, Requeued
 from heliograph.messages.message_lock import lock_messages
-from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Ranks, rank_ahead
+from heliograph.messages.queue.rank import BULK_FROM_US, HELD_FROM_US, FairQueue, Ranks
 from heliograph.messages.queue.sql import (
     QUEUE,
     QUEUE_AGAIN,
@@ -238,7 +238,8 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
                 move(row, FAILED, now_ms, "blocked")
             else:
                 changes.requeue(
-                    _back(row, doubt.prefix, doubt.attempt + 1, now_ms, doubt.expires_at_ms)
+                    row.id,
+                    Requeued(doubt.prefix, doubt.attempt + 1, now_ms, doubt.expires_at_ms),
                 )
                 resent[doubt.message_id] |= doubt.parts
         await RESENT.rows(tx, [ResentParts(*parts) for parts in sorted(resent.items())])
@@ -327,7 +328,8 @@ async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | No
                 row = changes.messages[orphan.message_id]
                 if row.status == QUEUED:
                     changes.requeue(
-                        _back(row, orphan.prefix, orphan.attempt, now_ms, orphan.expires_at_ms)
+                        row.id,
+                        Requeued(orphan.prefix, orphan.attempt, now_ms, orphan.expires_at_ms),
                     )
             await store_changes(tx, carrier_id, changes)
             taken += len(changes.messages)
@@ -340,19 +342,6 @@ async def unreceipted(db: Database, carrier_id: int, among: int) -> list[Unrecei
     """
     async with db.hot() as tx:
         return await _UNRECEIPTED.rows(tx, _Among(carrier_id, among))
-
-
-def _back(row: MessageRow, prefix: str, attempt: int, now_ms: int, expires_at_ms: int) -> Requeued:
-    return Requeued(
-        rank_ahead(ids.made_at_ms(int(row.id, 16))),
-        row.id,
-        row.send_id,
-        segments=row.segments,
-        prefix=prefix,
-        attempt=attempt,
-        not_before_ms=now_ms,
-        expires_at_ms=expires_at_ms,
-    )
 
 
 async def _locked(tx: HotTx, message_ids: set[str], now_ms: int) -> Changes:

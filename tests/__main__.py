@@ -1,16 +1,22 @@
 """`python -m tests`: all tests, five beside each other; then, if only a few failed, those once
 more, alone. Exit status 1 when one fails alone.
 
+Their PostgreSQL server keeps its files in memory where it can (`server_in_memory`): else what the
+tests beside each other wait for is its disk.
+
 Many tests start processes, kill them, and judge by the clock how long something took. Beside four
 others, on two cores, a moment comes in which the machine stands still for longer than such a test
 allows. Alone, a defect is still one. Which tests needed the second time is printed last.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
+
+from tests.support.services import postgres
 
 # failures: with more it is not the machine. Of 7,755 tests 8 were seen when all took 29 minutes
 # instead of 11, because others had a part of the processors.
@@ -24,6 +30,14 @@ TESTS_FAILED: Final = 1  # pytest's exit status
 def main() -> int:
     FAILED.unlink(missing_ok=True)
     compile_all()
+    with postgres.server_in_memory() as url:
+        if url is not None:
+            os.environ[postgres.NAMED] = url
+        return run_all()
+
+
+def run_all() -> int:
+    """Runs all tests. Returns the exit status."""
     status = pytest(*BESIDE, "--durations=15")
     failed = failures() if status == TESTS_FAILED else []
     if not failed or len(failed) > SECOND_TIME_MAX:

@@ -17,6 +17,10 @@ from tests.support.services.keeper import as_user
 from tests.support.services.private import PrivateService
 
 DEFAULT_ADDRESS = "127.0.0.1:5432"
+NAMED = "HELIOGRAPH_TEST_DATABASE_URL"
+MEMORY = Path("/dev/shm")  # a file system that Linux keeps in memory
+MEMORY_MIN = 4 << 30  # octets: a run of all tests takes a part of them
+IN_MEMORY_CONNECTIONS = "200"  # of all processes that run tests beside each other
 OWNER = "heliograph"  # superuser of a private server
 UNPRIVILEGED = ("postgres", "nobody")  # initdb refuses to run as root
 OLDEST = 140_000  # pg_terminate_backend(pid, timeout) came with 14
@@ -32,14 +36,20 @@ class PrivatePostgres(PrivateService):
     `kill`.
     """
 
-    def __init__(self, address: str = "127.0.0.1", standby_of: str = "", **settings: str) -> None:
-        """`standby_of`: the URL of a server that this one follows until it is promoted; `settings`:
-        more of PostgreSQL's.
+    def __init__(
+        self,
+        address: str = "127.0.0.1",
+        standby_of: str = "",
+        parent: Path | None = None,
+        **settings: str,
+    ) -> None:
+        """`standby_of`: the URL of a server that this one follows until it is promoted; `parent`:
+        where its home is made; `settings`: more of PostgreSQL's.
         """
         programs = find_programs()
         if programs is None:
             raise ServiceMissing(ADVICE)
-        super().__init__()
+        super().__init__(parent)
         self._programs = programs
         self._data = self.directory / "data"
         self._addresses = [address]
@@ -136,6 +146,21 @@ class PrivatePostgres(PrivateService):
 
 
 @contextmanager
+def server_in_memory() -> Iterator[str | None]:
+    """The URL of a private server whose files are in memory; None where that cannot be, or another
+    server was named. It waits for its disk as any other does, but this disk takes no time.
+    """
+    has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= MEMORY_MIN
+    if NAMED in os.environ or not has_room or find_programs() is None:
+        yield None
+        return
+    with PrivatePostgres(
+        parent=MEMORY, max_connections=IN_MEMORY_CONNECTIONS, max_wal_size="512MB"
+    ) as server:
+        yield server.url
+
+
+@contextmanager
 def postgres_server() -> Iterator[str]:
     """The URL of a database on a server where databases can be created; a private server
     if none runs.
@@ -151,9 +176,9 @@ def find_server() -> str | None:
     """A server that runs and on which we may create databases: the one that was named, or
     the one at the default address.
     """
-    if named := os.environ.get("HELIOGRAPH_TEST_DATABASE_URL"):
+    if named := os.environ.get(NAMED):
         if objection := _objection(named):
-            raise ServiceMissing(f"HELIOGRAPH_TEST_DATABASE_URL cannot be used: {objection}")
+            raise ServiceMissing(f"{NAMED} cannot be used: {objection}")
         return named
     if private_only():
         return None

@@ -25,9 +25,10 @@ class PrivateService(ABC):
 
     user = ""  # whom it runs as when we are root; empty: root
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
+        """`parent`: where its home is made; None: where temporary directories are."""
         self.port = free_port()
-        self.directory = Path(tempfile.mkdtemp(prefix="heliograph-test-"))
+        self.directory = Path(tempfile.mkdtemp(prefix="heliograph-test-", dir=parent))
         self._keeper: subprocess.Popen[str] | None = None
 
     @abstractmethod

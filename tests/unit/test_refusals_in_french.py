@@ -64,7 +64,6 @@ NO_PAGE_ASKS: Final = {
     "plugin": "plugins tell of themselves by the API, and pages only read it",
     "processes": BY_COMMAND,
     "requests/endpoint.py": BY_API,
-    "senders/reserved.py": BY_COMMAND,
     "text/numbering_plans.py": "it is run where plans are read anew",
     "text/segments.py": "pages ask it about texts that were judged",
     "webhooks/sign.py": BY_API,
@@ -72,11 +71,13 @@ NO_PAGE_ASKS: Final = {
 SENTENCES_OF_NO_PAGE: Final = {
     "A customer that was provisioned in sandbox stays there.": BY_COMMAND,
     "Several accounts are named X7; say which by its id: X7.": BY_COMMAND,
+    "The name X7 is not reserved.": BY_COMMAND,
     "The sender X7 is X7; only one that is X7 can be X7.": BY_COMMAND,
     "There is no account with the id or name X7.": BY_COMMAND,
     "There is no user X7.": BY_COMMAND,
     "What a customer stores is counted with its partner's: set the quota of X7.": BY_COMMAND,
     "must be all, or some of X7; not X7X7": "the form of a key has a box for each permission",
+    "would be one too many: at most X7 names are reserved": BY_COMMAND,
     "must be an object of strings, not X7": "a form has no other values than strings",
     "must not be null: a contact is known by it": "a form has no null",
 }

@@ -11,8 +11,10 @@ from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import InvalidRequest, ServiceError
 from heliograph.campaigns import read_preview_request
 from heliograph.contacts.csv_file import Sheet
+from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import refusals
+from heliograph.senders.reserved import refuse_reserved
 from heliograph.webhooks.http.address_guard import CLOSED, check_url
 
 
@@ -57,3 +59,20 @@ def test_why_a_file_is_stored_no_further(of_partner: bool) -> None:
     )
     assert why is not None
     assert not is_english(str(why))
+
+
+@pytest.mark.parametrize(
+    ("sender", "french"),
+    [
+        ("SANDB0X", "l’expéditeur des messages du bac à sable"),
+        ("Heliograph", "l’expéditeur des mots de passe à usage unique du service lui-même"),
+        ("112", "un numéro d’urgence"),
+    ],
+)
+def test_why_a_sender_is_reserved(db: Database, sender: str, french: str) -> None:
+    with pytest.raises(InvalidRequest) as wrong, db.read() as tx:
+        refuse_reserved(tx, sender, "heliograph")
+    [field] = wrong.value.fields
+    assert refusals.told(field.message) == (
+        f"doit être un autre\u00a0: '{sender}' est réservé, car c’est ou semble être {french}"
+    )

@@ -98,7 +98,10 @@ OF_FORMS: Final = (
         "must have an address as four decimal numbers (192.0.2.1) or in brackets ([2001:db8::1])"
     ),
     # sender IDs
-    marked("must be another one: %(sender)s is reserved, because %(reason)s"),
+    marked("must be another one: %(sender)s is reserved, because %(why)s"),
+    marked("it is, or looks like, the sender of sandbox messages"),
+    marked("it is, or looks like, the sender of the service's own one-time passwords"),
+    marked("it is, or looks like, an emergency number"),
     marked("must be another one: %(sender)s is reserved"),
     marked("would be one too many: an account has at most %(most)s sender IDs"),
     marked(

@@ -246,6 +246,41 @@ def test_what_is_listed_here_is_still_said_in_english_and_there() -> None:
             "a est obligatoire. 2 autres champs sont erronés.",
         ),
         (
+            "email must be an email address of at most 254 characters, not 'a; b; c; d; e'; name"
+            " is empty. 2 more fields are wrong.",
+            "email doit être une adresse e-mail de 254 caractères au plus, et non 'a; b; c; d; e'"
+            "\u202f; name est vide. 2 autres champs sont erronés.",
+        ),
+        (
+            'email must have 1 to 9 characters, not "x\'; y"; phone is empty',
+            'email doit avoir de 1 à 9 caractères, et non "x\'; y"\u202f; phone est vide',
+        ),
+        (  # what is cut short has no quote at its end
+            f"opted_out must be yes or no, not '{'x; ' * 13}…; name is empty; phone must be a phone"
+            " number such as 233201234567, not ' x'",
+            f"opted_out doit être yes ou no, et non '{'x; ' * 13}…\u202f; name est vide\u202f;"
+            " phone doit être un numéro tel que 233201234567, et non ' x'",
+        ),
+        (
+            "a is required; found 'b; c' instead; d is required",
+            "a est obligatoire\u202f; trouvé à la place\u00a0: 'b; c'\u202f; d est obligatoire",
+        ),
+        (
+            "Home town must have 1 to 500 characters, not 501; tag 2 must be one line of printable"
+            " characters",
+            "Home town doit avoir de 1 à 500 caractères, et non 501\u202f; l’étiquette 2 doit être"
+            " une seule ligne de caractères imprimables",
+        ),
+        (
+            "a custom field must have 1 to 64 characters, not 0",
+            "un champ personnalisé doit avoir de 1 à 64 caractères, et non 0",
+        ),
+        (
+            "The first line is wrong: column 2, 'x; y', is given twice; and 4 more.",
+            "La première ligne est incorrecte\u00a0: la colonne 2, 'x; y', est donné deux fois"
+            "\u202f; et 4 autres.",
+        ),
+        (
             "The first line is wrong: column 2, 'x y', is given twice; b is required.",
             "La première ligne est incorrecte\u00a0: la colonne 2, 'x y', est donné deux fois"
             "\u202f; b est obligatoire.",

@@ -157,6 +157,12 @@ OF_FORMS: Final = (
     marked("makes a text that is empty, or takes more than %(most)s segments"),
     marked("has more than %(most)s characters, or U+0000, in %(column)s"),
     marked("is not UTF-8"),
+    marked(
+        "is not CSV: a cell goes on behind its closing quote (within a quoted cell, a quote is"
+        " written twice)"
+    ),
+    marked("is not CSV: a carriage return stands in a cell without quotes"),
+    marked("and %(count)s more"),
     marked("is %(name)s again, which column %(place)s is already"),
     # messages and campaigns
     marked("must name one tag at least"),

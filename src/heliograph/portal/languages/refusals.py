@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from heliograph.base.errors import ServiceError
+from heliograph.base.forms import SHOWN_MAX
 from heliograph.portal.languages import written
 from heliograph.portal.languages.refusal_sentences import BY_REASON, SENTENCES
 from heliograph.portal.languages.spoken import USUAL, language, said
@@ -29,11 +30,27 @@ BETWEEN_NAMES: Final = re.compile(r", | and | or ")
 TYPED: Final = ("given", "sent", "name", "phone", "sender", "id")
 # a field's name, and what is wrong with it
 OF_FIELD: Final = re.compile(
-    r"(?:column (?P<place>\d+), (?P<name>'[^']*'),|(?P<field>\S+)) (?P<wrong>.+)", re.DOTALL
+    r"(?:column (?P<place>\d+), (?P<name>'[^']*'),|tag (?P<tag>\d+)|(?P<custom>a custom field)"
+    r"|(?P<field>\S+)) (?P<wrong>.+)",
+    re.DOTALL,
 )
-COLUMN: Final = "column %(place)s, %(name)s,"
+# only custom fields have names of several words
+OF_CUSTOM_FIELD: Final = re.compile(r"(?P<field>.{1,64}?) (?P<wrong>must .+)", re.DOTALL)
+# each by the group that is there where it is said
+NAMINGS: Final = {
+    "place": "column %(place)s, %(name)s,",
+    "tag": "tag %(tag)s",
+    "custom": "a custom field",
+}
 BETWEEN: Final = "; "
+# a value as `shown` quotes it, whole or cut short, within which nothing is between two fields
+QUOTED: Final = (
+    rf"(?<![^\s(])(?:['\"].{{{SHOWN_MAX - 1}}}…"
+    r"|(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?=[\s;,.)]|$))"
+)
+QUOTED_OR_BETWEEN: Final = re.compile(f"{QUOTED}|{BETWEEN}", re.DOTALL)
 PARTS_MAX: Final = 3  # of what is wrong with one field
+PIECES_MAX: Final = 100  # of a text, so that it is compared with the sentences within a moment
 MORE_FIELDS: Final = re.compile(r" ([0-9]+ more fields? (?:is|are) wrong\.)$")
 
 
@@ -106,28 +123,48 @@ def _value(place: str, value: str, depth: int) -> str:
 
 def _of_fields(text: str, depth: int) -> str | None:
     """Returns the translation of what is wrong with a field, or with several of them."""
-    told, parts = list[str](), text.split(BETWEEN)
-    while parts:
-        for count in range(1, min(len(parts), PARTS_MAX) + 1):
-            words = BETWEEN.join(parts[:count])
-            one = (_sentence(words, depth) if told else None) or _of_field(words, depth)
-            if one is not None:
+    pieces = _pieces(text)
+    if len(pieces) > PIECES_MAX:
+        return None
+    rests: list[str | None] = [""]  # what stands from each of the next pieces on
+    for start in reversed(range(len(pieces))):
+        found = None
+        for count, rest in enumerate(rests[:PARTS_MAX], 1):
+            words = BETWEEN.join(pieces[start : start + count])
+            one = (_sentence(words, depth) if start else None) or _of_field(words, depth)
+            if one is not None and rest is not None:
+                found = f"{one}{said(BETWEEN)}{rest}" if rest else one
                 break
-        else:
-            return None
-        told.append(one)
-        parts = parts[count:]
-    return said(BETWEEN).join(told)
+        rests.insert(0, found)
+    return rests[0]
+
+
+def _pieces(text: str) -> list[str]:
+    """Returns what stands between semicolons, other than those of values."""
+    pieces, start = list[str](), 0
+    for found in QUOTED_OR_BETWEEN.finditer(text):
+        if found[0] == BETWEEN:
+            pieces.append(text[start : found.start()])
+            start = found.end()
+    return [*pieces, text[start:]]
 
 
 def _of_field(text: str, depth: int) -> str | None:
     """Returns the translation of a field's name with what is wrong with it."""
-    match = OF_FIELD.fullmatch(text.removesuffix("."))
-    wrong = None if match is None else _sentence(match["wrong"], depth)
-    if match is None or wrong is None:
-        return None
-    field = match["field"] or said(COLUMN) % match.groupdict()
-    return f"{field} {wrong}{'.' * text.endswith('.')}"
+    for naming in (OF_FIELD, OF_CUSTOM_FIELD):
+        match = naming.fullmatch(text.removesuffix("."))
+        wrong = None if match is None else _sentence(match["wrong"], depth)
+        if match is not None and wrong is not None:
+            return f"{_naming(match.groupdict())} {wrong}{'.' * text.endswith('.')}"
+    return None
+
+
+def _naming(found: Mapping[str, str | None]) -> str:
+    """Returns how the field is called in the language that is spoken."""
+    for group, words in NAMINGS.items():
+        if found.get(group):
+            return said(words) % found
+    return str(found["field"])
 
 
 @cache

@@ -11,7 +11,10 @@ WORDS: Final = (
     marked(" and "),
     marked(" or "),
     marked("; "),
+    # how fields are called
     marked("column %(place)s, %(name)s,"),
+    marked("tag %(tag)s"),
+    marked("a custom field"),
     # modes and roles
     marked("live"),
     marked("sandbox"),

@@ -103,8 +103,8 @@ def test_a_file_without_a_line_has_no_cells() -> None:
 @pytest.mark.parametrize("phones", [contact_phones, campaign_phones])
 def test_a_file_whose_first_line_cannot_be_read_is_refused(phones: Phones) -> None:
     for first, told in (
-        ("phone;name\r233200000000", "Line 1 is not CSV: new-line"),
-        ('phone;"name"s', "Line 1 is not CSV: ';' expected"),
+        ("phone;name\r233200000000", "Line 1 is not CSV: a carriage return stands"),
+        ('phone;"name"s', "Line 1 is not CSV: a cell goes on behind its closing quote"),
         ("phone;pr\udce9nom", "The first line is not UTF-8"),
     ):
         with pytest.raises(InvalidRequest, match=told):

@@ -1,7 +1,7 @@
 """What the rooms below the portal refuse is said in French, too: in a file, a form, an address."""
 
 from collections.abc import Iterator
-from io import BytesIO
+from io import BytesIO, StringIO
 
 import pytest
 
@@ -10,7 +10,9 @@ from heliograph.accounts.quotas import StoredKind
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import InvalidRequest, ServiceError
 from heliograph.campaigns import read_preview_request
-from heliograph.contacts.csv_file import Sheet
+from heliograph.contacts import Contact
+from heliograph.contacts.csv_file import BadContactRow, Sheet
+from heliograph.contacts.export_file import ExportColumns
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import refusals
@@ -76,3 +78,28 @@ def test_why_a_sender_is_reserved(db: Database, sender: str, french: str) -> Non
     assert refusals.told(field.message) == (
         f"doit être un autre\u00a0: '{sender}' est réservé, car c’est ou semble être {french}"
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "french"),
+    [
+        ('233201234560,"Kofi" K', "une cellule continue derrière son guillemet de fin"),
+        ("233201234560,Kofi\rK", "un retour chariot se trouve dans une cellule sans guillemets"),
+    ],
+)
+def test_why_a_line_of_a_file_is_no_csv(row: str, french: str) -> None:
+    [bad] = Sheet(StringIO(f"phone,name\n{row}\n", newline="\n"), None, "GH", {}).rows()
+    assert isinstance(bad, BadContactRow)
+    assert str(refusals.told(bad.why)).startswith(f"n’est pas du CSV\u00a0: {french}")
+    with pytest.raises(InvalidRequest) as wrong:
+        Sheet(StringIO(f"{row}\n", newline="\n"), None, "GH", {})
+    assert str(refusals.told(wrong.value)).startswith(
+        f"La ligne 1 n’est pas du CSV\u00a0: {french}"
+    )
+
+
+def test_that_a_field_came_up_while_contacts_were_written() -> None:
+    contact = Contact("1", "233201234560", "GH", None, None, (), {"town": "Accra"}, False, 0, 0)
+    with pytest.raises(InvalidRequest) as wrong:
+        ExportColumns().lines([contact])
+    assert str(refusals.told(wrong.value)).startswith("Un nouveau champ personnalisé est apparu")

@@ -13,6 +13,12 @@ from heliograph.base.errors import InvalidRequest
 CELL_MAX: Final = 10_000
 LINES_MAX: Final = 100  # of one record, and
 RECORD_MAX: Final = 65_536  # characters before its last line; a contact has at most 30,000
+# why a line is not CSV: what Python's reader says of it differs from version to version
+TEXT_BEHIND_QUOTE: Final = (
+    "is not CSV: a cell goes on behind its closing quote (within a quoted cell, a quote is written"
+    " twice)"
+)
+BARE_RETURN: Final = "is not CSV: a carriage return stands in a cell without quotes"
 
 
 class Record(NamedTuple):
@@ -45,7 +51,7 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
             yield Record(
                 fed.first,
                 next(csv.reader([fed.text], delimiter=delimiter), []),
-                f"is not CSV: {error}",
+                _why_not_csv(fed.last, delimiter),
             )
             continue
         if fed.of_record > 1 and any(len(cell) > CELL_MAX for cell in cells):
@@ -53,6 +59,15 @@ def read_records(lines: Iterator[str], delimiter: str) -> Iterator[Record]:
                 f"a quoted cell has more than {CELL_MAX} characters; is a quote not closed?"
             )
         yield Record(fed.first, cells)
+
+
+def _why_not_csv(line: str, delimiter: str) -> str:
+    """Returns why the strict reader refuses a line. One that is not strict minds no quotes."""
+    try:
+        next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return BARE_RETURN
+    return TEXT_BEHIND_QUOTE
 
 
 class _Fed:

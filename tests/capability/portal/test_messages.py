@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.base import ids
 from heliograph.carriers import ReceiptState
-from heliograph.messages.tables import ERROR_CODES
+from heliograph.messages.tables import ERROR_CODES, sends
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from tests.support.api.service import Loop
 from tests.support.capability.sending import House
@@ -24,6 +24,7 @@ HOSTILE = [
     "\u202egnp.exe\u202c \u2066x",
     "</blockquote></main>&lt;b&gt;&amp;",
 ]
+NOT_DIVIDED = "The text does not fit these segments, so what each holds cannot be shown."
 Send = Callable[..., str]
 
 
@@ -183,6 +184,23 @@ def segments_on(visitor: Visitor, path: str) -> list[list[str]]:
         ]
         for row in table.split("<tr>")[2:]
     ]
+
+
+def test_a_text_that_its_encoding_cannot_hold_is_shown_without_its_segments(
+    house: House, visitor: Visitor, sent: Send, root: str
+) -> None:
+    message = sent(text="hello")
+    with house.db.write() as tx:  # nothing of ours stores that
+        tx.execute(sends.update().values(text="\u4f60\u597d"))
+    assert "\u4f60\u597d" in visitor.get(f"{root}/messages/{message}").text
+    [segment] = segments_on(visitor, f"{root}/messages/{message}")
+    assert segment[-1] == "not shown"
+    assert NOT_DIVIDED in shown(visitor)
+    with house.db.write() as tx:
+        tx.execute(sends.update().values(text="x" * 161))
+    [segment] = segments_on(visitor, f"{root}/messages/{message}")
+    assert segment[-1] == "not shown"
+    assert NOT_DIVIDED in shown(visitor)
 
 
 def test_every_way_to_fail_has_its_advice() -> None:

@@ -2,6 +2,7 @@
 timeline, its credits, and who was told.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -135,9 +136,20 @@ class ShownSegment(NamedTuple):
 def _segments(tx: Connection, record: dict[str, Any]) -> list[ShownSegment]:
     """Returns the segments of a message, in order, with what the carrier said of each."""
     found = segments(tx, trace.one(tx, record["id"]))
-    text = record["message"]
-    parts = [None] * len(found) if text is None else split_segments(text, record["encoding"])
+    parts = _parts(record["message"], record["encoding"])
+    if len(parts) != len(found):
+        parts = [None] * len(found)
     return [ShownSegment(segment, part) for segment, part in zip(found, parts, strict=True)]
+
+
+def _parts(text: str | None, encoding: str) -> Sequence[str | None]:
+    """Returns the parts of a text. There are none if it is not shown, or if its encoding cannot
+    hold it: nothing of ours stores such a text, but its page must not fail.
+    """
+    try:
+        return [] if text is None else split_segments(text, encoding)
+    except ValueError:
+        return []
 
 
 def _sought(text: str, mode: str) -> str | None:

@@ -89,7 +89,10 @@ def test_an_import_whose_process_has_ended_says_so_until_another_one_goes_on(
     clock.move(by_ms=stored_import.INTERRUPTED_MS - 1_000)
     assert "interrupted" not in said(visitor, path)
     clock.move(by_ms=1_000)
-    assert "The import is interrupted since" in said(visitor, path)
+    told = said(visitor, path)
+    assert "The import is interrupted since" in told
+    assert "No process of this service that imports contacts has gone on with it." in told
+    assert "needs a serve, a worker or a scheduler that runs." in told
     Imports(db).turn()
     assert "interrupted" not in said(visitor, path)
     assert "20 of 30 rows are read" in said(visitor, path)

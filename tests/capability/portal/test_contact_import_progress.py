@@ -226,3 +226,19 @@ def test_an_import_that_goes_on_while_another_begins_is_told_so(
         going_on.join(0.3)  # it waits for what has begun, or has met it
     going_on.join()
     assert answered == [409]
+
+
+def test_a_file_that_comes_while_its_account_is_locked_waits_for_that(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/contacts/import")
+    answered: list[int] = []
+    with db.write() as tx:
+        accounts.locked(tx, amina)  # as `go_on` does
+        sending = threading.Thread(
+            target=lambda: answered.append(send_file(visitor, home, SHEET).status_code)
+        )
+        sending.start()
+        sending.join(1.5)  # for longer than one try waits for a lock
+    sending.join()
+    assert answered == [303]

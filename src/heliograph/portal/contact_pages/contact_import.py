@@ -65,10 +65,14 @@ def store(asking: PageRequest) -> Response:
         errors = wrong.fields or [FieldError("file", f"cannot be imported. {wrong}")]
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
-    with asking.db.write() as tx:
+
+    def begin(tx: Connection) -> str:
         by = visit.session.user.email
         import_id = stored_import.begin(tx, owner, file, by, now_ms=asking.now_ms)
         visit.audit(tx, asking, "contact.import", import_id, f"{file.rows} rows of a file")
+        return import_id
+
+    import_id = asking.db.transact(begin)  # again, if a button of another import was in its way
     return RedirectResponse(f"{visit.home}/contacts/imports/{import_id}", SEE_OTHER, HEADERS)
 
 

@@ -247,9 +247,10 @@ def test_a_built_statement_that_writes_a_state_takes_its_condition_from_the_tabl
     wrong = [
         f"{source.path}:{call.lineno} writes the state of {table}"
         for source in _governed()
+        for named in [named_in(source.tree.body)]
         for function in functions_of(source.tree)
         if (source.path, function.name) not in SET_NO_STATE
-        for call, table, columns in _built_updates(function, named_in(source.tree.body))
+        for call, table, columns in _built_updates(function, named)
         if (columns & set(TABLES[table].columns) or ANY in columns)
         and not re.search(r"\.(sources|may_become)\(", spelled_out(call, named_in([function])))
     ]

@@ -49,7 +49,7 @@ def test_a_campaign_is_written_by_keyboard_launched_and_watched(
     page.keyboard.type(tag)
     page.get_by_role("button", name="Save the draft").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("that belongs to no placeholder")).to_be_visible()
+    expect(page.get_by_text("that is not part of a placeholder")).to_be_visible()
     picture(page, "campaigns-wrong")
     page.get_by_role("textbox", name="Text").fill("Hi {name|friend}, the first mangoes are yours.")
     page.get_by_role("button", name="Save the draft").focus()

@@ -168,13 +168,13 @@ def test_processes_that_cannot_be_together_say_why(
         (
             ["api", "--workers", "2"],
             {"REDIS_URL": ""},
-            "REDIS_URL: found nothing, with 2 API processes; allowed: redis://",
+            "REDIS_URL: found no value, but 2 API processes; allowed: redis://",
         ),
         (
             ["api"],
             {"REDIS_URL": ""},
             (
-                "REDIS_URL: found nothing, beside another API process of this database; allowed:"
+                "REDIS_URL: found no value, but another API process uses this database; allowed:"
                 " redis://"
             ),
         ),
@@ -204,7 +204,7 @@ def test_processes_that_cannot_be_together_say_why(
             (
                 each,
                 {"HELIOGRAPH_SECRET_KEY": "o" * 32},
-                "HELIOGRAPH_SECRET_KEY: found another key than the one that this database's",
+                "HELIOGRAPH_SECRET_KEY: found a key that cannot read this database's secrets",
             )
             for each in (["api"], ["worker"], ["scheduler"], ["carrier", "run", "carrier"])
         ),
@@ -226,7 +226,7 @@ def test_a_server_and_an_api_that_do_not_count_together_are_not_beside_each_othe
         refused = ServerProcess(postgresql_url, tmp_path / second, [second], REDIS_URL="")
         assert refused.process.wait(30) == 1
         assert refused.log.splitlines()[-1].startswith(
-            "heliograph: REDIS_URL: found nothing, beside another API process of this database;"
+            "heliograph: REDIS_URL: found no value, but another API process uses this database;"
             " allowed: "
         )
         assert there.end() == 0

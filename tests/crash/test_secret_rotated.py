@@ -179,7 +179,7 @@ def test_the_key_of_several_processes_is_replaced(
     clients.verify(last[0], clients.send(last[0]), SecretKeys(keys.sealing, keys.sealing))
     assert wrong.process.wait(30) == 1
     assert wrong.log.splitlines()[-1].startswith(
-        "heliograph: HELIOGRAPH_SECRET_KEY: found another key than the one that this database's"
+        "heliograph: HELIOGRAPH_SECRET_KEY: found a key that cannot read this database's secrets"
     )
     assert "unreadable" not in "".join(
         process.log for process in (api, worker, other_api, other_worker, *last)

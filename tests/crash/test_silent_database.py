@@ -340,7 +340,7 @@ def test_an_api_process_that_counts_alone_ends_when_another_one_has_its_lock(
             waiting.result(BACK_WITHIN_S)
             assert api.process.wait(ENDED_WITHIN_S) == 1
         assert api.log.splitlines()[-1].startswith(
-            "heliograph: REDIS_URL: found nothing, beside another API process of this database"
+            "heliograph: REDIS_URL: found no value, but another API process uses this database"
         )
     finally:
         api.process.kill()

@@ -86,8 +86,11 @@ def test_a_text_is_counted_by_the_limits_of_every_send(text: str) -> None:
         ("\ud800", "U\\+D800, at character 1"),
         ("é" * 1_531, "takes 11 segments before anything is filled in; allowed: 10"),
         ("{a}" * (PLACEHOLDERS_MAX + 1), "at most 50 placeholders"),
-        ("Hi {name", r"has a { at character 4 that belongs to no placeholder .* doubled: {{$"),
-        ("Hi }{name}", r"has a } at character 4 that belongs to no placeholder .* doubled: }}$"),
+        ("Hi {name", r"has a { at character 4 that is not part of a placeholder .* write two: {{$"),
+        (
+            "Hi }{name}",
+            r"has a } at character 4 that is not part of a placeholder .* write two: }}$",
+        ),
         ("{}", "whose name must have 1 to 64 printable characters, not ''"),
         (7, "a string"),
     ],

@@ -38,7 +38,8 @@ def test_a_time_is_that_of_the_accounts_clocks_unless_it_has_an_offset(
 @pytest.mark.parametrize("text", ["2027-03-28T02:00", "2027-03-28T02:59:59"])
 def test_a_time_that_the_clocks_leave_out_is_refused(text: str) -> None:
     with pytest.raises(
-        InvalidRequest, match=rf"at is {text}, which does not exist in Europe/Berlin.* show 03:"
+        InvalidRequest,
+        match=rf"at is {text}, a time that does not exist in Europe/Berlin.* show 03:",
     ):
         utc(text)
 

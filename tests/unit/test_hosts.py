@@ -106,13 +106,13 @@ def test_each_host_gets_a_url_of_its_own(url: str, hosts: list[str], wanted: str
     [
         (
             "postgresql://a:opensesame@h1:5432,h2:abc/x",
-            "an address that is no URL",
+            "a value that is not a PostgreSQL URL",
             "postgresql://USER",
         ),
         ("postgresql://a:opensesame@h1:5432,h2:70000/x", "the port 70000", "1 to 65535"),
         (
             "postgresql://a:opensesame@h1,,h2/x",
-            "a host without a name beside others",
+            "several hosts, one of them without a name",
             "HOST1:PORT1,HOST2:PORT2",
         ),
         (

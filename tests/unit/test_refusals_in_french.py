@@ -86,9 +86,9 @@ PUT_TOGETHER: Final = {
     "X7 X7.": ["name is required."],
     "The X7 cannot be read.": ["The form cannot be read.", "The query cannot be read."],
     "sender X7.": ["sender must have 1 to 11 characters, not 12."],
-    "has X7, and the first line X7": [
-        "has 1 cell, and the first line 2",
-        "has 3 cells, and the first line 2",
+    "has X7, but the first line has X7": [
+        "has 1 cell, but the first line has 2",
+        "has 3 cells, but the first line has 2",
     ],
     "None of the recipients can be sent to. The first, X7, X7.X7": [
         "None of the recipients can be sent to. The first, '1', has no rate: the operator has set"
@@ -105,10 +105,10 @@ PUT_TOGETHER: Final = {
         "The sender 'X' is not approved for this account; GET /sender-ids lists its senders, and"
         " POST /sender-ids registers one."
     ],
-    "The file has no header, and the columns X7 of line X7 could all be the number; begin it with a"
-    " line that names its columns, that of the numbers X7.": [
-        "The file has no header, and the columns 1, 2 of line 1 could all be the number; begin it"
-        " with a line that names its columns, that of the numbers phone."
+    "The file has no header, and line X7 has numbers in columns X7. Put a line with the names of"
+    " the columns first, and name the column of the phone numbers X7.": [
+        "The file has no header, and line 1 has numbers in columns 1, 2. Put a line with the names"
+        " of the columns first, and name the column of the phone numbers phone."
     ],
     "The file's header must name the column of the numbers X7 (or X7); it names X7.": [
         "The file's header must name the column of the numbers phone (or number, mobile); it names"

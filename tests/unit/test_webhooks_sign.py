@@ -109,7 +109,7 @@ def test_a_new_secret_is_another_one_each_time_in_the_one_form() -> None:
 )
 def test_what_is_no_secret_signs_nothing_and_is_not_repeated(text: str) -> None:
     assert not is_secret(text)
-    with pytest.raises(ValueError, match="no webhook secret") as refused:
+    with pytest.raises(ValueError, match="not a webhook secret") as refused:
         headers("evt_1", "message.sent", BODY, 0, text)
     assert "A" * 40 not in str(refused.value)
     assert NEW.removeprefix("whsec_")[:20] not in str(refused.value)

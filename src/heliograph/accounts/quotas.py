@@ -160,11 +160,11 @@ def refusal_of(
     if quota is None or used + octets <= quota:
         return None
     message = (
-        f"This account's partner and its customers have had as many octets of {kind} stored today"
-        " (UTC) as they may."
+        f"This account's partner and its customers have already stored as many octets of {kind}"
+        " as they may store today (UTC)."
         if of_partner
         else (
-            f"This account may have {quota} octets of {kind} stored a day (UTC), and has {used};"
+            f"This account may store {quota} octets of {kind} a day (UTC), and has stored {used};"
             f" this would be {octets} more."
         )
     )

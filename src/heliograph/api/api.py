@@ -234,7 +234,7 @@ def _permit(endpoint: Endpoint, principal: Principal) -> None:
         )
     if principal.is_customer and endpoint.partners_only:
         raise Forbidden(
-            "This account is a Connect customer, and can have none of its own.",
+            "This account is a Connect customer, and cannot have customers of its own.",
             reason="nested_customer",
         )
 

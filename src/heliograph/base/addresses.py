@@ -87,9 +87,9 @@ def mail_server(url: str) -> MailServer | None:
     parts = urlsplit(url)
     port = parts.port  # raises ValueError for what is none
     if parts.scheme not in _MAIL_PORTS or not parts.hostname or parts.path not in ("", "/"):
-        raise ValueError("no URL of a mail server")
+        raise ValueError("not the URL of a mail server")
     if parts.query or parts.fragment or (parts.username and not parts.password):
-        raise ValueError("no URL of a mail server")
+        raise ValueError("not the URL of a mail server")
     return MailServer(
         parts.hostname,
         port or _MAIL_PORTS[parts.scheme],

@@ -30,9 +30,9 @@ class NoDatabase(SettingError):
     def __init__(self, path: Path, directory: Path) -> None:
         Exception.__init__(
             self,
-            f"There is no database {path}; the data directory is {directory}. Name another one by"
-            " --data-dir or DATABASE_URL, or begin with `heliograph serve`, `demo`, `migrate` or,"
-            " in an empty directory, `account create`.",
+            f"There is no database {path}; the data directory is {directory}. Name another one with"
+            " --data-dir or DATABASE_URL, or make the database with `heliograph serve`, `demo` or"
+            " `migrate`. In an empty directory, `account create` makes it too.",
         )
 
 
@@ -98,7 +98,7 @@ def _read(path: Path, *, make: bool) -> str:
     if not path.exists():
         if not make:
             raise SettingError(
-                "HELIOGRAPH_SECRET_KEY", f"nothing, and no file {path}", "the key of this database"
+                "HELIOGRAPH_SECRET_KEY", f"no value, and no file {path}", "the key of this database"
             )
         _write(path)
     return _text(path)

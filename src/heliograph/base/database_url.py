@@ -60,10 +60,10 @@ def parse(url: str) -> DatabaseUrl:
     """Returns the hosts in their order. Raises WrongUrl."""
     parts = _URL.fullmatch(url)
     if parts is None:
-        raise WrongUrl("an address that is no URL", FORM)
+        raise WrongUrl("a value that is not a PostgreSQL URL", FORM)
     options = _options(parts["options"] or "")
     if not parts["name"]:
-        raise WrongUrl("no name of a database", FORM)
+        raise WrongUrl("no database name", FORM)
     who = f"{parts['who']}@" if parts["who"] is not None else ""
     places = _places(parts["hosts"], options.pop("host", ""), options.pop("port", ""))
     wanted = options.pop("target_session_attrs", "any" if len(places) == 1 else "read-write")
@@ -80,7 +80,7 @@ def _options(text: str) -> dict[str, str]:
     except ValueError as error:  # its text may hold a password
         raise WrongUrl("options that are not NAME=VALUE", FORM) from error
     if unknown := sorted({name for name, _ in pairs} - OPTIONS):
-        raise WrongUrl(f"the option {unknown[0]}", f"of options {', '.join(sorted(OPTIONS))}")
+        raise WrongUrl(f"the option {unknown[0]}", f"the options {', '.join(sorted(OPTIONS))}")
     several = [name for name, _ in pairs if name in ("host", "port")]
     # `host=h1&host=h2` is `host=h1,h2`
     together = {name: ",".join(value for each, value in pairs if each == name) for name in several}
@@ -103,7 +103,7 @@ def _places(in_authority: str, in_options: str, ports: str) -> list[_Place]:
     ]
     if len(places) > 1 and not all(place.name for place in places):
         raise WrongUrl(
-            "a host without a name beside others",
+            "several hosts, one of them without a name",
             FORM.replace("HOST:PORT", "HOST1:PORT1,HOST2:PORT2"),
         )
     return places
@@ -115,7 +115,7 @@ def _place(text: str, port: str) -> _Place:
     else:
         found = _HOST.fullmatch(text)
         if found is None:
-            raise WrongUrl("an address that is no URL", FORM)
+            raise WrongUrl("a value that is not a PostgreSQL URL", FORM)
         found_name, found_port = found["name"], found["port"] or port
     if found_port and not (
         found_port.isascii() and found_port.isdigit() and PORTS[0] <= int(found_port) <= PORTS[1]

@@ -82,7 +82,7 @@ class Settings:
 
 
 DATABASE_URLS: Final = (
-    f"{FORM} or sqlite:////ABSOLUTE/PATH; several hosts with their ports stand between commas: "
+    f"{FORM} or sqlite:////ABSOLUTE/PATH; write several hosts with commas between them: "
     "HOST1:PORT1,HOST2:PORT2"
 )
 _UNPREFIXED: Final = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}
@@ -210,7 +210,7 @@ def _database_url(found: Any, directory: Path) -> str:
     if url.startswith("sqlite:////"):
         return url
     # the rest may hold a password
-    found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "no URL"
+    found = repr(url.split("://", 1)[0] + "://…") if "://" in url else "a value that is not a URL"
     raise SettingError("DATABASE_URL", found, DATABASE_URLS)
 
 
@@ -256,7 +256,7 @@ def _redis_url(value: Any) -> str:
     except (ValueError, TypeError) as error:  # its text may hold a password
         raise SettingError(
             "REDIS_URL",
-            "an address that is no URL of Redis",
+            "a value that is not a Redis URL",
             "redis://USER:PASSWORD@HOST:PORT/NUMBER",
         ) from error
     return url
@@ -323,12 +323,12 @@ def _authorities(name: str) -> Callable[[Any], str]:
             why = (
                 error.strerror
                 if isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
-                else "no certificates"
+                else "it holds no certificates"
             )
             raise SettingError(
                 _variable(name),
                 f"{str(value)!r} ({why})",
-                "a file of certificates in PEM that can be read",
+                "a readable file with certificates in PEM",
             ) from error
         return str(path)
 

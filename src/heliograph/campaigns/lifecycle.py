@@ -255,14 +255,14 @@ def _require_startable(tx: Connection, campaign: Campaign, what: str) -> None:
     """Raises WrongState, AccountSuspended, InvalidRequest."""
     if campaign.status_reason == states.RECIPIENTS_ERASED:
         raise WrongState(
-            "This campaign was not launched for so long that its numbers were erased and it was"
-            " canceled; create it anew."
+            "This campaign was canceled and its numbers were erased, because nobody launched it for"
+            " a long time. Create a new campaign."
         )
     states.require_one_of(campaign.status, states.STARTABLE, what)
     if not campaign.audience.whole:
         raise WrongState(
-            "The file of this campaign's numbers was not read to its end; cancel it, and create it"
-            " anew."
+            "The file of this campaign's numbers was not read to its end. Cancel the campaign, and"
+            " create a new one."
         )
     if is_suspended(tx, campaign.account_id):
         raise AccountSuspended()

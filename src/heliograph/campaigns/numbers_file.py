@@ -98,7 +98,7 @@ def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None
         has = (
             f"its columns are {cut(', '.join(columns), NAMES_SAID_MAX)}"
             if columns
-            else "it has no first line that names its columns"
+            else "it has no header"
         )
         raise InvalidRequest(
             f"The text asks for {', '.join(missing)}, which is not a column of the file: {has}."
@@ -120,9 +120,9 @@ def _require_one_number(line: int, cells: list[str], country: str | None) -> Non
     )
     if len(places) > 1:
         raise InvalidRequest(
-            f"The file has no header, and the columns {', '.join(places)} of line {line} could all"
-            " be the number; begin it with a line that names its columns, that of the numbers"
-            f" {PHONE_COLUMNS[0]}."
+            f"The file has no header, and line {line} has numbers in columns {', '.join(places)}."
+            " Put a line with the names of the columns first, and name the column of the phone"
+            f" numbers {PHONE_COLUMNS[0]}."
         )
 
 

@@ -71,8 +71,8 @@ def _understood(text: str, time_zone: str) -> StartTime:
     if there != given:
         raise refused(
             "at",
-            f"is {text}, which does not exist in {time_zone}: the clocks are put forward over it,"
-            f" and show {there:%H:%M} then",
+            f"is {text}, a time that does not exist in {time_zone}: the clocks go forward then, and"
+            f" show {there:%H:%M} instead",
         )
     if first.utcoffset() != second.utcoffset():
         return StartTime(

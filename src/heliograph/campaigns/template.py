@@ -115,8 +115,8 @@ def parse(source: str) -> Template:
 def _placeholder(token: re.Match[str]) -> Placeholder:
     if token[1] is None:
         raise ValueError(
-            f"has a {token[0]} at character {token.start() + 1} that belongs to no placeholder such"
-            f" as {{name}}; a brace that is meant as one is doubled: {token[0] * 2}"
+            f"has a {token[0]} at character {token.start() + 1} that is not part of a placeholder"
+            f" such as {{name}}; for a brace in the text, write two: {token[0] * 2}"
         )
     name = token[1].strip()
     if not 1 <= len(name) <= PLACEHOLDER_NAME_MAX or not is_printable(name):

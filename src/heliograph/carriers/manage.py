@@ -146,7 +146,7 @@ def add_carrier(
     config.bump(tx)
     there = all_carriers(tx)
     if any(carrier.name == name for carrier in there):
-        raise refused("name", f"must be new: there is a carrier {name}")
+        raise refused("name", f"must be a new name: there is already a carrier {name}")
     carrier = Carrier(
         _new_id({carrier.id for carrier in there}),
         name,

@@ -53,8 +53,8 @@ def require_schema(database: Database, *, makes: bool) -> None:
         is_empty = found is None and not sa.inspect(tx).get_table_names()
     if found is not None and found > newest_version():
         raise Failure(
-            f"The database has schema {found}; this version of Heliograph knows it up to"
-            f" {newest_version()}. Use the newer version."
+            f"The database has schema {found}, but this version of Heliograph knows schemas up to"
+            f" {newest_version()} only. Use the newer version."
         )
     if database.postgresql:
         raise Failure(
@@ -63,8 +63,8 @@ def require_schema(database: Database, *, makes: bool) -> None:
         )
     if found is None and not (makes and is_empty):
         raise Failure(
-            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one of"
-            " an empty file."
+            f"There is no database of Heliograph in {place}; `heliograph migrate` makes one in an"
+            " empty file."
         )
     from heliograph.database import migrate  # only now: Alembic takes a third of a second to load
 

@@ -90,7 +90,8 @@ def _given(request: CustomerRequest, partners_currency: str) -> tuple[str, walle
     if request.initial_balance and currency != partners_currency:
         wanted = FieldError(
             "currency",
-            f"must be {partners_currency}, the partner's, for money to begin with; not {currency}",
+            f"must be {partners_currency}, like the partner's, for an initial balance; not"
+            f" {currency}",
         )
         raise CurrencyMismatch(fields=[wanted])
     return currency, wallet.Figures(

@@ -154,7 +154,7 @@ def change_of(
     """
     if len(cells) < len(layout.names) or any(map(str.strip, cells[len(layout.names) :])):
         has = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-        raise ValueError(f"has {has}, and the first line {len(layout.names)}")
+        raise ValueError(f"has {has}, but the first line has {len(layout.names)}")
     read = _CellReader()
     own_country = read(layout.fields, "country_code", cells, read_country)
     phone = read(
@@ -236,5 +236,5 @@ def _is_taken(name: str) -> bool:
 
 def _once(places: dict[str, int], name: str, place: int) -> None:
     if name in places:
-        raise ValueError(f"is {name} again, which column {places[name] + 1} is already")
+        raise ValueError(f"is a second column for {name}: column {places[name] + 1} is the first")
     places[name] = place

@@ -42,8 +42,8 @@ class ExportColumns:
         """Raises InvalidRequest when a new column came up since they were shown."""
         if any(contact.custom.keys() - self._names.keys() for contact in page):
             raise InvalidRequest(
-                "A new custom field came up while the contacts were written; the file is not whole."
-                " Export again."
+                "A new custom field was added during the export, so the file is incomplete. Export"
+                " again."
             )
         columns = sorted(self._names)
         return [line_of(cells_of(contact, columns), DELIMITER) for contact in page]

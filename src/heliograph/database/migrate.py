@@ -147,9 +147,9 @@ def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
             process for process in beside if needs and process.schema and process.schema < needs
         ]:
             raise Unavailable(
-                f"Migration {step.revision} is for versions that know schema {needs}, and"
-                f" {too_old[0]} would not survive it. Bring those processes to the version before"
-                " this one first, or stop them."
+                f"After migration {step.revision} only processes that know schema {needs} can work,"
+                f" and {too_old[0]} does not. Bring such processes to the version before this one"
+                " first, or stop them."
             )
         _try(connection, step, url, tell)
 
@@ -243,7 +243,7 @@ def _mend_indexes(connection: Connection, tell: Tell) -> None:
         return
     with _alone(connection) as alone:
         for name in invalid:
-            tell(f"index {name} is invalid, because its building was broken off; it is built again")
+            tell(f"index {name} is invalid, because building it was interrupted; it is built again")
             indexes.mend(alone, name)
     left = indexes.invalid(connection)
     connection.rollback()
@@ -272,7 +272,7 @@ def _make_months(url: str, tell: Tell) -> None:
         left = _tried_months(database)
     if left:
         tell(
-            "partitions not made, because somebody reads messages all the while:"
+            "these partitions were not made, because messages were being read all the time:"
             f" {', '.join(left)}. A worker tries again every hour"
         )
 

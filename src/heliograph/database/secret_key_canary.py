@@ -79,16 +79,16 @@ def in_use(canary: Canary, keys: Keys) -> Keys:
     if not mine:
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY",
-            "another key than the one that this database's secrets are stored under",
-            "that key; while a new one replaces it, the new one here and that one as"
-            " HELIOGRAPH_SECRET_KEY_OLD",
+            "a key that cannot read this database's secrets",
+            "the key that they were stored with; while a new key replaces it, the new one here and"
+            " the former one as HELIOGRAPH_SECRET_KEY_OLD",
         )
     others = [key for key in known(keys) if key not in mine]
     if canary.former is not None and not any(is_of(canary.former, key) for key in others):
         raise SettingError(
             "HELIOGRAPH_SECRET_KEY_OLD",
-            "another key than the one before" if others else "nothing",
-            "the key before, until `heliograph secret rotate` has finished",
+            "a key that is not the former one" if others else "nothing",
+            "the former key, until `heliograph secret rotate` has finished",
         )
     return SecretKeys(mine[0], others[0]) if others else mine[0]
 

@@ -36,8 +36,8 @@ def refuse_while_under_way(
     ]
     if found:
         so_far = (
-            f"{erased} rows were erased, but meanwhile something came that is under way; run this"
-            " again"
+            f"{erased} rows were erased, but something new is still to be sent to the number; run"
+            " the command again later"
             if erased
             else "Nothing was erased"
         )
@@ -56,8 +56,8 @@ def _messages(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
     ).one()
     if count:
         yield (
-            f"{_so_many(count, 'message', 'to this number')} not sent yet, or not answered; at"
-            f" {rfc3339(until_ms)} validity is over"
+            f"{_so_many(count, 'message', 'to this number')} not sent yet, or not answered;"
+            f" the validity ends at {rfc3339(until_ms)}"
         )
 
 
@@ -74,8 +74,8 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
     ]
     if until:
         yield (
-            f"{_so_many(len(until), 'text', 'with this number in it')} not sent yet; at"
-            f" {rfc3339(max(until))} validity is over"
+            f"{_so_many(len(until), 'text', 'with this number in it')} not sent yet;"
+            f" the validity ends at {rfc3339(max(until))}"
         )
 
 
@@ -104,8 +104,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
         its_id = ids.text_of_raw(ID_PREFIX, campaign_id)
         if freezing is not None:
             yield (
-                f"the campaign {its_id} is just being launched, or its file read: run this again"
-                " when that is done, or 30 s after it was killed"
+                f"the campaign {its_id} is just being launched, or its file is being read: run the"
+                " command again when that has ended, or 30 s after its process was killed"
             )
         elif (
             is_to_come
@@ -113,8 +113,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
             or _quotes(tx, group_id, quoted, is_frozen)
         ):
             yield (
-                f"the campaign {its_id} has it in its audience or its texts, and has not ended: it"
-                " can be canceled"
+                f"the campaign {its_id} has the number in its audience or its texts, and has not"
+                " ended: it can be canceled"
             )
 
 

@@ -172,8 +172,9 @@ def _nothing_there(given: Given) -> InvalidRequest:
     if given.phone is None:
         return refused("phone", no_phone(given.as_dialled))
     return NoneOutstanding(
-        f"There is no unused one-time password for {given.phone.digits}, as which phone is read"
-        " without countryCode. If countryCode was given to /otp/send, give it here as well."
+        f"Without countryCode, phone is read as {given.phone.digits}, and there is no unused"
+        " one-time password for that number. If countryCode was given to /otp/send, give it here"
+        " as well."
     )
 
 

@@ -77,7 +77,7 @@ def connect(
     if count >= SITES_PER_ACCOUNT_MAX:
         raise refused(
             "site_url",
-            f"would be one too many: an account links at most {SITES_PER_ACCOUNT_MAX} sites",
+            f"cannot be linked: an account has at most {SITES_PER_ACCOUNT_MAX} sites",
         )
     site = Site(
         ids.raw_of_number(ids.new_number(now_ms)),

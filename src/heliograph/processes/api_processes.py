@@ -52,7 +52,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
             "postgresql://…, for what is more than one process; heliograph serve is one",
         )
     if workers > 1 and not settings.redis_url:
-        raise needs_redis(f"nothing, with {workers} API processes")
+        raise needs_redis(f"no value, but {workers} API processes")
     open_files.raise_limit()
     processes.be_known_as(API)
     _reach(settings)

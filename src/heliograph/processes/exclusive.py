@@ -90,7 +90,7 @@ class DatabaseLock(KeptLock):
             if number % TRIES == 0 and await asyncio.to_thread(self._has_server):
                 raise AlreadyServed("A server (heliograph serve) has this database to itself.")
             await asyncio.sleep(RETRY_S)
-        raise Unavailable("Another process that begins keeps this one out of the database.")
+        raise Unavailable("Another process is starting, and still keeps the database to itself.")
 
     async def let_others_in(self) -> None:
         """Lets in the processes that share the database. Raises Unavailable."""
@@ -143,10 +143,10 @@ def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
     if restored_copy.is_elsewhere(db, data_dir, anew=anew):
         raise SettingError(
             "DATABASE_URL",
-            "a database that was last served elsewhere: a copy, which knows nothing of what was"
-            " sent since",
-            "one that `heliograph restore-check --since T` has looked at, T being when the copy was"
-            " taken",
+            "a copy of a database that was last served elsewhere; the copy does not know what was"
+            " sent since then",
+            "a copy that `heliograph restore-check --since T` has checked; T is the time when the"
+            " copy was taken",
         )
 
 

@@ -45,10 +45,10 @@ class CountingLock(KeptLock):
         if self._together:
             raise SettingError(
                 "REDIS_URL",
-                "nothing, in another API process of this database",
-                "the same redis://… in all of them",
+                "no value in another API process of this database",
+                "the same redis://… in all API processes",
             )
-        raise needs_redis("nothing, beside another API process of this database")
+        raise needs_redis("no value, but another API process uses this database")
 
     async def keep(self) -> None:
         """Takes the lock again whenever it is lost, as by a restart of PostgreSQL; runs until
@@ -66,7 +66,7 @@ def _tell(is_taken: bool) -> None:
 
 def needs_redis(found: str) -> SettingError:
     return SettingError(
-        "REDIS_URL", found, "redis://…: through it they count a key's requests together"
+        "REDIS_URL", found, "redis://…, so that API processes count a key's requests together"
     )
 
 

@@ -163,7 +163,7 @@ def _insert(
     if count >= SENDERS_PER_ACCOUNT_MAX:
         raise refused(
             "sender",
-            f"would be one too many: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs",
+            f"cannot be registered: an account has at most {SENDERS_PER_ACCOUNT_MAX} sender IDs",
         )
     status, decided_at_ms = (APPROVED, now_ms) if sandbox else (SUBMITTED, None)
     record = Sender(

@@ -94,7 +94,7 @@ def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserve
         tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one()
         >= RESERVED_MAX
     ):
-        raise refused("sender", f"would be one too many: at most {RESERVED_MAX} names are reserved")
+        raise refused("sender", f"cannot be reserved: at most {RESERVED_MAX} names can be")
     tx.execute(
         reserved_senders.insert().values(skeleton=skeleton(record.sender), **record._asdict())
     )

@@ -94,11 +94,13 @@ def invite(
     address = read_email(email)
     there = members_of(tx, account_id)
     if address in (member.user.email for member in there):
-        raise refused("email", "must not be a member's already: change the role in the list")
+        raise refused("email", "belongs to a member already: change the role in the list")
     open_ones = invitations_of(tx, account_id, now_ms=now_ms)
     before = next((each for each in open_ones if each.email == address), None)
     if before is None and len(open_ones) >= INVITATIONS_MAX:
-        raise refused("email", f"would be one too many: {INVITATIONS_MAX} invitations are open")
+        raise refused(
+            "email", f"cannot be invited: at most {INVITATIONS_MAX} invitations can be open"
+        )
     _require_room(tx, account_id)
     _withdraw(tx, account_id, invitations.c.email == address)
     invitation_id = ids.raw_of_number(ids.new_number(now_ms))
@@ -209,7 +211,7 @@ def _require_another_owner(tx: Connection, account_id: str, user_id: str) -> Non
 def _require_room(tx: Connection, account_id: str) -> None:
     counted = sa.select(sa.func.count()).where(members.c.account_id == account_id)
     if tx.execute(counted).scalar_one() >= MEMBERS_MAX:
-        raise refused("email", f"would be one too many: an account has {MEMBERS_MAX} members")
+        raise refused("email", f"cannot be added: an account has at most {MEMBERS_MAX} members")
 
 
 def _withdraw(tx: Connection, account_id: str, which: sa.ColumnElement[bool]) -> None:

@@ -29,7 +29,7 @@ PREFIX: Final = "pky"
 PASSKEYS_MAX: Final = 20  # of a user; nobody has more devices
 ANSWER_CHARACTERS_MAX: Final = 16_384  # ten times what a passkey answers
 CREDENTIAL_ID_OCTETS_MAX: Final = 1_023  # WebAuthn, section 4
-OF_ANOTHER: Final = "This passkey is not of the user who has begun to sign in."
+OF_ANOTHER: Final = "This passkey belongs to another user than the one who is signing in."
 # what the library raises for an answer that is none
 _UNREADABLE: Final = (
     ValueError,
@@ -112,7 +112,7 @@ def how_to_make(tx: Connection, asker: Asker, user: User, *, now_ms: int) -> dic
     query = sa.select(passkeys.c.credential).where(_of(user.id))
     known = [_credential(row.credential) for row in tx.execute(query)]
     if len(known) >= PASSKEYS_MAX:
-        raise refused("name", f"would be one too many: a user has {PASSKEYS_MAX} passkeys")
+        raise refused("name", f"cannot be added: a user has at most {PASSKEYS_MAX} passkeys")
     options, _ = _server(asker.site).register_begin(
         PublicKeyCredentialUserEntity(
             id=_handle(user.id), name=user.email, display_name=user.email

@@ -26,8 +26,8 @@ def refusal_to_spend(
     if cap is None or spent + credits <= cap:
         return None
     return DailyCapReached(
-        f"This account may spend {cap} credits a day, and has spent {spent}, with what it moved to"
-        f" customers; this is {credits} more.",
+        f"This account may spend {cap} credits a day, and has spent {spent}, including credits"
+        f" moved to customers; this is {credits} more.",
         retry_after_s=(DAY_MS - now_ms % DAY_MS) // 1_000 + 1,
     )
 

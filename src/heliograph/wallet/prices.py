@@ -138,7 +138,7 @@ def buy_credits(
     price = price_in(tx, wallet.currency)
     cost_minor = _cost(price, credits)
     if quoted_minor not in (None, cost_minor):
-        raise refused("credits", f"cost {to_text(cost_minor, price.currency)} by now")
+        raise refused("credits", f"now cost {to_text(cost_minor, price.currency)}")
     return post(
         tx,
         account_id,

@@ -112,8 +112,8 @@ def add(
     ):
         raise refused(
             "url",
-            f"would be one too many: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints"
-            " in each mode; remove one first",
+            f"cannot be added: an account has at most {ENDPOINTS_PER_ACCOUNT_MAX} endpoints in each"
+            " mode; remove one first",
         )
     secret = new_secret()
     endpoint = WebhookEndpoint(

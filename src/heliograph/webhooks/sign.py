@@ -66,7 +66,9 @@ def _keys(secret: str) -> tuple[hmac.HMAC, hmac.HMAC]:
     ValueError, without the secret.
     """
     if not is_secret(secret):
-        raise ValueError(f"no webhook secret: {PREFIX} and the base64 of {SECRET_BYTES} bytes")
+        raise ValueError(
+            f"not a webhook secret: one is {PREFIX} and the base64 of {SECRET_BYTES} bytes"
+        )
     return hmac.new(secret.encode(), digestmod="sha256"), hmac.new(
         b64decode(secret.removeprefix(PREFIX)), digestmod="sha256"
     )

@@ -232,7 +232,7 @@ def test_the_numbers_of_a_file_are_written_down_with_their_texts(db: Database, a
         ),
         (
             "233200000000;Ama\n233244000201;233200000001\n",
-            "no header, and the columns 1, 2 of line 2 could all be the number; begin it with",
+            "no header, and line 2 has numbers in columns 1, 2. Put a line with the names",
         ),
     ],
 )

@@ -238,8 +238,8 @@ def test_a_second_account_of_a_name_is_made_only_when_it_is_meant(
     assert (refused.status, refused.out) == (1, "")
     assert (
         refused.err
-        == f"heliograph: There is an account of this name already, {amina_foods}. With --same-name"
-        " there are two, which commands tell apart by their ids only.\n"
+        == f"heliograph: There is already an account of this name, {amina_foods}. With --same-name"
+        " you make another one; commands then need an id instead of the name.\n"
     )
     second = run(*wanted, "--same-name", "--json").json["id"]
     assert (

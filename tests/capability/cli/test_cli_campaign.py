@@ -151,7 +151,7 @@ def test_a_placeholder_that_nobody_has_a_value_for_is_told_from_the_beginning(
     ("text", "told"),
     [
         ("phone,amount\n233200000000,3\n", "its columns are phone, amount"),
-        ("233200000000\n", "it has no first line that names its columns"),
+        ("233200000000\n", "it has no header"),
     ],
 )
 def test_a_placeholder_that_is_no_column_of_the_file_is_refused(
@@ -329,8 +329,8 @@ def test_a_text_whose_braces_are_wrong_says_where(run: Run, amina: str) -> None:
     assert (said.status, said.err) == (
         2,
         (
-            "heliograph: --message has a { at character 4 that belongs to no placeholder such as"
-            " {name}; a brace that is meant as one is doubled: {{.\n"
+            "heliograph: --message has a { at character 4 that is not part of a placeholder such"
+            " as {name}; for a brace in the text, write two: {{.\n"
         ),
     )
 

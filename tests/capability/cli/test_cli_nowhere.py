@@ -118,7 +118,7 @@ def test_a_key_is_not_made_for_a_database_that_is_there(
     assert (said.status, said.err) == (
         1,
         (
-            "heliograph: HELIOGRAPH_SECRET_KEY: found nothing, and no file"
+            "heliograph: HELIOGRAPH_SECRET_KEY: found no value, and no file"
             f" {tmp_path}/here/heliograph-data/secret.key; allowed: the key of this database\n"
         ),
     )

@@ -100,7 +100,7 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
     assert "; email must be an email address" in lines[0]
     assert lines[1:4] == [
         "Line 5 was left out: is not UTF-8.",
-        "Line 6 was left out: has 3 cells, and the first line 4.",
+        "Line 6 was left out: has 3 cells, but the first line has 4.",
         "Line 7 repeats the phone of an earlier line; the later row counts.",
     ]
     assert lines[4].startswith("heliograph: 3 rows are left out; they are in ")
@@ -135,19 +135,19 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
         (
             "phone,name,Name\n",
             (
-                "heliograph: The first line is wrong: column 3, 'Name', is name again, which column"
-                " 2 is already.\n"
+                "heliograph: The first line is wrong: column 3, 'Name', is a second column for"
+                " name: column 2 is the first.\n"
             ),
         ),
         (
             "phone" + ",name" * 13 + "\n",
-            "column 12, 'name', is name again, which column 2 is already; and 2 more.",
+            "column 12, 'name', is a second column for name: column 2 is the first; and 2 more.",
         ),
         (
             "phone,custom.\n",
             "The first line is wrong: column 2, 'custom.', must have 1 to 64 characters",
         ),
-        ("phone,a{b,city,city\n", "column 4, 'city', is city again"),
+        ("phone,a{b,city,city\n", "column 4, 'city', is a second column for city"),
         ('phone,name\n233201234567,"Kofi\n' + "x" * 200_000, "Line 3 has more than"),
         ('phone,name\n233201234567,"Kofi\n' + "x\n" * 90_000, "From line 2 on"),
         (b"\xff\xfep\0h\0", "UTF-16"),
@@ -184,8 +184,8 @@ def test_an_import_that_ends_early_says_how_far_it_came_and_can_be_repeated(
         assert said.status == 1
         assert (
             said.err
-            == f"heliograph: {why}. 20 rows are stored, up to line 21 of the file; nothing of what"
-            " follows. Import the same file again to go on: rows that are in already do no"
+            == f"heliograph: {why}. 20 rows are stored, up to line 21 of the file; nothing after"
+            " it. Import the same file again to go on: rows that were imported before do no"
             " harm.\n"
         )
         assert len(kept(db, amina)) == 20
@@ -210,8 +210,9 @@ def test_a_quote_that_is_not_closed_ends_an_import_at_its_line(
         1,
         (
             "heliograph: From line 4 on, the file cannot be read: a quoted cell that begins there"
-            " is not closed. 1 row is stored, up to line 2 of the file; nothing of what follows."
-            " Mend that line, and import the file again: rows that are in already do no harm.\n"
+            " is not closed. 1 row is stored, up to line 2 of the file; nothing after it."
+            " Correct that line, and import the file again: rows that were imported before do no"
+            " harm.\n"
         ),
     )
     assert list(kept(db, amina)) == ["233201234560"]

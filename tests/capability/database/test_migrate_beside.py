@@ -139,7 +139,7 @@ def test_a_migration_that_a_running_process_would_not_survive_is_refused(
         pytest.raises(
             Unavailable,
             match=(
-                rf"heliograph worker \(process 77 on elsewhere, schema {older}\) would not survive"
+                rf"heliograph worker \(process 77 on elsewhere, schema {older}\) does not\. Bring"
             ),
         ),
     ):
@@ -182,7 +182,7 @@ def test_an_index_whose_building_was_broken_off_is_built_again(
     said: list[str] = []
     migrate.upgrade(database.url, said.append)
     assert said == [
-        "index sends_by_later is invalid, because its building was broken off; it is built again"
+        "index sends_by_later is invalid, because building it was interrupted; it is built again"
     ]
     with psycopg.connect(database.url, autocommit=True) as other:
         valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'sends_by_later'::regclass"

@@ -187,7 +187,7 @@ def test_a_launch_that_begins_while_the_number_is_erased_is_told(
     exit_status, said = erase(run)
     assert (
         exit_status,
-        said.startswith("heliograph: 1 rows were erased, but meanwhile"),
+        said.startswith("heliograph: 1 rows were erased, but something new"),
         campaigns.text_id(campaign) in said,
     ) == (1, True, True)
     assert set(written(house.db, campaign)) == {int(PHONE), int(OTHER)}

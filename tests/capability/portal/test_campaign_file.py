@@ -54,7 +54,7 @@ def test_a_file_becomes_a_draft_and_each_line_that_is_left_out_says_why(
         (SHEET, {}, "file", "header must name the column of the numbers phone"),
         (SHEET, {"phone_column": "tel"}, "phone_column", "first name, mobile no, city"),
         (SHEET, {"phone_column": "mobile no", "message": "{town}"}, "file", "asks for {town}"),
-        (SHEET, {"message": "Hi {"}, "message", "belongs to no placeholder"),
+        (SHEET, {"message": "Hi {"}, "message", "is not part of a placeholder"),
         (SHEET, {"sender": "CHIDI"}, "sender", "must be one that is approved"),
         (SHEET, {"country_code": "XX"}, "country_code", "XX"),
         ("", {}, "file", "is required"),

@@ -88,7 +88,7 @@ def test_three_recipients_are_shown_before_anything_is_stored(
     assert (page.status_code, "Hi friend" in page.text) == (200, True)
     assert those_of(db, amina) == []
     for typed, says in (
-        ({"message": "Hi {name"}, "that belongs to no placeholder"),
+        ({"message": "Hi {name"}, "that is not part of a placeholder"),
         ({"message": ""}, ""),
         ({"message": "Hi", "audience": "tags"}, ""),
         ({"message": "Hi", "mode": "sandbox"}, "Nobody to show"),

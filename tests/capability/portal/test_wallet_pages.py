@@ -86,7 +86,7 @@ def test_a_price_that_has_changed_meanwhile_buys_nothing(
         wallet.set_price(tx, "GHS", "2.60", 100)
     page = visitor.post(f"{home}/money/buy", form)
     assert page.status_code == 400
-    assert "cost 2.60 GHS by now" in page.text
+    assert "now cost 2.60 GHS" in page.text
     assert "Buy for 2.60 GHS" in page.text
     assert held().figures == Figures(3_000, 0)
 

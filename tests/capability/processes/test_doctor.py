@@ -24,7 +24,10 @@ from tests.support.factories import SECRET_KEY, open_account, open_carrier
         (
             ["api", "carrier"],
             "warning",
-            "1 api, 1 carrier: nobody looks after validity, doubts and what dead processes held",
+            (
+                "1 api, 1 carrier: no process looks after validity, doubts and the work of dead"
+                " processes"
+            ),
         ),
         (["carrier", "scheduler"], "ok", "1 carrier, 1 scheduler"),
         (["api", "worker", "worker"], "ok", "1 api, 2 worker"),
@@ -196,7 +199,7 @@ def test_messages_in_doubt_are_counted_with_the_age_of_the_oldest(
         ((), None, None),
         (("10.0.0.1",), "https://sms.example.com", None),
         (("10.0.0.1",), None, "HELIOGRAPH_BASE_URL is not set"),
-        ((), "https://sms.example.com", "none is trusted"),
+        ((), "https://sms.example.com", "no proxy is trusted"),
         ((), "http://127.0.0.1:8080", None),
         (("10.0.0.1",), "http://sms.example.com", "http://sms.example.com, without TLS"),
     ],

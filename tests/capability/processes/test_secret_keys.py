@@ -41,8 +41,8 @@ from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 NEW, THIRD = "n" * 32, "t" * 32
 BOTH = {"HELIOGRAPH_SECRET_KEY": NEW, "HELIOGRAPH_SECRET_KEY_OLD": OLD}
 WRONG = (
-    "heliograph: HELIOGRAPH_SECRET_KEY: found another key than the one that this database's secrets"
-    " are stored under; allowed: that key;"
+    "heliograph: HELIOGRAPH_SECRET_KEY: found a key that cannot read this database's secrets;"
+    " allowed: the key that they were stored with;"
 )
 
 
@@ -164,10 +164,10 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
 
     with pytest.raises(
         SettingError,
-        match="HELIOGRAPH_SECRET_KEY_OLD: found nothing; allowed: the key before, until",
+        match="HELIOGRAPH_SECRET_KEY_OLD: found nothing; allowed: the former key, until",
     ):
         require_secret_key(otp_house.db, settings(otp_house.db, NEW))
-    with pytest.raises(SettingError, match="HELIOGRAPH_SECRET_KEY: found another key"):
+    with pytest.raises(SettingError, match="HELIOGRAPH_SECRET_KEY: found a key that cannot"):
         require_secret_key(otp_house.db, settings(otp_house.db, OLD))
     rotated = await asyncio.to_thread(run, "secret", "rotate", "--json", **BOTH)
     assert rotated.json["resealed"] == {
@@ -237,9 +237,9 @@ def _refused_until_known(
     assert (refused.status, refused.err) == (
         1,
         (
-            "heliograph: Processes run that do not know this HELIOGRAPH_SECRET_KEY: 1 worker. Start"
-            " each of them anew with both keys first; one that has just died is remembered for 45"
-            " s.\n"
+            "heliograph: Some running processes do not know this HELIOGRAPH_SECRET_KEY: 1 worker."
+            " Restart each of them with both keys first. A process that has just died is counted"
+            " for 45 s more.\n"
         ),
     )
     with db.write() as tx:

@@ -51,8 +51,8 @@ def _require_unique(
     ]
     if namesakes and not same_name:
         raise Failure(
-            f"There is an account of this name already, {accounts.text_id(namesakes[0])}. With"
-            " --same-name there are two, which commands tell apart by their ids only."
+            f"There is already an account of this name, {accounts.text_id(namesakes[0])}. With"
+            " --same-name you make another one; commands then need an id instead of the name."
         )
 
 

@@ -110,7 +110,10 @@ def estimate(session: CommandRun, campaign_id: str) -> None:
 )
 @click.argument("campaign_id", metavar="ID")
 @click.option(
-    "--to", required=True, metavar="PHONE", help="Your own, say: it is charged as any message."
+    "--to",
+    required=True,
+    metavar="PHONE",
+    help="A number such as your own. The message is charged like any other.",
 )
 @click.option(
     "--country",

@@ -66,7 +66,7 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
     "--validity",
     type=Duration(),
     metavar="12h",
-    help="Each message is tried so long, from 1m (60 seconds) to 2d (172800). Default: 1d.",
+    help="How long each message is tried, from 1m (60 seconds) to 2d (172800). Default: 1d.",
 )
 @click.option(
     "--rate",

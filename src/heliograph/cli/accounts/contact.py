@@ -158,7 +158,7 @@ def show_(
     ),
 )
 @_named
-@click.option("--phone", help="Another one.")
+@click.option("--phone", help="Another phone number.")
 @_fields
 def set_(
     session: CommandRun,

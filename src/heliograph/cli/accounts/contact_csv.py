@@ -159,13 +159,13 @@ def _told_how_far(done: "Import") -> "Iterator[None]":
             else str(error).splitlines()[0].rstrip(".")
         )
         again = (
-            "Mend that line, and import the file again"
+            "Correct that line, and import the file again"
             if isinstance(error, InvalidRequest)
             else "Import the same file again to go on"
         )
         raise Failure(
-            f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing of"
-            f" what follows. {again}: rows that are in already do no harm."
+            f"{why}. {_rows(done.stored)} stored, up to line {done.line} of the file; nothing after"
+            f" it. {again}: rows that were imported before do no harm."
         ) from error
     finally:
         signal.signal(signal.SIGTERM, before)

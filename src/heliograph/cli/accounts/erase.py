@@ -83,8 +83,8 @@ def command(
         # can be seen
         if more := _found(session, account.id, number, erased=len(found)):
             raise Failure(
-                f"{len(found)} rows were erased, but meanwhile {len(more)} more came that name the"
-                " number; run this again."
+                f"{len(found)} rows were erased, but {len(more)} new rows with the number were"
+                " stored meanwhile. Run the command again."
             )
     show(
         session,
@@ -101,9 +101,9 @@ def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
     read = parse_phone(phone, code, home)
     if read is None:
         raise click.BadParameter(
-            "this is not a phone number (allowed: 7 to 15 digits, such as 233201234567; with a"
-            " leading 0, or with --country in any way, as it is dialled in"
-            f" {code or home or 'its country'}).",
+            "this is not a phone number (allowed: 7 to 15 digits, such as 233201234567, or the"
+            f" number as it is dialled in {code or home or 'its country'}; without --country, only"
+            " with a leading 0).",
             param_hint="PHONE",
         )
     return Quoted(read)
@@ -124,7 +124,7 @@ def _found(
 
 def _confirm(counts: dict[str, int]) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError("Say --yes: nobody can be asked here.")
+        raise click.UsageError("Give --yes: without a terminal nobody can be asked.")
     width = max(map(len, counts))
     click.echo("\n".join(f"{table:{width}}  {rows}" for table, rows in counts.items()), err=True)
     if not click.confirm(

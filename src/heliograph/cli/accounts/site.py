@@ -30,8 +30,8 @@ _LOG_COLUMNS: Final = (
 command = Noun(
     "site",
     help=(
-        "Sites: shops whose plugin is linked to an account, and what it tells of the texts that"
-        " they sent."
+        "Sites: shops whose plugin is linked to an account, and the plugin's logs of the texts"
+        " that they sent."
     ),
 )
 

@@ -119,7 +119,7 @@ def list_(session: CommandRun, account: str | None, limit: int) -> None:
 )
 @click.argument("endpoint", metavar="ID")
 @click.option(
-    "--finish", is_flag=True, help="The receiver has the new secret: the former one signs no more."
+    "--finish", is_flag=True, help="Sign with the new secret only: the receiver has it now."
 )
 def rotate(session: CommandRun, endpoint: str, finish: bool) -> None:
     """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs

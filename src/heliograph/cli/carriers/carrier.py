@@ -158,8 +158,8 @@ _OPTIONS: Final = (
         "--id-format",
         type=click.Choice(["auto", "hex", "dec"]),
         help=(
-            "Receipts print ids in this base, and answers in the other. Default: auto, learnt from"
-            " evidence."
+            "The base in which receipts print ids, if answers print them in the other one. Default:"
+            " auto, which learns it from answers and receipts."
         ),
     ),
     click.option(

@@ -75,7 +75,7 @@ _IN_DOUBT_COLUMNS: Final = (
 @click.option(
     "--carrier",
     metavar="NAME",
-    help="Only those that it was given; without --in-doubt, that they were accepted for.",
+    help="With --in-doubt: only those given to this carrier. Without: those accepted for it.",
 )
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only those in this state.")

@@ -170,8 +170,8 @@ command = _SmscCommand(
             metavar="FILE",
             type=click.Path(path_type=Path),
             help=(
-                "What goes wrong when: lines such as 'after 100 submits: drop' or 'every 50"
-                " submits: throttle'."
+                "A file that says what goes wrong and when, in lines such as 'after 100 submits:"
+                " drop' or 'every 50 submits: throttle'."
             ),
         ),
         click.Option(

@@ -68,8 +68,7 @@ OF_FORMS: Final = (
     marked("is disabled; enable it first"),
     marked("is being rotated already; finish that first, with --finish"),
     marked(
-        "would be one too many: an account has at most %(most)s endpoints in each mode; remove one"
-        " first"
+        "cannot be added: an account has at most %(most)s endpoints in each mode; remove one first"
     ),
     marked(
         "must be printable ASCII without spaces: write international names as xn--…, other"
@@ -103,18 +102,18 @@ OF_FORMS: Final = (
     marked("it is, or looks like, the sender of the service's own one-time passwords"),
     marked("it is, or looks like, an emergency number"),
     marked("must be another one: %(sender)s is reserved"),
-    marked("would be one too many: an account has at most %(most)s sender IDs"),
+    marked("cannot be registered: an account has at most %(most)s sender IDs"),
     marked(
         "must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and"
         " no space"
         " at either end, or be 3 to 15 digits; not %(given)s"
     ),
     # members, passwords, passkeys
-    marked("must not be a member's already: change the role in the list"),
+    marked("belongs to a member already: change the role in the list"),
     marked("must stay owner: an account has one owner at least"),
-    marked("would be one too many: %(most)s invitations are open"),
-    marked("would be one too many: an account has %(most)s members"),
-    marked("would be one too many: a user has %(most)s passkeys"),
+    marked("cannot be invited: at most %(most)s invitations can be open"),
+    marked("cannot be added: an account has at most %(most)s members"),
+    marked("cannot be added: a user has at most %(most)s passkeys"),
     marked("must be harder to guess: it is a common one, or made of common parts"),
     marked("must be the %(digits)s digits that the app shows now, not %(given)s"),
     marked("must be turned off before it is set up anew"),
@@ -123,14 +122,14 @@ OF_FORMS: Final = (
     marked("must be from 1 to %(most)s, not %(given)s"),
     marked("would cost more than %(most)s"),
     marked("would bring the wallet above %(most)s"),
-    marked("cost %(cost)s by now"),
+    marked("now cost %(cost)s"),
     marked("have no price yet; look at it first"),
     marked("cannot be paid: %(why)s"),
     marked("cannot be moved: %(why)s"),
     marked("cannot be given: %(why)s"),
     marked("%(reference)s was already applied, with %(credits)s SMS credits (%(entry)s)"),
     marked("%(reference)s was already applied, with %(money)s (%(entry)s)"),
-    marked("must be %(partners)s, the partner's, for money to begin with; not %(given)s"),
+    marked("must be %(partners)s, like the partner's, for an initial balance; not %(given)s"),
     # contacts and files
     marked("is another contact's"),
     marked("has %(name)s twice"),
@@ -149,8 +148,8 @@ OF_FORMS: Final = (
     marked("must have at most %(most)s rows; split it"),
     marked("must be at most %(most)s contacts, not %(given)s"),
     marked("must be one at least: select contacts in the list"),
-    marked("has 1 cell, and the first line %(columns)s"),
-    marked("has %(cells)s cells, and the first line %(columns)s"),
+    marked("has 1 cell, but the first line has %(columns)s"),
+    marked("has %(cells)s cells, but the first line has %(columns)s"),
     marked("has %(cells)s columns; the header has %(columns)s"),
     marked("says %(given)s, which is not a valid number"),
     marked("has no number"),
@@ -163,7 +162,7 @@ OF_FORMS: Final = (
     ),
     marked("is not CSV: a carriage return stands in a cell without quotes"),
     marked("and %(count)s more"),
-    marked("is %(name)s again, which column %(place)s is already"),
+    marked("is a second column for %(name)s: column %(place)s is the first"),
     # messages and campaigns
     marked("must name one tag at least"),
     marked("must be all, tags or numbers, not %(given)s"),
@@ -179,8 +178,8 @@ OF_FORMS: Final = (
     marked("is empty"),
     marked("must have at most %(most)s placeholders"),
     marked(
-        "has a %(brace)s at character %(place)s that belongs to no placeholder such as {name}; a"
-        " brace that is meant as one is doubled: %(doubled)s"
+        "has a %(brace)s at character %(place)s that is not part of a placeholder such as {name};"
+        " for a brace in the text, write two: %(doubled)s"
     ),
     marked(
         "has a placeholder at character %(place)s whose name must have 1 to %(most)s printable"
@@ -194,8 +193,8 @@ OF_FORMS: Final = (
         " 2027-01-31T09:30+01:00, not %(given)s"
     ),
     marked(
-        "is %(given)s, which does not exist in %(zone)s: the clocks are put forward over it, and"
-        " show %(there)s then"
+        "is %(given)s, a time that does not exist in %(zone)s: the clocks go forward then, and"
+        " show %(there)s instead"
     ),
     marked(
         "must be the id of a message (msg_…), a send (snd_…) or a campaign (cmp_…), not %(given)s"

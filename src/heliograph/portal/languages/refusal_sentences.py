@@ -59,13 +59,13 @@ REFUSALS: Final = (
     marked("There is no key with the id %(id)s."),
     marked("There is no such message."),
     marked("There is no such import."),
-    marked("The file is there no more. Upload it again: rows that are in do no harm."),
+    marked("The file is no longer stored. Upload it again: rows that were imported do no harm."),
     marked("It was stopped."),
     marked("Another file of contacts is being imported. Wait until it is done, or stop it."),
     marked("%(given)s is no button of this page."),
     marked("A request with this Idempotency-Key is being carried out."),
     marked("This form was sent before, with something else in it. Load its page again."),
-    marked("This passkey is not of the user who has begun to sign in."),
+    marked("This passkey belongs to another user than the one who is signing in."),
     marked("There is no such sender ID."),
     marked("There is no sender with the id %(id)s."),
     marked("There is no such site."),
@@ -89,8 +89,8 @@ REFUSALS: Final = (
     marked("The wallet holds fewer SMS credits than this costs."),
     marked("This campaign takes %(required)s credits; the wallet holds %(available)s."),
     marked(
-        "This account may spend %(cap)s credits a day, and has spent %(spent)s, with what it moved"
-        " to customers; this is %(credits)s more."
+        "This account may spend %(cap)s credits a day, and has spent %(spent)s, including credits"
+        " moved to customers; this is %(credits)s more."
     ),
     marked("The account has spent the credits that it may spend today (UTC)."),
     marked("SMS credits are not sold for %(currency)s: there is no price in it."),
@@ -98,12 +98,12 @@ REFUSALS: Final = (
     marked("This is a sandbox customer: it has no part in the ledger."),
     marked("The account has had as much stored today (UTC) as it may."),
     marked(
-        "This account may have %(quota)s octets of %(kind)s stored a day (UTC), and has %(used)s;"
-        " this would be %(octets)s more."
+        "This account may store %(quota)s octets of %(kind)s a day (UTC), and has stored"
+        " %(used)s; this would be %(octets)s more."
     ),
     marked(
-        "This account's partner and its customers have had as many octets of %(kind)s stored today"
-        " (UTC) as they may."
+        "This account's partner and its customers have already stored as many octets of %(kind)s"
+        " as they may store today (UTC)."
     ),
     marked("Too many requests are waiting."),
     marked("The database is busy."),
@@ -179,20 +179,19 @@ OF_ROOMS: Final = (
         " launch."
     ),
     marked(
-        "This campaign was not launched for so long that its numbers were erased and it was"
-        " canceled; create it anew."
+        "This campaign was canceled and its numbers were erased, because nobody launched it for a"
+        " long time. Create a new campaign."
     ),
     marked(
-        "The file of this campaign's numbers was not read to its end; cancel it, and create it"
-        " anew."
+        "The file of this campaign's numbers was not read to its end. Cancel the campaign, and"
+        " create a new one."
     ),
     # of files
     marked(
         "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
     marked(
-        "A new custom field came up while the contacts were written; the file is not whole. Export"
-        " again."
+        "A new custom field was added during the export, so the file is incomplete. Export again."
     ),
     marked("The file has more than %(most)s numbers."),
     marked("The file has %(columns)s columns; allowed: %(most)s."),
@@ -214,13 +213,10 @@ OF_ROOMS: Final = (
         "The text asks for %(names)s, which is not a column of the file: its columns are"
         " %(columns)s."
     ),
+    marked("The text asks for %(names)s, which is not a column of the file: it has no header."),
     marked(
-        "The text asks for %(names)s, which is not a column of the file: it has no first line that"
-        " names its columns."
-    ),
-    marked(
-        "The file has no header, and the columns %(places)s of line %(line)s could all be the"
-        " number; begin it with a line that names its columns, that of the numbers %(name)s."
+        "The file has no header, and line %(line)s has numbers in columns %(places)s. Put a line"
+        " with the names of the columns first, and name the column of the phone numbers %(name)s."
     ),
     marked("a quoted cell that begins there is not closed."),
     marked("a quoted cell has more than %(most)s characters; is a quote not closed?"),

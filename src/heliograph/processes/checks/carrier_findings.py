@@ -60,8 +60,8 @@ def binds(
 def _remedy(carrier: Carrier) -> str:
     if ALREADY_BOUND in (carrier.state_detail or ""):
         return (
-            f"is {carrier.name}'s system_id bound elsewhere, or --binds more than the carrier"
-            " allows? A connection that it still believes in it lets go within minutes"
+            f"is {carrier.name}'s system_id bound elsewhere, or is --binds more than the carrier"
+            " allows? If the carrier still keeps an old connection, it ends it within minutes"
         )
     return f"is a server running? try: heliograph carrier test {carrier.name}"
 

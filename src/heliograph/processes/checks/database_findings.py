@@ -58,7 +58,7 @@ def indexes(tx: sa.Connection) -> Iterator[CheckResult]:
         yield CheckResult(
             "indexes",
             "failure",
-            f"invalid, because their building was broken off: {', '.join(broken)}",
+            f"invalid, because building them was interrupted: {', '.join(broken)}",
             "run `heliograph migrate`",
         )
 
@@ -91,8 +91,8 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
             "synchronous_commit",
             "failure",
             f"{at_commit} in our sessions, which ask for {wanted}",
-            "what stands between us and the server, such as PgBouncer, must pass on what a"
-            " connection begins with",
+            "a pooler between this service and the server, such as PgBouncer, must pass on the"
+            " settings that a connection starts with",
         )
     else:
         yield CheckResult(

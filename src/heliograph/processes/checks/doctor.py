@@ -112,8 +112,8 @@ def _files(settings: Settings) -> CheckResult:
         "files",
         "warning",
         f"others may read {named}{more}{only}",
-        "any other command makes what belongs to its user private (mode 0600, folders 0700); look"
-        " whether copies elsewhere are too",
+        "any other command makes its user's own files private (mode 0600, folders 0700); check"
+        " that copies elsewhere are private, too",
     )
 
 
@@ -154,15 +154,15 @@ def _behind_proxies(settings: Settings) -> Iterator[CheckResult]:
             "warning",
             f"HELIOGRAPH_BASE_URL is {settings.base_url}, without TLS, though a proxy stands in"
             " front",
-            "have the proxy speak https, and set HELIOGRAPH_BASE_URL to that: keys and codes would"
-            " go over the network readable",
+            "let the proxy speak https, and set HELIOGRAPH_BASE_URL to its https address: else"
+            " others on the network can read keys and codes",
         )
     elif str(settings.base_url).startswith("https://") and not settings.trusted_proxies:
         yield CheckResult(
             "base url",
             "warning",
-            f"HELIOGRAPH_BASE_URL is {settings.base_url}, so a proxy stands in front, and none is"
-            " trusted",
+            f"HELIOGRAPH_BASE_URL is {settings.base_url}, which needs a proxy in front, but no"
+            " proxy is trusted",
             "set HELIOGRAPH_TRUSTED_PROXIES to its address: until then all clients count as one, by"
             " the proxy's address",
         )
@@ -277,7 +277,7 @@ def _processes(kinds: Counter[str]) -> CheckResult:
         return CheckResult(
             "processes",
             "warning",
-            f"{found}: nobody looks after validity, doubts and what dead processes held",
+            f"{found}: no process looks after validity, doubts and the work of dead processes",
             "start heliograph scheduler, or heliograph worker",
         )
     return CheckResult("processes", "ok", found)

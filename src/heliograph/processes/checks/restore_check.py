@@ -61,9 +61,9 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
         at_ms = ids.made_at_ms(int(newest, 16))
         raise refused(
             "since",
-            f"must be {rfc3339(at_ms + 1)} or later if the database is as it was restored: then it"
-            " was accepted in the copy. If processes have run since it was restored, --leave-later"
-            f" lets go what was accepted after {rfc3339(since_ms)}",
+            f"must be {rfc3339(at_ms + 1)} or later if no process has run since the restore: the"
+            " copy holds a message of that time. If processes have run, give --leave-later: what"
+            f" was accepted after {rfc3339(since_ms)} is then left alone",
         )
 
 
@@ -96,7 +96,7 @@ async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
 def _named(db: Database) -> str:
     with db.read() as tx:
         found = [str(process) for process in others(tx) if process.kind is not None]
-    return ", ".join(found) or "which ones, this role may not see"
+    return ", ".join(found) or "this role may not see which"
 
 
 async def decide(db: Database, which: restored.Selection, *, send: bool) -> int:

@@ -140,8 +140,8 @@ def _require_known(tx: Connection, secret_key: str) -> None:
     if without:
         named = ", ".join(f"{count} {kind}" for kind, count in sorted(without.items()))
         raise KeyUnknown(
-            f"Processes run that do not know this HELIOGRAPH_SECRET_KEY: {named}. Start each of"
-            " them anew with both keys first; one that has just died is remembered for 45 s."
+            f"Some running processes do not know this HELIOGRAPH_SECRET_KEY: {named}. Restart each"
+            " of them with both keys first. A process that has just died is counted for 45 s more."
         )
 
 
@@ -190,14 +190,15 @@ def _finding_of_key(
         return CheckResult(
             "secret key",
             "ok",
-            "none is the database's yet: the first process to start makes its own so",
+            "the database has none yet: it gets that of the first process that starts",
         )
     if there.former is not None:
         return CheckResult(
             "secret key",
             "warning",
-            f"a new one is in use since {rfc3339(there.since_ms)}, and not all is sealed with it",
-            "heliograph secret rotate goes on where it was broken off",
+            f"a new one is in use since {rfc3339(there.since_ms)}, but not all secrets are"
+            " encrypted with it yet",
+            "heliograph secret rotate goes on where it was interrupted",
         )
     if not secret_key_canary.is_of(there.sealed, settings.secret_key):
         return CheckResult(
@@ -217,7 +218,7 @@ def _finding_of_key(
         return CheckResult(
             "secret key",
             "warning",
-            "is the database's; HELIOGRAPH_SECRET_KEY_OLD is needed no more",
-            "take it from every process",
+            "is the database's; HELIOGRAPH_SECRET_KEY_OLD is no longer needed",
+            "remove it from the settings of every process",
         )
     return CheckResult("secret key", "ok", "is the database's")

@@ -212,6 +212,6 @@ def _told(error: Exception) -> tuple[Reason, str]:
         case TooMuch():
             return "bad_answer", error.reason
         case BadAnswer():
-            return "bad_answer", "what came is no answer of HTTP"
+            return "bad_answer", "the answer is not HTTP"
         case _:
             return "closed", "the connection ended before the answer did"

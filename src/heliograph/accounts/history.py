@@ -11,7 +11,7 @@ from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line
 
 
 class StatusChange(NamedTuple):
-    """One change of an account's status by the operator."""
+    """Holds one change of an account's status by the operator."""
 
     status: str
     reason: str | None

@@ -1,5 +1,5 @@
-"""The count of Idempotency-Keys that a wallet's row holds: sends lock and write that row anyway, so
-counting costs them no row of its own.
+"""Counts Idempotency-Keys in the row of a wallet. Sends lock and write that row anyway, so counting
+costs them no row of its own.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,9 @@ NO_BOUND: Final = -1  # in place of a quota where SQL tells it, for NULL says th
 
 @dataclass(slots=True)
 class KeyCount:
-    """Octets of keys on one day, of each mode; `changed`: the row must be written."""
+    """Counts the octets of keys on one day, for each mode. `changed` says that the row must be
+    written.
+    """
 
     day: int  # since 1970
     live: int

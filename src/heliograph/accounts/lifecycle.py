@@ -1,4 +1,4 @@
-"""Making an account, changing what it may do, suspending and resuming it, closing it for good."""
+"""Makes an account, changes what it may do, suspends and resumes it, and closes it for good."""
 
 from collections.abc import Collection, Iterable
 from typing import Final, TypedDict, Unpack

@@ -151,8 +151,8 @@ class Api:
 
 
 class EndpointTable:
-    """Paths to endpoints: a look-up for the fixed ones, part by part for those with an id
-    in them.
+    """Finds the endpoint of a path: by a look-up if the path is fixed, part by part if it has an id
+    in it.
     """
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:

@@ -51,7 +51,7 @@ OK: Final = b"ok\n"
 
 
 class PagesBeside(Protocol):
-    """Pages for people that are served at the API's own port, such as the portal."""
+    """Serves pages for people at the API's own port, such as the portal."""
 
     def is_mine(self, path: str) -> bool:
         """Returns whether a path belongs to these pages."""

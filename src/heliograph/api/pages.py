@@ -15,7 +15,7 @@ METHODS: Final = ("GET", "HEAD")
 
 
 class Shown(NamedTuple):
-    """A page that is there: a 200."""
+    """Holds a page that is there, which is answered with a 200."""
 
     body: bytes
     headers: Headers

@@ -34,8 +34,8 @@ def published_pages(endpoints: Iterable[Endpoint], base_url: str | None) -> dict
 
 
 class RenderedOnce:
-    """A page that is rendered in a thread when it is asked for first. Whoever asks meanwhile waits
-    for the same rendering. One that fails is tried again for whoever asks next.
+    """Holds a page that is rendered in a thread when it is asked for first. Whoever asks meanwhile
+    waits for the same rendering. One that fails is tried again for whoever asks next.
     """
 
     def __init__(self, render: Callable[[], bytes], headers: Headers) -> None:

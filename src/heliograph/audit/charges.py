@@ -53,7 +53,7 @@ class _SendFigures(NamedTuple):
 
 
 class _SendCredits(NamedTuple):
-    """Credits of one send as one source tells them: the messages with their own sign, the
+    """Holds the credits of one send as one source tells them: the messages with their own sign, the
     ledger with the opposite one.
     """
 

@@ -1,5 +1,5 @@
-"""Messages that have forgotten their number or their text, in the audit: what SMSCs' logs
-have of them is known by what is left.
+"""Audits messages whose number or text was erased. What SMSCs' logs have of them is recognized by
+what is left.
 """
 
 from collections import defaultdict

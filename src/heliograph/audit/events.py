@@ -56,7 +56,9 @@ _Listeners = dict[tuple[str, bool], list["_EndpointSince"]]  # by account and mo
 
 
 class _EndpointSince(NamedTuple):
-    """An endpoint that was to hear of these kinds, of what happened since then."""
+    """Describes an endpoint that was to hear of these kinds of events, if they happened since
+    then.
+    """
 
     endpoint_id: str
     kinds: frozenset[str]
@@ -64,7 +66,7 @@ class _EndpointSince(NamedTuple):
 
 
 class _AuditedEvent(NamedTuple):
-    """An event, with the text id of the message that it is about. Its own ids are raw."""
+    """Holds an event, with the text id of the message that it is about. Its own ids are raw."""
 
     about: str
     id: str

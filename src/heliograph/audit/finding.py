@@ -7,7 +7,7 @@ UNEXPLAINED: Final = "unexplained"  # something that is there, or happened, with
 
 
 class Finding(NamedTuple):
-    """Something that must not be. `where`: a message's id, or a line of a log."""
+    """Describes something that must not be. `where` is a message's id, or a line of a log."""
 
     kind: str
     where: str

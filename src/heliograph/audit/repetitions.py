@@ -1,4 +1,4 @@
-"""Submissions that were sent again, each with the reason for which it was."""
+"""Finds submissions that were sent again, and the reason for each."""
 
 from collections.abc import Iterator, Sequence
 

@@ -108,10 +108,10 @@ class Submit:
 
 
 class SmscLog:
-    """All submissions, in the order in which each SMSC read them. What came after `asked_ms` may
-    explain, and need not be explained: the database was looked at before. `ahead`: of each file,
-    the first line that is dated AHEAD_MAX_MS later than that, or more, and by how much; nobody can
-    tell what is to be explained of such a file.
+    """Holds all submissions, in the order in which each SMSC read them. What came after `asked_ms`
+    may explain something, but need not be explained, because the database was looked at before.
+    `ahead` holds, for each file, the first line that is dated AHEAD_MAX_MS later than that, or
+    more, and by how much; nobody can tell what is to be explained of such a file.
     """
 
     def __init__(self, asked_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""A submission that an SMSC has logged, held against the message that it may be of.
+"""Compares a submission that an SMSC has logged with the message that it may belong to.
 
 It shares no code with what encodes submissions (docs/decisions/carriers.md, S14): the text's parts
 are made anew, and the reference is taken apart as S1 says.

@@ -40,7 +40,9 @@ class WrongUrl(ValueError):
 
 
 class Host(NamedTuple):
-    """One host, as it is shown, and the URL that leads to it alone: both drivers read it."""
+    """Holds one host as it is shown, and the URL that leads to it alone. Both drivers can read the
+    URL.
+    """
 
     shown: str
     url: str

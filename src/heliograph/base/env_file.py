@@ -1,5 +1,5 @@
-"""Files of settings as systemd's EnvironmentFile= has them: what stands in one is as if it stood in
-the environment, which wins.
+"""Reads files of settings in the form of systemd's EnvironmentFile=. What stands in one counts as
+if it stood in the environment, but the environment wins.
 
 Understood is the part of systemd's format (systemd.exec(5)) that stands on one line, and all of it
 means the same there: empty lines and lines that begin with # or ;, KEY=VALUE, "VALUE" with \\

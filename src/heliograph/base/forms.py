@@ -24,8 +24,8 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class Rounded(float):
-    """A number that was written with more digits than a float holds: for those who must take it
-    exactly or not at all.
+    """Marks a number that was written with more digits than a float holds, for those who must take
+    it exactly or not at all.
     """
 
 

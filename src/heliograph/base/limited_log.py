@@ -1,5 +1,5 @@
-"""Lines of the log that strangers cause: so many a second, and the next one says how many were left
-out.
+"""Limits the lines that strangers cause in the log: so many are written a second, and the next one
+says how many were left out.
 """
 
 import math

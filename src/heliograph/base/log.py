@@ -1,5 +1,5 @@
-"""The loggers of our modules, and what a log may say of an unexpected error: its kind and place,
-never its text, which may hold a statement's values.
+"""Makes the loggers of our modules, and decides what a log may say of an unexpected error: its kind
+and place, never its text, which may hold a statement's values.
 
 structlog is loaded when the first line is written: most commands write none, and it takes a sixth
 of their time where rich is installed.
@@ -22,7 +22,7 @@ _errors_only = False
 
 
 class Log:
-    """The logger of one module, called `name` in what it writes."""
+    """Logs for one module, which is called `name` in what is written."""
 
     def __init__(self, name: str) -> None:
         self._name = name

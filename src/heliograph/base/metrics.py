@@ -1,5 +1,5 @@
-"""Prometheus metrics of one process (`/metrics`). The labelled children are kept: looking them up
-costs more than counting.
+"""Defines the Prometheus metrics of one process (`/metrics`). The labelled children are kept:
+looking them up costs more than counting.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""The two loops that wait: `repeat` works again and again until it is cancelled, and `until` ends
-when what it asks for is so.
+"""Defines the two loops that wait: `repeat` works again and again until it is cancelled, and
+`until` ends when what it asks for is so.
 
 `tests/architecture/test_waiting_loops.py` names each loop of another kind, and says why it is one.
 """

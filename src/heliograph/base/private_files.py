@@ -1,5 +1,5 @@
-"""Files that nobody but their owner may read: all that is in the data directory, the
-database wherever it is, and what commands write.
+"""Makes files that nobody but their owner may read, and finds others: all that is in the data
+directory, the database wherever it is, and what commands write.
 """
 
 import os

@@ -24,8 +24,8 @@ class SecretUnreadable(Exception):
 
 
 class SecretKeys(NamedTuple):
-    """Two keys, while one replaces the other: what is stored may be under either, and what
-    is new is encrypted with `sealing`.
+    """Holds two keys, while one replaces the other. What is stored may be under either, and what is
+    new is encrypted with `sealing`.
     """
 
     sealing: str
@@ -79,8 +79,8 @@ def _unreadable(purpose: str) -> SecretUnreadable:
 
 
 class Sealer:
-    """Texts that are stored for a while and must not be read where they are: AES-GCM, for
-    Fernet costs 40 µs a text. Made once a process.
+    """Seals texts that are stored for a while and must not be read where they are. It uses AES-GCM,
+    because Fernet costs 40 µs a text. It is made once a process.
     """
 
     def __init__(self, keys: Keys, purpose: str) -> None:

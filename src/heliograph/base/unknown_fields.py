@@ -159,8 +159,8 @@ def nearest(name: str, known: tuple[str, ...]) -> str | None:
 
 
 class _Nearness:
-    """The known names, by what is left of each when it loses a character: two names that
-    are one edit apart have such a rest in common.
+    """Holds the known names by what is left of each when it loses a character. Two names that are
+    one edit apart have such a rest in common.
     """
 
     def __init__(self, known: tuple[str, ...]) -> None:

@@ -1,5 +1,5 @@
-"""An audience is frozen: whom a campaign is for, as they are when it is launched, written down
-chunk by chunk, and priced as it is.
+"""Freezes an audience: the recipients of a campaign are written down chunk by chunk, as they are
+when it is launched, and priced meanwhile.
 
 `look` goes through the same people and stores nothing: that is an estimate.
 """
@@ -111,7 +111,7 @@ def _is_filled_in(campaign: Campaign) -> bool:
 
 
 class _Ahead:
-    """Contacts, read while the texts of those before are filled in and stored."""
+    """Reads contacts while the texts of those before are filled in and stored."""
 
     def __init__(self, db: Database, campaign: Campaign, size: int) -> None:
         self._db = db
@@ -139,8 +139,8 @@ class _Ahead:
 
 
 class _Behind:
-    """Chunks, stored one after the other while the texts of the next are filled in. All of them are
-    when it is left without an error.
+    """Stores chunks one after the other, while the texts of the next are filled in. All of them are
+    stored when it is left without an error.
     """
 
     def __init__(self, lock: AudienceLock) -> None:

@@ -35,8 +35,8 @@ class AudienceTaken(WrongState):
 
 
 class AudienceLock:
-    """The right to write down one campaign's audience, from `take` until it is given back,
-    or somebody else has it.
+    """Holds the right to write down one campaign's audience, from `take` until it is given back, or
+    somebody else has it.
     """
 
     def __init__(self, db: Database, campaign_id: str) -> None:

@@ -36,7 +36,7 @@ def audience_of(stored_json: str) -> Audience:
 
 
 class AudienceHolder(Protocol):
-    """What has an audience: a campaign, or one that is not written down yet."""
+    """Describes what has an audience: a campaign, or one that is not written down yet."""
 
     @property
     def group_id(self) -> int: ...

@@ -30,8 +30,8 @@ SENDER_ASKED_MAX: Final = 64
 
 
 class CampaignRequest(NamedTuple):
-    """A campaign as it was asked for, right in form. `rate`: messages a second at most, None for as
-    fast as carriers take them.
+    """Holds a campaign as it was asked for, right in form. `rate` is how many messages a second are
+    sent at most; None means as fast as carriers take them.
     """
 
     name: str

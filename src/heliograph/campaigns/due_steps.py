@@ -49,8 +49,8 @@ _GLANCE: Final = sa.select(
 
 
 class AtWork(NamedTuple):
-    """A campaign that has begun and not ended. Its id is raw. `can_go_on`: what it was
-    paused for is over.
+    """Describes a campaign that has begun and not ended. Its id is raw. `can_go_on` says that what
+    it was paused for is over.
     """
 
     id: str

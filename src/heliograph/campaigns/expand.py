@@ -21,8 +21,8 @@ class _CampaignId(Row, frozen=True):
 
 
 class _SendingCampaign(Row, frozen=True):
-    """A campaign that is sending, locked. `cursor`: the last recipient who was taken.
-    `is_active`: the account is, and its partner.
+    """Holds a campaign that is sending, under lock. `cursor` is the last recipient who was taken.
+    `is_active` says that the account is active, and its partner.
     """
 
     group_id: Int
@@ -49,7 +49,7 @@ _LOCK: Final = same(
 
 
 class _RecipientsAfter(Row, frozen=True):
-    """Recipients in their order, after `cursor`."""
+    """Asks for recipients in their order, after `cursor`."""
 
     group_id: Int
     cursor: BigInt

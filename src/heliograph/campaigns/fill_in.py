@@ -1,5 +1,5 @@
-"""The texts of a campaign, filled in for its recipients; who cannot get one is counted,
-and so is who lacks what.
+"""Fills in the texts of a campaign for its recipients. It counts who cannot get a text, and who has
+no value for which placeholder.
 """
 
 from collections import Counter

@@ -47,9 +47,9 @@ class _Bucket(NamedTuple):
 
 
 class Jobs:
-    """The campaigns of one database, as long as this process has them. `on_queued` is told which
-    carriers have something to send. `chunk`, `ahead`: recipients in one transaction, and messages
-    of a campaign that are queued at most.
+    """Moves on the campaigns of one database, as long as this process has them. `on_queued` is told
+    which carriers have something to send. `chunk` is how many recipients one transaction takes, and
+    `ahead` how many messages of a campaign are queued at most.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ SAID_MAX: Final = 40  # characters of a bad number that a report repeats
 
 
 class NumberRow(NamedTuple):
-    """A number, and what else its line says, by column."""
+    """Holds a number, and what else its line says, by column."""
 
     line: int
     phone: Phone
@@ -30,7 +30,7 @@ class NumberRow(NamedTuple):
 
 
 class BadNumberRow(NamedTuple):
-    """A line that is left out, and why."""
+    """Describes a line that is left out, and why."""
 
     line: int
     why: str
@@ -42,10 +42,10 @@ class _NumbersLayout(NamedTuple):
 
 
 class Numbers:
-    """Reads a file of numbers. `country`: of numbers that are written as they are dialled there;
-    `home`: without one, of numbers with a leading 0. `phone_column`: what its header calls the
-    numbers; without one, that is known by its name. `columns`: what its header names, as soon as
-    that is read; empty without one.
+    """Reads a file of numbers. Numbers may be written as they are dialled in `country`; if that is
+    None, numbers with a leading 0 are read as dialled in `home`. `phone_column` is what its header
+    calls the numbers; if it is None, the column is known by its name. `columns` is what its header
+    names, as soon as that is read; without a header it is empty.
     """
 
     def __init__(

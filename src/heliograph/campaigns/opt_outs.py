@@ -43,7 +43,9 @@ class _DueNow(Row, frozen=True):
 
 
 class _FrozenSince(Row, frozen=True):
-    """The lowest mark of those who freeze an audience and have shown lately that they live."""
+    """Holds the lowest mark of the processes that are freezing an audience and have recently shown
+    that they are alive.
+    """
 
     freezing: Id
 
@@ -56,7 +58,7 @@ class _AccountMode(Row, frozen=True):
 
 
 class _ToCome(Row, frozen=True):
-    """A recipient to whom a campaign has not come yet."""
+    """Identifies a recipient whom a campaign has not reached yet."""
 
     group_id: Int
     recipient: BigInt

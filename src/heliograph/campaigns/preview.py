@@ -1,4 +1,6 @@
-"""The text of a campaign as one recipient would get it; and what in it nobody would."""
+"""Shows the text of a campaign as one recipient would get it, and finds the placeholders that
+nobody has a value for.
+"""
 
 from typing import Final, NamedTuple
 
@@ -29,8 +31,8 @@ class SampleText(NamedTuple):
 
 
 class Unfilled(NamedTuple):
-    """Placeholders that nobody among so many `people` has a value for: more likely misspelled than
-    meant.
+    """Names placeholders that nobody among so many `people` has a value for. They are more likely
+    misspelled than meant.
     """
 
     names: tuple[str, ...]

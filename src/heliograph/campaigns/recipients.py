@@ -67,8 +67,8 @@ class CampaignRecipient(NamedTuple):
 
 
 class AudienceChunk(NamedTuple):
-    """Those up to and with the number `upto`, of whom `people` were looked at. `groups`
-    are the ones who get a text.
+    """Holds the recipients up to and including the number `upto`, of whom `people` were looked at.
+    `groups` are the ones who get a text.
     """
 
     upto: int
@@ -78,7 +78,7 @@ class AudienceChunk(NamedTuple):
 
 
 class AudienceMember(NamedTuple):
-    """A contact that was looked at. All but the number is None for those who get no text."""
+    """Holds a contact that was looked at. All but the number is None for those who get no text."""
 
     phone: int
     reach: int  # OUTSIDE, OPTED_OUT, REACHED
@@ -202,7 +202,7 @@ class Contacts:
 
 
 class WrittenRecipients:
-    """The recipients of a campaign that are written down."""
+    """Reads the recipients of a campaign that are written down."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._group = campaign_recipients.c.group_id == campaign.group_id

@@ -1,5 +1,4 @@
-"""Campaigns of a copy of the database that was restored: they stand still until somebody says that
-they go on.
+"""Stops the campaigns of a restored copy of the database, until somebody says that they go on.
 
 The copy does not know how far they came after it was taken: its recipients' cursor is that of then.
 Nor does it know which scheduled ones were launched since.

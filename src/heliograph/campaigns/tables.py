@@ -1,4 +1,4 @@
-"""Campaigns, and whom each one is for."""
+"""Defines the tables of campaigns, and of whom each one is for."""
 
 import sqlalchemy as sa
 

@@ -50,7 +50,7 @@ Unsendable: TypeAlias = str  # TOO_MANY_SEGMENTS or EMPTY_TEXT
 
 
 class Template(NamedTuple):
-    """A text as it was written down, taken apart. `parts`: literal texts and placeholders,
+    """Holds a text as it was written down, taken apart. `parts` are literal texts and placeholders,
     in order.
     """
 

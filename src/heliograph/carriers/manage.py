@@ -1,5 +1,5 @@
-"""Carriers as the operator keeps them: added, set, drained and removed; their passwords
-encrypted.
+"""Manages carriers for the operator, who adds, sets, drains and removes them. Their passwords are
+stored encrypted.
 """
 
 import json

@@ -21,7 +21,7 @@ _PREFIX: Final = re.compile(r"[0-9]{0,15}", re.ASCII)
 
 
 class Route(NamedTuple):
-    """The carriers' ids in the order in which they are tried."""
+    """Holds a route: a prefix, and the ids of the carriers in the order in which they are tried."""
 
     prefix: str
     carrier_ids: tuple[int, ...]

@@ -43,8 +43,8 @@ RECEIPTS_LATE_MAX: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SimulatorSettings:
-    """Times in seconds. Raises ValueError, naming the setting, what was found and what is
-    allowed.
+    """Holds the settings of the simulator. Times are in seconds. Raises ValueError, which names the
+    setting, what was found and what is allowed.
     """
 
     window: int = 500  # submissions without an answer
@@ -61,7 +61,7 @@ class SimulatorSettings:
 
 
 class OwedReceipt(NamedTuple):
-    """An accepted submission whose receipt is still to come."""
+    """Describes an accepted submission whose receipt is still to come."""
 
     ref: str
     sender: str

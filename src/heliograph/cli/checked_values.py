@@ -1,6 +1,7 @@
-"""Values whose form is judged before anything is looked up, by the room that stores them.
+"""Defines values whose form is judged before anything is looked up, by the room that stores them.
 
-A room is named here and imported when a value is judged: help must be there at once."""
+A room is named here and imported when a value is judged: help must be there at once.
+"""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -21,7 +22,9 @@ class Unfit(Exception):
 
 
 class CheckedType(click.ParamType[str]):
-    """A text that goes on as it was typed, if `judge(text)` raises no InvalidRequest about it."""
+    """Reads a text, which goes on as it was typed if `judge(text)` raises no InvalidRequest about
+    it.
+    """
 
     name = "text"
 
@@ -39,7 +42,9 @@ class CheckedType(click.ParamType[str]):
 
 
 class MaybeEmpty(click.types.StringParamType):
-    """A text that says something when it is empty, too; every other value must not be."""
+    """Reads a text that says something when it is empty, too. Every other value must not be
+    empty.
+    """
 
 
 def _line(field: str, module: str, limit: str) -> CheckedType:

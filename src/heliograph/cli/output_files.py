@@ -1,5 +1,5 @@
-"""Files that a command writes: never its own input, nor over what is there unless it is
-told to, and for their owner alone (mode 0600).
+"""Writes the files of commands. A command never overwrites its own input, overwrites another file
+only when it is told to, and lets only their owner read its files (mode 0600).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The kinds of values that options take, beyond click's own."""
+"""Defines the kinds of values that options take, beyond click's own."""
 
 import re
 import sys
@@ -38,8 +38,8 @@ class Whole(click.ParamType[int]):
 
 
 class Number(click.FloatRange):
-    """A number of this or more, and a finite one: not a number is beyond no bound, and so click's
-    range takes it.
+    """Reads a finite number of this or more. NaN is refused; click's range takes it, because it is
+    beyond no bound.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -55,7 +55,7 @@ _AMOUNT: Final = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?", re.ASCII)
 
 
 class Money(click.ParamType[Decimal]):
-    """A decimal number; how many decimals it may have is the wallet's currency's to say."""
+    """Reads a decimal number. The wallet's currency decides how many decimals it may have."""
 
     name = "amount"
 

@@ -58,7 +58,7 @@ class ContactPatch:
 
 
 class Asked(NamedTuple):
-    """A body of POST or PUT /contacts that is right in form."""
+    """Holds a body of POST or PUT /contacts that is right in form."""
 
     change: ContactPatch
     customer_id: str | None

@@ -1,5 +1,5 @@
-"""The columns and cells of a file of contacts: how fields become cells, and cells fields again.
-Pure. Cells are neutral, and come back as they were.
+"""Turns the fields of contacts into the cells of a file, and cells into fields again. It is pure.
+Cells are neutral, and come back as they were.
 """
 
 import re
@@ -180,7 +180,7 @@ def change_of(
 
 
 class _CellReader:
-    """Cells read one by one; what is wrong with any is kept."""
+    """Reads cells one by one, and keeps what is wrong with any of them."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []

@@ -1,4 +1,4 @@
-"""A file of contacts, read as it streams (`base/csv/reader.py`): what its columns are, and which
+"""Reads a file of contacts as it streams (`base/csv/reader.py`): what its columns are, and which
 rows cannot be stored.
 """
 
@@ -14,8 +14,8 @@ from heliograph.contacts.csv_cells import Layout, change_of, layout_of
 
 
 class ContactRow(NamedTuple):
-    """A row that can be stored. `line`: where it begins in the file; `cells`: as they
-    stand there.
+    """Holds a row that can be stored. `line` is where it begins in the file, and `cells` are as
+    they stand there.
     """
 
     line: int
@@ -24,7 +24,7 @@ class ContactRow(NamedTuple):
 
 
 class BadContactRow(NamedTuple):
-    """A row that is left out, and why."""
+    """Describes a row that is left out, and why."""
 
     line: int
     cells: Sequence[str]
@@ -37,8 +37,8 @@ def open_sheet(path: str) -> TextIO:
 
 
 class Sheet:
-    """`header` and `delimiter` are the file's own; `layout` says how its columns are understood.
-    Raises InvalidRequest when it is no such file.
+    """Reads a file of contacts. `header` and `delimiter` are the file's own; `layout` says how its
+    columns are understood. Raises InvalidRequest when it is no such file.
     """
 
     def __init__(

@@ -18,8 +18,8 @@ PAGE: Final = 2_000  # contacts that are in memory at once
 
 
 class ExportColumns:
-    """The columns of a file of contacts, one for each custom field that any of them has. Show it
-    all contacts first; then it makes their lines.
+    """Collects the columns of a file of contacts, one for each custom field that any of them has.
+    Show it all contacts first; then it makes their lines.
     """
 
     def __init__(self) -> None:

@@ -96,7 +96,7 @@ def _read(
 
 
 class _Seen:
-    """The phones of a file so far, in a file of SQLite's own that goes with it: so memory
+    """Remembers the phones of a file so far, in a file of SQLite's own that goes with it. So memory
     stays flat, however long the file is.
     """
 

@@ -51,8 +51,8 @@ class ImportRunning(Conflict):
 
 
 class ImportReport(msgspec.Struct):
-    """What a page tells of an import beside its figures: how the columns were understood, the first
-    rows that were left out, and the lines that repeat a phone.
+    """Holds what a page tells of an import beside its figures: how the columns were understood, the
+    first rows that were left out, and the lines that repeat a phone.
     """
 
     understood: dict[str, list[str]]
@@ -61,8 +61,8 @@ class ImportReport(msgspec.Struct):
 
 
 class FileToImport(NamedTuple):
-    """A file whose rows can be read, and how: by which country's dialling rules, and what it calls
-    which field.
+    """Describes a file whose rows can be read, and how: by which country's dialling rules, and what
+    it calls which field.
     """
 
     octets: bytes

@@ -1,4 +1,4 @@
-"""The database's clock, compared every minute by each process that runs."""
+"""Compares this machine's clock with the database's every minute, in each process that runs."""
 
 import asyncio
 from typing import Final

@@ -1,5 +1,5 @@
-"""Commits that PostgreSQL has not confirmed: who waits for one is told so in time, nobody cancels
-it, and what became of it is asked after.
+"""Handles commits that PostgreSQL has not confirmed. Whoever waits for one is told so in time,
+nobody cancels it, and the service asks what became of it.
 
 With `synchronous_standby_names` a COMMIT waits until a standby has it. It is on the primary's disk
 by then, and hidden from everybody else. To cancel that wait would not undo it but show it,
@@ -72,7 +72,7 @@ class NotConfirmedInTime(Exception):
 
 
 class _Waiting:
-    """An unconfirmed commit, and who waits for it."""
+    """Holds an unconfirmed commit, and who waits for it."""
 
     def __init__(self, cut: Callable[[], object] | None) -> None:
         self._cut = cut

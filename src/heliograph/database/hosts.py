@@ -98,7 +98,7 @@ class NoHost(psycopg.OperationalError, ConnectionError):
 
 
 class _DoubtedHost:
-    """A host that is being asked whether it is there, and what to do for those who wait
+    """Describes a host that is being asked whether it is there, and what to do for those who wait
     for it, each with its turn, should it not be.
     """
 

@@ -1,4 +1,4 @@
-"""Transactions of the hot paths on SQLite, in the one writer thread."""
+"""Runs transactions of the hot paths on SQLite, in the one writer thread."""
 
 import asyncio
 import sqlite3

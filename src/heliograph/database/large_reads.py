@@ -1,4 +1,4 @@
-"""Reads of millions of rows, which take no more memory than a few."""
+"""Reads millions of rows, and takes no more memory than for a few."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -28,8 +28,8 @@ _PRUNE_SQLITE: Final = """
 
 
 class PruningRule(NamedTuple):
-    """A table whose rows are kept for so long. `age`: the indexed column that tells it, a time in
-    milliseconds or an id.
+    """Names a table whose rows are kept for so long. `age` is the indexed column that tells it, a
+    time in milliseconds or an id.
     """
 
     table: str

@@ -1,5 +1,5 @@
-"""Columns whose texts are sealed with HELIOGRAPH_SECRET_KEY: how they are sealed anew with another
-one, and which of them cannot be read.
+"""Seals the texts of columns anew when another HELIOGRAPH_SECRET_KEY takes over, and finds those
+that cannot be read.
 
 Each capability lists its own as `SEALED`.
 """

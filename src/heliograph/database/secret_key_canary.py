@@ -44,7 +44,7 @@ _MAKE: Final = sa.text("""
 
 
 class Canary(NamedTuple):
-    """The row as it is stored."""
+    """Holds the row as it is stored."""
 
     sealed: str
     former: str | None

@@ -1,4 +1,5 @@
-"""Tables of transitions: which states a kind of thing has, and what leads from one to the next.
+"""Describes tables of transitions: which states a kind of thing has, and what leads from one to the
+next.
 
 Each room declares the table of what it stores once, in its `states.py`, from a state to the states
 that follow it. Every statement that writes a state takes its condition from that table: a row that

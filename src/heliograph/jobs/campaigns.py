@@ -1,4 +1,4 @@
-"""The campaigns of one process, as long as they are its own to look after."""
+"""Looks after campaigns in one process, as long as they are its own to look after."""
 
 import asyncio
 from collections.abc import Callable

@@ -34,7 +34,7 @@ EACH_TOLD_MAX: Final = 20
 
 
 class Owed(NamedTuple):
-    """One thing that is owed, and the command that settles it."""
+    """Describes one thing that is owed, and the command that settles it."""
 
     what: str
     command: str

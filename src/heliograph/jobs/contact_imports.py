@@ -31,7 +31,7 @@ async def keep_importing(db: Database, is_ours: Callable[[], bool]) -> None:
 
 
 class Imports:
-    """The imports that are running, as this process does them."""
+    """Does the imports that are running, in one process."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -1,4 +1,5 @@
-"""One phone number, erased from everything that an account has: on request of whom it belongs to.
+"""Erases one phone number from everything that an account has, when the person to whom it belongs
+asks for it.
 
 First it is found, in one view of the database; then what was found is changed, a few rows in a
 transaction. Messages come last, for what was sent to the number is known by them: a command that

@@ -38,7 +38,7 @@ _FORMER_FORM: Final = re.compile(r"sk_(?:live|test)_[0-9A-Za-z]{38}", re.ASCII)
 
 
 class ApiKey(NamedTuple):
-    """An API key as it is stored: without the key itself. `id` and `account_id` are raw."""
+    """Holds an API key as it is stored, without the key itself. `id` and `account_id` are raw."""
 
     id: str
     account_id: str
@@ -59,7 +59,7 @@ def text_id(key: ApiKey) -> str:
 
 
 class Issued(NamedTuple):
-    """A new key, and the text of it that is shown this once."""
+    """Holds a new key, and its text, which is shown this once."""
 
     record: ApiKey
     key: str

@@ -13,8 +13,8 @@ STORE_EVERY_S: Final = 10.0
 
 
 class KeyUsage:
-    """Last uses that are not stored yet. Used in the event loop; `taken` hands them over to whoever
-    stores them.
+    """Holds last uses that are not stored yet. It is used in the event loop; `taken` hands them
+    over to whoever stores them.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,5 @@
-"""Sending: accepted, paid once, handed to a carrier, and followed until its delivery is known.
+"""Sends messages: each is accepted, paid once, handed to a carrier, and followed until its delivery
+is known.
 
 Each room of it hands out its own names.
 """

@@ -92,7 +92,7 @@ def queued_again(row: MessageRow, back: Requeued, carrier_id: int) -> QueuedRun:
 
 @dataclass(slots=True)
 class Changes:
-    """All that a turn has to store."""
+    """Collects all that a turn has to store."""
 
     now_ms: int
     messages: dict[str, MessageRow]

@@ -64,7 +64,7 @@ class RollupKey(NamedTuple):
 
 
 class MarkedQuarter(NamedTuple):
-    """A quarter of an hour whose messages may have changed until `until_ms`."""
+    """Names a quarter of an hour whose messages may have changed until `until_ms`."""
 
     quarter_ms: int
     until_ms: int

@@ -1,5 +1,5 @@
-"""A group is messages that belong together beyond one send: those of a campaign. It knows how many
-of them are in each state.
+"""A group holds messages that belong together beyond one send: those of a campaign. It knows how
+many of them are in each state.
 
 The figures are kept, not counted. A transaction that stores a change adds it to a row of its own
 slot. So nobody waits for another, and a look at a million messages is a sum over a few rows.
@@ -31,8 +31,8 @@ SLOTS: Final = 64  # rows of one group: what two add at once meets in one row on
 
 
 class GroupTally(NamedTuple):
-    """Messages of a group by present status, their segments, and the credits charged for them, less
-    what was refunded.
+    """Counts the messages of a group by present status, their segments, and the credits charged for
+    them, less what was refunded.
     """
 
     queued: BigInt = 0

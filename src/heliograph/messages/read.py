@@ -36,7 +36,7 @@ _MESSAGES_AT_ONCE: Final = 5_000
 
 
 class Message(NamedTuple):
-    """A message with what it shares with its send. Ids are raw; `text` and `recipient` are
+    """Holds a message with what it shares with its send. Ids are raw; `text` and `recipient` are
     None after retention.
     """
 

@@ -1,4 +1,6 @@
-"""The messages of a report as lines of a CSV file, with the fields of GET /reports. Pure."""
+"""Writes the messages of a report as lines of a CSV file, with the fields of GET /reports. It is
+pure.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final

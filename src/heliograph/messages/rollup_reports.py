@@ -28,8 +28,8 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 class MessageFigures(NamedTuple):
-    """What became of some messages that have left the queue. `errors` counts the failed ones by
-    their code, in the order of ERROR_CODES.
+    """Counts what became of some messages that have left the queue. `errors` counts the failed ones
+    by their code, in the order of ERROR_CODES.
     """
 
     sent: int = 0
@@ -70,7 +70,9 @@ class ReportOf(NamedTuple):
 
 
 class ReportSpan(NamedTuple):
-    """A range of time that is cut into so many equal parts, such as the hours of a day."""
+    """Describes a range of time that is cut into so many equal parts, such as the hours of a
+    day.
+    """
 
     start_ms: int
     part_ms: int
@@ -82,7 +84,7 @@ class ReportSpan(NamedTuple):
 
 
 class ReportPart(NamedTuple):
-    """What was accepted in one hour or day. `delays` counts what was delivered by
+    """Counts what was accepted in one hour or day. `delays` counts what was delivered by
     DELIVERY_STEPS.
     """
 
@@ -92,8 +94,8 @@ class ReportPart(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Figures of messages that have country, sender, type and campaign in common, in a range of
-    time and in the same one before it. `group_id` is 0 for messages of no campaign.
+    """Holds the figures of messages that have country, sender, type and campaign in common, in a
+    range of time and in the same one before it. `group_id` is 0 for messages of no campaign.
     """
 
     country_code: str
@@ -105,7 +107,7 @@ class Grouped(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Figures of a range of time, and of the same one before it."""
+    """Holds the figures of a range of time, and of the same one before it."""
 
     figures: MessageFigures
     before: MessageFigures

@@ -1,5 +1,5 @@
-"""The lives of a message (docs/api.md, "States of a message") and of its segments in flight: which
-states there are, and what leads from one to the next.
+"""Defines the states of a message (docs/api.md, "States of a message") and of its segments in
+flight, and what leads from one to the next.
 
 While a segment is in flight, clients see its message as `queued`. A final state stays: late,
 repeated or contradicting receipts change nothing.

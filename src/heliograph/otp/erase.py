@@ -1,4 +1,4 @@
-"""The texts of one-time passwords are erased when their validity has ended: no carrier will ask for
+"""Erases the texts of one-time passwords when their validity has ended: no carrier will ask for
 them any more.
 """
 

@@ -40,8 +40,8 @@ OF_PARTNER: Final = (
 
 @dataclass(slots=True)
 class OtpRequest(SendRequest):
-    """A send that is a one-time password. Its text is sealed; of its code there is what is
-    stored of it.
+    """Holds a send that is a one-time password. Its text is sealed, and of its code it has only
+    what is stored.
     """
 
     code_hmac: bytes = b""

@@ -67,8 +67,8 @@ class NoneOutstanding(InvalidRequest):
 
 
 class Otp(Row, frozen=True):
-    """One that was sent, a row of `otps`. The latest of a phone holds the phone's failures
-    and lock.
+    """Holds a one-time password that was sent, as a row of `otps`. The latest of a phone holds the
+    phone's failures and lock.
     """
 
     id: Id

@@ -1,5 +1,4 @@
-"""A code that is given back with its phone as it was given to /otp/send, but without the country
-that was given there.
+"""Finds the phone of a code that is given back without the country that was given to /otp/send.
 
 Without a country a number is read as international, or with a single 0 in front by the account's
 country (docs/api.md, "Phone numbers"; docs/decisions/text.md, N7). Where nothing was sent to the

@@ -25,8 +25,8 @@ NAMELESS_TEXT: Final = "{code} is your verification code. It expires in 5 minute
 
 
 class OtpSendRequest(NamedTuple):
-    """A body of POST /otp/send that is right in form. `sender`, `text` None: the account's
-    own. `text` holds PLACE once.
+    """Holds a body of POST /otp/send that is right in form. If `sender` or `text` is None, it is
+    the account's own. `text` holds PLACE once.
     """
 
     phone: Phone
@@ -37,7 +37,7 @@ class OtpSendRequest(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A body of POST /otp/verify that is right in form."""
+    """Holds a body of POST /otp/verify that is right in form."""
 
     # as it is read; None: it is no number so, but may be one where something was sent
     phone: Phone | None

@@ -27,7 +27,7 @@ class TallyKeyOf(NamedTuple):
 
 
 class Capped(NamedTuple):
-    """A tally that refuses further sends, as the operator sees it."""
+    """Holds a tally that refuses further sends, as the operator sees it."""
 
     place: TallyKeyOf
     unverified: int  # in 24 hours

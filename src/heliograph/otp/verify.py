@@ -44,7 +44,7 @@ ID_PREFIX: Final = "otp"
 
 @dataclass(slots=True)
 class VerificationTry:
-    """A code that somebody gives back. `number` is its own id, the same if its transaction
+    """Holds a code that somebody gives back. `number` is its own id, the same if its transaction
     has to be run again; ids are raw.
     """
 
@@ -154,7 +154,7 @@ async def _count(tx: HotTx, batch: "VerificationBatch") -> None:
 
 
 class VerificationBatch:
-    """One transaction's tries: each is judged by what those before it have changed."""
+    """Judges one transaction's tries, each by what those before it have changed."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ class AccountKey(Row, frozen=True):
 
 
 class KeysOfDay(Row, frozen=True):
-    """Octets of Idempotency-Keys that an account has stored on one day, in each mode."""
+    """Counts the octets of Idempotency-Keys that an account has stored on one day, in each mode."""
 
     day: Int
     live: BigInt
@@ -33,8 +33,8 @@ class KeysOfDay(Row, frozen=True):
 
 
 class LockedAccount(Row, frozen=True):
-    """An account whose wallet is locked. `config_epoch`: the configuration's. `keys_quota`: as
-    `quota_told` reads it.
+    """Holds an account whose wallet is locked. `config_epoch` is the configuration's epoch.
+    `keys_quota` is in the form that `quota_told` reads.
     """
 
     account_id: Id

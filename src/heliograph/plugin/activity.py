@@ -1,5 +1,5 @@
-"""What the plugins of an account's sites have told, as the account sees it: newest first, filtered
-and page by page.
+"""Lists what the plugins of an account's sites have told, as the account sees it: newest first,
+filtered and page by page.
 """
 
 from collections.abc import Sequence

@@ -37,8 +37,8 @@ class ReportedEntry(NamedTuple):
 
 
 class LogEntry(NamedTuple):
-    """A log entry as it is stored. Ids are raw, but for `message_id`, which is the
-    plugin's word.
+    """Holds a log entry as it is stored. Ids are raw, but for `message_id`, which is the plugin's
+    word.
     """
 
     id: str

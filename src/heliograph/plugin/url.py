@@ -1,5 +1,5 @@
-"""One spelling for each site's address, so that a plugin which saves its key again means
-the site that is there.
+"""Gives each site's address one spelling, so that a plugin which saves its key again means the site
+that is there.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A list of a page as a file, which is made while it is sent."""
+"""Sends a list of a page as a file, which is made while it is sent."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias

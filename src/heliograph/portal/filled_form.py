@@ -1,4 +1,4 @@
-"""What a form of a page was filled in with."""
+"""Keeps what a form of a page was filled in with."""
 
 import re
 from collections.abc import Mapping, Sequence

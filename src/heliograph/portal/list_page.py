@@ -1,4 +1,4 @@
-"""One page of a list, newest first, and the link to what is older."""
+"""Shows one page of a list, newest first, and the link to what is older."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""What a page is asked: who asks, what a form says, and whether the form is one of ours."""
+"""Reads what a page is asked: who asks, what a form says, and whether the form is one of ours."""
 
 import asyncio
 import hashlib

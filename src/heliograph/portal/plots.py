@@ -22,7 +22,7 @@ TOPS: Final = (2, 3, 4, 6, 8, 10)
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: what became of its messages, and where it is drawn."""
+    """Describes a piece of a bar: what became of its messages, and where it is drawn."""
 
     status: str
     y: float
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """The messages of one hour or day, and how they are drawn."""
+    """Holds the messages of one hour or day, and how they are drawn."""
 
     label: str
     figures: MessageFigures
@@ -39,7 +39,7 @@ class Bar(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A plot, with the figures that its axis shows."""
+    """Holds a plot, with the figures that its axis shows."""
 
     name: str
     title: str

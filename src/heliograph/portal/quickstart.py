@@ -46,7 +46,7 @@ RUN: Final = {
 
 
 class Program(NamedTuple):
-    """A sample, and how to run it."""
+    """Holds a sample, and how to run it."""
 
     sample: Sample
     run: str

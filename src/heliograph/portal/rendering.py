@@ -62,8 +62,8 @@ SAID: Final[Mapping[str, str]] = {
 
 
 class Download(StreamingResponse):
-    """A file of this name, made piece by piece while it is sent. Until a piece has text in it, what
-    goes wrong is told by a page instead.
+    """Holds a file of this name, which is made piece by piece while it is sent. Until a piece has
+    text in it, what goes wrong is told by a page instead.
     """
 
     def __init__(self, name: str, pieces: Iterator[str]) -> None:

@@ -1,4 +1,4 @@
-"""A form that sends a text, and counts its segments and its price while it is typed."""
+"""Shows a form that sends a text. It counts the text's segments and its price while it is typed."""
 
 import re
 import unicodedata

@@ -16,7 +16,9 @@ DRAIN_S: Final = 22.0
 
 @dataclass(slots=True)
 class Running:
-    """Its link is made anew when its connection's settings change, and only then."""
+    """Runs one carrier. Its link is made anew when its connection's settings change, and only
+    then.
+    """
 
     carrier: Carrier
     connection: SmppSettings | None

@@ -1,6 +1,6 @@
-"""An advisory lock of PostgreSQL that a process keeps for as long as it runs: it is taken again
-when it was lost, as by a restart of PostgreSQL. A SQLite file has one process only, so there
-nothing is to be taken, and nothing can be lost.
+"""Keeps an advisory lock of PostgreSQL for as long as a process runs. It is taken again when it was
+lost, as by a restart of PostgreSQL. A SQLite file has one process only, so there nothing is to be
+taken, and nothing can be lost.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""Logs: readable on a terminal, JSON otherwise. Never a text, a number in full, a key or a code."""
+"""Writes logs: readable on a terminal, JSON otherwise. They never hold a text, a number in full, a
+key or a code.
+"""
 
 import asyncio
 import logging

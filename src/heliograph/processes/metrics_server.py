@@ -94,9 +94,10 @@ def showing_metrics(
 
 
 class _Readers:
-    """Those who are connected, the oldest first, and which of them have brought their request.
+    """Lists those who are connected, the oldest first, and which of them have sent their request.
 
-    `serve` runs in a thread of its own until `end`, which is for any other thread."""
+    `serve` runs in a thread of its own until `end`, which is for any other thread.
+    """
 
     def __init__(self, application: Application) -> None:
         self._application = application

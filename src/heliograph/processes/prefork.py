@@ -26,7 +26,7 @@ class _Sibling(NamedTuple):
 
 
 class Siblings:
-    """`count` processes that run `target(*args, signals)`, where `signals` is a connection on which
+    """Runs `count` processes of `target(*args, signals)`, where `signals` is a connection on which
     they receive the numbers of the signals that this process gets. One that ends is started again,
     unless its exit status is HOPELESS: that ends them all.
     """

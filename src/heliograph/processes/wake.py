@@ -1,5 +1,5 @@
-"""Telling other processes that something was queued: a publish in Redis after the commit. Who
-misses it looks every 250 ms anyway.
+"""Tells other processes that something was queued, by a publish in Redis after the commit. A
+process that misses it looks every 250 ms anyway.
 
 There is no NOTIFY in it: PostgreSQL takes one lock for the whole database when a transaction that
 notified commits.

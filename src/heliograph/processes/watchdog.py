@@ -1,5 +1,5 @@
-"""The last word on when a process is gone. What it still waits for may be a thread that nothing but
-the process's end can end.
+"""Ends a process that does not end by itself in time. It may still wait for a thread that only the
+end of the process can end.
 """
 
 import os

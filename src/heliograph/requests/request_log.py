@@ -63,8 +63,8 @@ class LoggedRequest(NamedTuple):
 
 
 class RequestLog:
-    """Requests that are not stored yet. It is used in the event loop. `taken` hands them over to
-    whoever stores them.
+    """Holds requests that are not stored yet. It is used in the event loop. `taken` hands them over
+    to whoever stores them.
     """
 
     def __init__(self) -> None:

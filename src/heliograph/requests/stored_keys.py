@@ -1,4 +1,4 @@
-"""Idempotency-Keys as they are stored: what a key is known by, how long it counts, and what becomes
+"""Stores Idempotency-Keys: this says what a key is known by, how long it counts, and what becomes
 of a request whose key was used before (docs/api.md, "Idempotency"). All statements that write them
 are here; ordinary POSTs, sends and verifications of one-time passwords use these.
 """

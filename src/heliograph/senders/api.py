@@ -23,7 +23,7 @@ REGISTER_PATH: Final = "POST /sender-ids"
 
 
 class Registration(NamedTuple):
-    """A body of POST /sender-ids that is right in form."""
+    """Holds a body of POST /sender-ids that is right in form."""
 
     sender: str
     country_code: str | None

@@ -1,4 +1,4 @@
-"""Senders that a handset's owner may take for one another: the operator is warned of them,
+"""Finds senders that a handset's owner may take for one another. The operator is warned of them,
 and decides (OWASP API Security: homoglyphs).
 """
 

@@ -1,5 +1,5 @@
-"""Names that no account may register: those of the service itself, of emergency calls, and what the
-operator keeps for himself or for nobody.
+"""Reserves names that no account may register: those of the service itself, of emergency calls, and
+what the operator keeps for himself or for nobody.
 """
 
 import re
@@ -20,7 +20,7 @@ EMERGENCY: Final = ("112", "911", "999")
 
 
 class Reserved(NamedTuple):
-    """A name that the operator has reserved, and with it all that look like it."""
+    """Holds a name that the operator has reserved, and with it all that look like it."""
 
     sender: str
     reason: str

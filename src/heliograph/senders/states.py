@@ -1,4 +1,6 @@
-"""The life of a sender ID: submitted, then decided by the operator, who may decide anew later."""
+"""Defines the states of a sender ID: it is submitted, then decided by the operator, who may decide
+anew later.
+"""
 
 from typing import Final
 

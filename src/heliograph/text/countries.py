@@ -1,5 +1,5 @@
-"""The countries of ISO 3166-1 and the three territories beside them that have telephone numbers
-(docs/api.md, "Countries and currencies").
+"""Lists the countries of ISO 3166-1 and the three territories beside them that have telephone
+numbers (docs/api.md, "Countries and currencies").
 """
 
 from typing import Any, Final

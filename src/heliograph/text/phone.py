@@ -45,7 +45,7 @@ SEPARATORS: Final = {ord(separator): None for separator in " -.()"}
 
 
 class Phone(NamedTuple):
-    """A phone number that a message can be sent to."""
+    """Holds a phone number that a message can be sent to."""
 
     digits: str  # E.164 without plus: 7..15 ASCII digits
     # one of `country_codes()`; None when it belongs to none (+800, +882, an area of +1 that nobody

@@ -1,4 +1,6 @@
-"""A phone number in what people have written, in any of the ways in which it may stand there."""
+"""Finds a phone number in what people have written, in any of the ways in which it may stand
+there.
+"""
 
 import re
 from typing import Final

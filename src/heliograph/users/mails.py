@@ -1,5 +1,5 @@
-"""Mail that is to be sent. A row says to whom and what for; the link in it is made when it is sent,
-so that none is stored.
+"""Keeps mail that is to be sent. A row says to whom and what for; the link in it is made when it is
+sent, so that none is stored.
 """
 
 import secrets

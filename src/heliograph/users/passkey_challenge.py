@@ -1,4 +1,4 @@
-"""What a passkey signs, so that an answer counts here, now and once.
+"""Makes what a passkey signs, so that an answer counts here, now and once.
 
 A challenge carries its end and a code of its own (HMAC), so asking for one stores nothing. It is
 bound to what it is for, and to the browser that asked. It is stored when it has been answered.

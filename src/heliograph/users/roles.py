@@ -1,4 +1,4 @@
-"""What a member of an account may see and do in the portal."""
+"""Says what a member of an account may see and do in the portal."""
 
 from enum import StrEnum
 from typing import Final
@@ -14,7 +14,7 @@ class Role(StrEnum):
 
 
 class Right(StrEnum):
-    """What a page may ask for beyond looking."""
+    """Names what a page may ask for beyond looking."""
 
     SEND = "send"
     KEYS = "keys"

@@ -1,4 +1,6 @@
-"""The rule of the low-balance alarms (docs/api.md, Wallet), which every change of a wallet asks."""
+"""Decides when the low-balance alarms fire (docs/api.md, Wallet). Every change of a wallet asks
+it.
+"""
 
 from typing import Final, NamedTuple
 

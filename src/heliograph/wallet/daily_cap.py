@@ -1,5 +1,5 @@
-"""Credits that may leave an account in a day (UTC), by whatever way: by its own sends, and
-by what a partner moves to its customers.
+"""Limits the credits that may leave an account in a day (UTC), be it by its own sends or by what a
+partner moves to its customers.
 """
 
 import sqlalchemy as sa

@@ -1,5 +1,6 @@
-"""A ledger entry: its columns, and the statements that read and add it. Nothing else inserts into
-`ledger_entries`: the transactions that accept sends and pay refunds run INSERT_ENTRIES too.
+"""Defines a ledger entry: its columns, and the statements that read and add it. Nothing else
+inserts into `ledger_entries`: the transactions that accept sends and pay refunds run INSERT_ENTRIES
+too.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from heliograph.wallet.tables import ledger_entries
 
 
 class Entry(Row, frozen=True):
-    """One transfer, as the account sees it: what it gained is positive. Ids are raw."""
+    """Holds one transfer, as the account sees it: what it gained is positive. Ids are raw."""
 
     id: Id
     account_id: Id

@@ -1,5 +1,5 @@
-"""What an account had at moments of the past, as its ledger tells: each entry has the credits and
-the money that were left after it.
+"""Finds what an account had at moments of the past. Its ledger tells it: each entry has the credits
+and the money that were left after it.
 """
 
 from collections.abc import Iterable

@@ -27,7 +27,7 @@ _NO_MONEY: Final = ""
 
 
 class Discrepancy(NamedTuple):
-    """Something that does not agree. `account_id` is raw."""
+    """Describes something that does not agree. `account_id` is raw."""
 
     account_id: str
     what: str

@@ -26,7 +26,7 @@ class Figures(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """Below these figures `wallet.low_balance` fires; None means never."""
+    """Holds the figures below which `wallet.low_balance` fires; None means never."""
 
     credits: int | None
     amount_minor: int | None
@@ -42,8 +42,8 @@ class Armed(NamedTuple):
 
 
 class Wallet(NamedTuple):
-    """`account_id` is raw. A sandbox customer holds nothing; it has figures to look at
-    (docs/api.md, "Sandbox"), which nobody else has.
+    """Holds a wallet. `account_id` is raw. A sandbox customer holds nothing; it has figures to look
+    at (docs/api.md, "Sandbox"), which nobody else has.
     """
 
     account_id: str

@@ -22,7 +22,7 @@ from heliograph.webhooks.states import DISABLED, ENDPOINT
 
 
 class Target(Row, frozen=True):
-    """An endpoint as it is configured now. Both secrets are encrypted."""
+    """Holds an endpoint as it is configured now. Both secrets are encrypted."""
 
     id: Id
     account_id: Id
@@ -270,7 +270,7 @@ _MISS: Final = same(
 
 
 class FailingSince(Row, frozen=True):
-    """Since when an endpoint has met nothing but failures; None: it does not fail."""
+    """Says since when an endpoint has met nothing but failures, or None if it does not fail."""
 
     id: Id
     since_ms: BigInt | None

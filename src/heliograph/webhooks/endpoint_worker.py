@@ -40,8 +40,8 @@ _decrypted = lru_cache(_DECRYPTED)(decrypt)
 
 
 class EndpointWorker:
-    """`target` is replaced when its configuration changes. `pump` asks for the turns that
-    it has use for: to read what is due, and to post.
+    """Delivers to one endpoint. `target` is replaced when its configuration changes. `pump` asks
+    for the turns that it has use for: to read what is due, and to post.
     """
 
     def __init__(

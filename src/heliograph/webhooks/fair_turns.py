@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class HasAccount(Protocol):
-    """An endpoint at work, whose account is known."""
+    """Describes an endpoint at work, whose account is known."""
 
     @property
     def account_id(self) -> str: ...

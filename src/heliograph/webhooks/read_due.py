@@ -23,7 +23,7 @@ log = Log(__name__)
 
 
 class Due(NamedTuple):
-    """An event that is to be posted."""
+    """Holds an event that is to be posted."""
 
     waiting: WaitingEvents
     kind: str
@@ -31,7 +31,7 @@ class Due(NamedTuple):
 
 
 class Reading(Protocol):
-    """An endpoint whose queue is read."""
+    """Describes an endpoint whose queue is read."""
 
     @property
     def account_id(self) -> str: ...

@@ -1,5 +1,5 @@
-"""Delivering again what was not delivered, or what the receiver lost: an event goes back
-to the queue, with the same id and a schedule of its own.
+"""Delivers again what was not delivered, or what the receiver lost. An event goes back to the
+queue, with the same id and a schedule of its own.
 """
 
 from typing import Any, Final

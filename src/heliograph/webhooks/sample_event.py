@@ -1,4 +1,4 @@
-"""A sample event, to see whether a receiver is there and can check what it gets."""
+"""Makes a sample event, to see whether a receiver is there and can check what it gets."""
 
 from typing import Any, Final
 

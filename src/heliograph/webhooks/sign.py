@@ -1,4 +1,4 @@
-"""An endpoint's secret, and the headers by which its receiver knows that a callback is ours
+"""Makes an endpoint's secret, and the headers by which its receiver knows that a callback is ours
 (docs/webhooks.md, "The headers").
 """
 

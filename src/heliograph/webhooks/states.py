@@ -1,4 +1,4 @@
-"""The lives of a webhook endpoint, and of the delivery of one event to it.
+"""Defines the states of a webhook endpoint, and of the delivery of one event to it.
 
 A delivery that waits is a row of `webhook_queue`; what became of it is a row of
 `webhook_deliveries`. So it leaves the state `waiting` by the deletion of its row in the queue: who

@@ -1,4 +1,5 @@
-"""Webhooks: who wants to know (endpoints), what happened (events), and what has been told to whom.
+"""Defines the tables of webhooks: who wants to know (endpoints), what happened (events), and what
+has been told to whom.
 
 An event that is to be delivered waits in `webhook_queue`, one row an endpoint; its outcome moves it
 to `webhook_deliveries`. So the queue holds only what is still to be done, and a dead endpoint's

@@ -1,5 +1,5 @@
-"""One connection is answered request by request. This also brings its last answer to the client.
-It is a part of `api/connection/protocol.py`.
+"""Answers the requests of one connection, one after the other, and brings the last answer to the
+client. It is a part of `api/connection/protocol.py`.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ NOTHING, HEAD, BODY = range(3)  # what is being read
 
 
 class Answering(HttpToolsProtocol, ABC):
-    """A connection's state, and what goes out on it. `until_s` and `unread_until_s`, by the loop's
-    clock: when it will have taken too long.
+    """Holds a connection's state, and writes what goes out on it. `until_s` and `unread_until_s`
+    say, by the loop's clock, when it will have taken too long.
     """
 
     flow: Flow

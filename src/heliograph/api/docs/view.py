@@ -56,7 +56,7 @@ class ShownError(NamedTuple):
 
 
 class Webhook(NamedTuple):
-    """One event that is posted, as the page shows it."""
+    """Describes one event that is posted, as the page shows it."""
 
     id: str
     kind: str
@@ -67,8 +67,8 @@ class Webhook(NamedTuple):
 
 
 class ShownOperation(NamedTuple):
-    """One endpoint, as the page shows it. `stand_ins`: the beginnings of the ids in the
-    samples' path, which readers replace with ids of theirs.
+    """Describes one endpoint, as the page shows it. `stand_ins` are the beginnings of the ids in
+    the samples' path, which readers replace with ids of theirs.
     """
 
     id: str

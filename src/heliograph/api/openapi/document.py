@@ -1,4 +1,6 @@
-"""The OpenAPI 3.1 description, made from the table of endpoints and what is written of each."""
+"""Makes the OpenAPI 3.1 description from the table of endpoints and from what is written about
+each.
+"""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Failures, described: the schemas of their bodies, and an answer for each status with the reasons
+"""Describes failures: the schemas of their bodies, and an answer for each status with the reasons
 that it can have.
 """
 

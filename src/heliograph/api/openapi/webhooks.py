@@ -1,4 +1,4 @@
-"""The webhooks that the service sends, described (OpenAPI 3.1, `webhooks`; docs/api.md, "Events and
+"""Describes the webhooks that the service sends (OpenAPI 3.1, `webhooks`; docs/api.md, "Events and
 webhooks").
 """
 

@@ -1,4 +1,4 @@
-"""The cells of files in CSV that are written, of which no spreadsheet runs any. Pure.
+"""Writes the cells of CSV files so that no spreadsheet runs any of them. It is pure.
 
 A spreadsheet runs a cell that begins with one of a few characters as a formula, and whoever can
 write a contact's name or a message could write one. So such a cell is written with an apostrophe

@@ -1,5 +1,5 @@
-"""The columns of a CSV file: what its first line calls them, which of them is the phone, and where
-the column stands that somebody names. Pure.
+"""Finds the columns of a CSV file: what its first line calls them, which of them is the phone, and
+where the column stands that somebody names. It is pure.
 
 Files of contacts and files of a campaign's numbers know their columns by these rules
 (docs/decisions/contacts.md, C8).

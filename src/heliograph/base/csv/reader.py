@@ -1,4 +1,4 @@
-"""A CSV file with a column of phone numbers, read as it streams: with or without a byte order mark;
+"""Reads a CSV file with a column of phone numbers as it streams: with or without a byte order mark;
 `,`, `;` or tab between cells; quoted cells (RFC 4180). It is the one reader of such files: those of
 contacts and those of a campaign's numbers (docs/decisions/contacts.md, C19).
 """

@@ -71,8 +71,8 @@ def _why_not_csv(line: str, delimiter: str) -> str:
 
 
 class _Fed:
-    """The lines that the reader asks for: whichever it asks for within a record continues a quoted
-    cell.
+    """Gives the reader the lines that it asks for. A line that it asks for within a record
+    continues a quoted cell.
     """
 
     def __init__(self, lines: Iterator[str]) -> None:

@@ -1,4 +1,4 @@
-"""One bind that is kept: connect, bind, wait for the end, back off, again."""
+"""Keeps one bind up: it connects, binds, waits for the end, backs off, and begins again."""
 
 import asyncio
 import logging

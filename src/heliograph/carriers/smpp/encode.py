@@ -24,7 +24,7 @@ _SAR_TLVS: Final = Struct(">HHHHHBHHB")
 
 
 class Coded(NamedTuple):
-    """A text in octets, one string for each submission that will carry it."""
+    """Holds a text in octets, with one string for each submission that will carry it."""
 
     data_coding: int
     octets: tuple[bytes, ...]

@@ -78,7 +78,7 @@ _FLAGS: Final = Struct(">BBBBB")
 
 
 class PduError(Exception):
-    """Octets that are no valid PDU. `status` is the command_status to answer them with."""
+    """The octets are not a valid PDU. `status` is the command_status to answer them with."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -86,8 +86,8 @@ class PduError(Exception):
 
 
 class ShortMessage(msgspec.Struct):
-    """The body of a submit_sm or a deliver_sm, which have one layout (SMPP 3.4, 4.4.1 and 4.6.1).
-    Strings are Latin-1.
+    """Holds the body of a submit_sm or a deliver_sm, which have one layout (SMPP 3.4, 4.4.1 and
+    4.6.1). Strings are Latin-1.
     """
 
     source_addr: str = ""

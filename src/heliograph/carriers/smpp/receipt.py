@@ -1,4 +1,4 @@
-"""Reading delivery receipts in the dialects carriers write them in (SMPP 3.4 appendix B is a
+"""Reads delivery receipts in the dialects that carriers write them in (SMPP 3.4 appendix B is a
 suggestion, and treated as one).
 
 Nothing here raises: a receipt that cannot be read becomes one whose state is None, so that it is

@@ -24,7 +24,7 @@ _quiet_since_s = attrgetter("quiet_since_s")
 
 
 class ClientSession(Protocol):
-    """A session, as the list of them sees it."""
+    """Describes a session, as the list of sessions sees it."""
 
     closed: asyncio.Event
     quiet_since_s: float  # when it connected and, once it is bound, when it said something last
@@ -35,7 +35,7 @@ class ClientSession(Protocol):
 
 
 class ClientSessions:
-    """The sessions that there are, each with the address of its client."""
+    """Lists the sessions that there are, each with the address of its client."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -15,7 +15,7 @@ DUE_AT_ONCE: Final = 500  # then submissions are looked at in between
 
 
 class Receiver(Protocol):
-    """A session that may receive."""
+    """Describes a session that may receive."""
 
     system_id: str
 
@@ -35,8 +35,8 @@ class AddressedReceipt(NamedTuple):
 
 
 class Outbox:
-    """All receipts that are not acknowledged yet. One session of the system_id gets each
-    of them: the one that submitted, else any.
+    """Holds all receipts that are not acknowledged yet. One session of the system_id gets each of
+    them: the one that submitted, else any.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

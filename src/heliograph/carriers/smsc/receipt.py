@@ -23,7 +23,7 @@ _MESSAGE_STATES: Final = {  # message_state, SMPP 3.4 table 5-6
 
 
 class ReceiptToWrite(NamedTuple):
-    """A receipt that is still to be sent."""
+    """Describes a receipt that is still to be sent."""
 
     number: int  # of the message
     message_id: str  # the same as submit_sm_resp printed it

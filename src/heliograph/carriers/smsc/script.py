@@ -1,4 +1,4 @@
-"""Scripts of chaos: what happens when, one rule a line.
+"""Reads scripts of chaos, which say what happens when, in one rule a line.
 
     # the connection breaks, then a bad quarter of an hour
     after 100 submits: drop

@@ -17,8 +17,8 @@ _PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
 
 @dataclass(frozen=True, slots=True)
 class SmscSettings:
-    """Times in seconds. Raises ValueError, naming the setting, what was found and what is
-    allowed.
+    """Holds the settings of the SMSC. Times are in seconds. Raises ValueError, which names the
+    setting, what was found and what is allowed.
     """
 
     system_id: str | None = None  # None: any

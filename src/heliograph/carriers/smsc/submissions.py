@@ -24,7 +24,7 @@ _RTHROTTLED: Final = 0x58
 
 
 class Client(Receiver, Protocol):
-    """The session, as its submissions need it."""
+    """Describes the session, as its submissions need it."""
 
     def write(self, octets: bytes) -> None: ...
     def go_deaf(self) -> None: ...

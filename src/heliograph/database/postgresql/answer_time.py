@@ -1,4 +1,4 @@
-"""How long PostgreSQL may take for an answer to a synchronous transaction."""
+"""Limits how long PostgreSQL may take for an answer to a synchronous transaction."""
 
 from typing import Any
 

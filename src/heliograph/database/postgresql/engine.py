@@ -45,8 +45,8 @@ class _DriverNotConfirmedInTime(NotConfirmedInTime, psycopg.OperationalError):
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
-    """A connection that is closed when no answer comes. PostgreSQL's own limits are of no use when
-    it is stopped, or cut off without a word: what it was asked has been acknowledged, so TCP has no
+    """Closes a connection when no answer comes. PostgreSQL's own limits are of no use when it is
+    stopped, or cut off without a word: what it was asked has been acknowledged, so TCP has no
     complaint, and a thread would wait for ever.
     """
 

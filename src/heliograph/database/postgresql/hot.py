@@ -1,4 +1,4 @@
-"""Transactions of the hot paths on PostgreSQL, by asyncpg."""
+"""Runs transactions of the hot paths on PostgreSQL, by asyncpg."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence

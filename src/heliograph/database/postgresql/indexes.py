@@ -1,5 +1,5 @@
-"""Indexes of PostgreSQL whose building was broken off (CREATE INDEX CONCURRENTLY): there,
-kept up, and of no use.
+"""Finds and mends indexes of PostgreSQL whose building was interrupted (CREATE INDEX CONCURRENTLY).
+Such an index is there and is kept up, but is of no use.
 """
 
 import re

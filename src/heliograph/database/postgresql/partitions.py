@@ -21,7 +21,9 @@ LOCK_MS: Final = 50  # as long as whoever sends may have to wait behind us
 
 
 class MonthPartition(NamedTuple):
-    """A partition that is to be: its name, its lowest id, and the lowest one behind it."""
+    """Describes a partition that is to be: its name, its lowest id, and the lowest one behind
+    it.
+    """
 
     name: str
     first_id: str

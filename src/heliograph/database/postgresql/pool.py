@@ -1,5 +1,5 @@
-"""Connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of
-the hot paths, and single ones.
+"""Makes connections to PostgreSQL that are awaited in the event loop, by asyncpg: the pool of the
+hot paths, and single ones.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""The settings of our sessions in PostgreSQL, and the statement that begins each."""
+"""Defines the settings of our sessions in PostgreSQL, and the statement that begins each
+session.
+"""
 
 from heliograph.database import sessions
 from heliograph.database.hosts import status_sql

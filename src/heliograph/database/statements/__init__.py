@@ -1,5 +1,5 @@
-"""Statements of the hot paths, each declared once: its parameters and the columns of its rows by
-name, and its text in both dialects.
+"""Declares the statements of the hot paths, each in one place: its parameters and the columns of
+its rows by name, and its text in both dialects.
 
 A declaration names two kinds of Row. The fields of `given` are the parameters; the fields of `row`
 are the columns that come back, in their order. A field of `row` that is a Row itself takes as many

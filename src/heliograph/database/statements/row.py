@@ -1,4 +1,6 @@
-"""Rows with names: what a statement takes and what it answers, with the types of their columns."""
+"""Defines rows with names: what a statement takes and what it answers, with the types of their
+columns.
+"""
 
 import types
 from collections.abc import Callable, Sequence

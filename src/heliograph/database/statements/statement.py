@@ -1,4 +1,6 @@
-"""Kinds of statements: each knows its parameters, its columns, and its text in both dialects."""
+"""Defines kinds of statements: each knows its parameters, its columns, and its text in both
+dialects.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -76,8 +78,8 @@ class _Declared(Generic[RowT]):
 
 
 class Statement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One that is asked with one set of values. `sqlite` is empty of one that is for
-    PostgreSQL only.
+    """Is asked with one set of values. `sqlite` is empty if the statement is for PostgreSQL
+    only.
     """
 
     def __init__(
@@ -107,8 +109,8 @@ class Statement(_Declared[RowT], Generic[GivenT, RowT]):
 
 
 class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One that is asked with many sets of values at once; with none, nothing is asked.
-    `postgresql` is empty of one that is for SQLite only.
+    """Is asked with many sets of values at once; with none, nothing is asked. `postgresql` is empty
+    if the statement is for SQLite only.
     """
 
     def __init__(
@@ -143,8 +145,8 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
 
 
 class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, RowT]):
-    """A BatchStatement with further values that are the same for every set, such as bounds
-    that tell PostgreSQL which partitions to look into.
+    """Is a BatchStatement with further values that are the same for every set, such as bounds that
+    tell PostgreSQL which partitions to look into.
     """
 
     def __init__(
@@ -164,8 +166,8 @@ class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, Ro
 
 
 class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
-    """One for PostgreSQL that takes rows of several tables at once. (To SQLite, a statement for
-    each of them costs no more.)
+    """Is a statement for PostgreSQL that takes rows of several tables at once. (To SQLite, a
+    statement for each of them costs no more.)
 
     A field of `given` is a value; or `list[R]`, R a Row, which is a table by its rows; or a Row of
     lists, which is a table by its columns. The text says `:sends AS s` for the table of the field

@@ -1,5 +1,5 @@
-"""The answer to a send, made from what is stored of it: the first answer and every replay
-are the same by construction.
+"""Makes the answer to a send from what is stored of it. The first answer and every replay are the
+same by construction.
 """
 
 import json
@@ -10,7 +10,9 @@ from heliograph.database.statements import BigInt, Bool, Id, Int, Row, SmallInt,
 
 
 class Send(Row, frozen=True):
-    """A send as its answer needs it and the columns that it is read from. Ids are raw."""
+    """Holds a send as its answer needs it; its fields are the columns that it is read from. Ids are
+    raw.
+    """
 
     id: Id
     account_id: Id

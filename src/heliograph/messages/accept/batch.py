@@ -32,7 +32,7 @@ from heliograph.webhooks import Event, Listeners, emit, load_listeners
 
 
 class SendResult(NamedTuple):
-    """A send that is stored (or, in a dry run, was only judged)."""
+    """Holds a send that is stored (or, in a dry run, was only judged)."""
 
     send: Send
     replayed: bool = False

@@ -84,7 +84,7 @@ class Chunk(NamedTuple):
 
 
 class Chunker:
-    """Makes chunks in one process. `queue`: where in the queues."""
+    """Makes chunks in one process. `queue` says where in the queues."""
 
     def __init__(self, cache: ConfigCache, queue: FairQueue) -> None:
         self._cache = cache
@@ -138,7 +138,7 @@ class Chunker:
 
 
 class _ChunkFilling:
-    """One chunk as it is judged: recipient by recipient, on what the wallet still holds."""
+    """Judges one chunk, recipient by recipient, by what the wallet still holds."""
 
     def __init__(
         self,

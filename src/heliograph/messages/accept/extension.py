@@ -1,5 +1,5 @@
-"""Another capability can for_batch sends of its type: it judges them with `judge`, and its rows are
-stored with theirs.
+"""Lets another capability take part in sends of its type: it judges them, and its rows are stored
+with theirs.
 
 This is one transaction, under the locks of the wallets that pay. So nothing that it judged by has
 changed when it is stored.

@@ -52,7 +52,7 @@ class WalletState:
 
 @dataclass(slots=True)
 class Accepted:
-    """A send that goes out (or, in a dry run, would), with all that its rows need."""
+    """Holds a send that goes out (or, in a dry run, would), with all that its rows need."""
 
     request: SendRequest
     sender: str  # as approved

@@ -48,7 +48,7 @@ class LockedWallet(Row, frozen=True):
 
 
 class _Head(Row, frozen=True):
-    """The rank of bulk that a carrier's queue serves next; None: none waits."""
+    """Holds the rank of the bulk that a carrier's queue serves next, or None if none waits."""
 
     carrier_id: SmallInt
     rank_us: BigInt | None

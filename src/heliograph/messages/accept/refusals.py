@@ -1,5 +1,5 @@
-"""Refusals of a send that its client can mend: a sender that is not approved, and
-recipients none of which can be sent to. Pure.
+"""Explains refusals of a send that its client can mend: a sender that is not approved, and
+recipients none of which can be sent to. It is pure.
 """
 
 from collections.abc import Sequence

@@ -50,8 +50,8 @@ class SendRow(Row, frozen=True):
 
 
 class MessageColumns(Row, frozen=True):
-    """The messages of a batch by columns, for there may be 10,000 of them. All else of a message
-    stands in its send, which `place` names.
+    """Holds the messages of a batch by columns, because there may be 10,000 of them. All else of a
+    message stands in its send, which `place` names.
     """
 
     id: list[Id]
@@ -63,8 +63,8 @@ class MessageColumns(Row, frozen=True):
 
 
 class RunRow(Row, frozen=True):
-    """A run of a send's messages that is queued. All else of it stands in its send, which `place`
-    names.
+    """Holds a run of a send's messages that is queued. All else of it stands in its send, which
+    `place` names.
     """
 
     carrier_id: SmallInt
@@ -91,7 +91,7 @@ class WalletRow(Row, frozen=True):
 
 
 class BatchRows(NamedTuple):
-    """All that a batch stores."""
+    """Holds all that a batch stores."""
 
     sends: list[SendRow]
     messages: MessageColumns

@@ -1,4 +1,4 @@
-"""Where messages go and what they cost, by the routes and rates of one epoch of the
+"""Finds where messages go and what they cost, by the routes and rates of one epoch of the
 configuration.
 """
 
@@ -32,7 +32,7 @@ class Offer(NamedTuple):
 
 
 class Offers:
-    """What one account is offered in one mode, as far as it has been asked for."""
+    """Holds what one account is offered in one mode, as far as it has been asked for."""
 
     def __init__(
         self, tariff: "Tariff", account_id: str, countries: frozenset[str] | None, *, sandbox: bool

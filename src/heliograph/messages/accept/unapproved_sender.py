@@ -1,5 +1,5 @@
-"""A send whose sender is not approved: what the sender is instead, looked up once the send
-is refused, so that no other send pays for it.
+"""Finds out what a sender is that is not approved. It is looked up only when its send is refused,
+so that no other send pays for it.
 """
 
 from typing import Final

@@ -94,7 +94,7 @@ DOUBT: Final = BatchStatement(
 
 
 class Claimed(Row, frozen=True):
-    """A row of the segments in flight, as it is claimed."""
+    """Holds a row of the segments in flight, as it is claimed."""
 
     message_id: Id
     part: SmallInt
@@ -128,7 +128,7 @@ CLAIM: Final = BatchStatement(
 
 
 class ToSubmit(Row, frozen=True):
-    """A part that this process claimed, which it is about to submit."""
+    """Identifies a part that this process claimed, which it is about to submit."""
 
     message_id: Id
     part: SmallInt
@@ -158,7 +158,7 @@ SUBMIT: Final = BatchStatement(
 
 
 class InFlightOf(Row, frozen=True):
-    """A message of which some segment is in flight; or may be, when it is asked for."""
+    """Identifies a message of which some segment is in flight; or may be, when it is asked for."""
 
     message_id: Id
 
@@ -177,7 +177,7 @@ class OfWorker(Row, frozen=True):
 
 
 class InFlightOfWorker(Row, frozen=True):
-    """A submission that a process holds and that is not in doubt."""
+    """Identifies a submission that a process holds and that is not in doubt."""
 
     message_id: Id
     part: SmallInt

@@ -189,7 +189,9 @@ async def learn_id_format(
 
 
 class _PrintedReceipt(NamedTuple):
-    """The id of an unmatched receipt, as it is printed, and the handset which that names."""
+    """Holds the id of an unmatched receipt as it is printed, and the handset that the receipt
+    names.
+    """
 
     printed: str
     recipient: int

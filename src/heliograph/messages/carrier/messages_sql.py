@@ -73,7 +73,7 @@ async def store_messages(tx: HotTx, settled: Sequence[SettledMessage]) -> None:
 
 
 class ResentParts(Row, frozen=True):
-    """Segments of a message, as bits, that are sent once more after a doubt."""
+    """Names segments of a message, as bits, that are sent once more after a doubt."""
 
     message_id: Id
     parts: SmallInt

@@ -50,8 +50,8 @@ class CarrierFacts:
 
 
 class Ref(StoredRef, frozen=True):
-    """A carrier's id of a segment, with what is known from both sides, and the receipt that came
-    now.
+    """Holds a carrier's id of a segment, with what is known from both sides, and the receipt that
+    came now.
     """
 
     receipt: Receipt | None = None

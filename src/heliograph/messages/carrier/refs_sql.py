@@ -28,8 +28,8 @@ class RefKey(Row, frozen=True):
 
 
 class StoredRef(Row, frozen=True):
-    """A carrier's id of a segment, with what is known from both sides. `printed`: by a receipt that
-    came before its answer, if that ever came.
+    """Holds a carrier's id of a segment, with what is known from both sides. `printed` is the id as
+    a receipt printed it that came before its answer, if one did.
     """
 
     ref: Text
@@ -42,7 +42,7 @@ class StoredRef(Row, frozen=True):
 
 
 class AnsweredRef(Row, frozen=True):
-    """An id as an answer gives it to the segments of a message."""
+    """Holds an id as an answer gives it to the segments of a message."""
 
     carrier_id: SmallInt
     ref: Text
@@ -52,7 +52,7 @@ class AnsweredRef(Row, frozen=True):
 
 
 class ReceivedRef(Row, frozen=True):
-    """An id as a receipt names it, and what that says."""
+    """Holds an id as a receipt names it, and what the receipt says."""
 
     carrier_id: SmallInt
     ref: Text
@@ -149,7 +149,7 @@ ECHO: Final = BatchStatement(
 
 
 class ToSetAside(Row, frozen=True):
-    """A receipt that moves to a row of its own, which gets the id `id`."""
+    """Names a receipt that moves to a row of its own, which gets the id `id`."""
 
     carrier_id: SmallInt
     ref: Text
@@ -248,7 +248,7 @@ FORGET_RECEIPT: Final = BatchStatement(
 
 
 class Handset(Row, frozen=True):
-    """An id that a message has, and the handset that the message is to."""
+    """Holds an id that a message has, and the handset that the message is to."""
 
     ref: Text
     recipient: BigInt | None
@@ -343,7 +343,7 @@ class After(Row, frozen=True):
 
 
 class ReadableReceipt(Row, frozen=True):
-    """A receipt in a row of its own that has an id and a state."""
+    """Holds a receipt in a row of its own that has an id and a state."""
 
     id: Id
     ref: Text

@@ -23,7 +23,7 @@ PARTS_MAX: Final = 10  # of a message: our references end in the number of a par
 
 
 class OnTheWire(Row, frozen=True):
-    """A segment that the carrier was given: in doubt, or its answer may still come."""
+    """Holds a segment that the carrier was given. It is in doubt, or its answer may still come."""
 
     message_id: Id
     part: SmallInt
@@ -165,7 +165,7 @@ class OwedReceiptQuery(Row, frozen=True):
 
 
 class SenderOwedReceipt(Row, frozen=True):
-    """A message in doubt, and the sender of another one whose receipt may come."""
+    """Names a message in doubt, and the sender of another one whose receipt may come."""
 
     message_id: Id
     sender: Text

@@ -70,7 +70,7 @@ class _Times(Row, frozen=True):
 
 
 class _Within(Row, frozen=True):
-    """A message, and from when to when a carrier's id of it may have been stored."""
+    """Names a message, and says from when to when a carrier's id of it may have been stored."""
 
     message_id: Id
     since_ms: BigInt
@@ -78,7 +78,7 @@ class _Within(Row, frozen=True):
 
 
 class _CarrierOfSegments(Row, frozen=True):
-    """A carrier that has segments of a message; no name: it was removed."""
+    """Names a carrier that has segments of a message. It has no name if it was removed."""
 
     carrier_id: SmallInt
     name: Text | None

@@ -1,4 +1,4 @@
-"""Messages as the operator sees them: of all accounts, and which ones are in doubt."""
+"""Shows messages as the operator sees them: those of all accounts, and which ones are in doubt."""
 
 import re
 from collections import defaultdict
@@ -69,8 +69,8 @@ class UnansweredSubmission(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """A message with whose it is, the carrier that it was accepted for, and what of it has
-    no answer.
+    """Holds a message with whose it is, the carrier that it was accepted for, and what of it has no
+    answer.
     """
 
     message: Message

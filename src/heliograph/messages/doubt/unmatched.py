@@ -1,4 +1,4 @@
-"""Receipts that found no message, as the operator sees them."""
+"""Shows the operator the receipts that found no message."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ class _Before(Row, frozen=True):
 
 
 class _UnderWay(Row, frozen=True):
-    """The oldest message that is queued, and the oldest in flight."""
+    """Names the oldest message that is queued, and the oldest in flight."""
 
     queued_id: Id | None
     in_flight_id: Id | None

@@ -32,13 +32,17 @@ class OptedOutPhone(Row, frozen=True):
 
 
 class _SinceId(Row, frozen=True):
-    """The lowest id that may still be queued. It tells PostgreSQL which partitions to look into."""
+    """Holds the lowest id that may still be queued. It tells PostgreSQL which partitions to look
+    into.
+    """
 
     since: Id
 
 
 class _QueuedMessage(Row, frozen=True):
-    """A message of a group that is queued; `is_in_flight`: a carrier has some of it."""
+    """Holds a message of a group that is queued. `is_in_flight` says that a carrier has some of
+    it.
+    """
 
     account_id: Id
     sandbox: Bool

@@ -39,7 +39,7 @@ class _MessagesBefore(Row, frozen=True):
 
 
 class _RestoredRun(Row, frozen=True):
-    """A run that is kept, and the group that it is of."""
+    """Holds a run that is kept, and the group that it belongs to."""
 
     run: QueuedRun
     group_id: Int | None
@@ -55,7 +55,7 @@ _TO_KEEP: Final = same(
 
 
 class _TakenSegment(Row, frozen=True):
-    """A segment that was on the wire."""
+    """Names a segment that was on the wire."""
 
     message_id: Id
     part: SmallInt

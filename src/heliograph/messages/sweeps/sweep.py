@@ -87,7 +87,7 @@ _RUNS_OF: Final = same(
 
 
 class _LastingDoubts(Row, frozen=True):
-    """Doubts whose validity is over; and those of a carrier that have lasted since
+    """Asks for doubts whose validity is over, and for those of a carrier that have lasted since
     `since_ms` at least (-1: none).
     """
 
@@ -128,8 +128,8 @@ _DOUBTS: Final = same(
 
 
 class Unreceipted(Row, frozen=True):
-    """A segment that a carrier accepted and of which it has not said what became: its id of it, the
-    sender, the recipient.
+    """Holds a segment that a carrier accepted, without having said what became of it: the carrier's
+    id of it, the sender, and the recipient.
     """
 
     ref: Text

@@ -1,4 +1,6 @@
-"""The form that writes a campaign down, and shows while it is typed what recipients would get."""
+"""Shows the form that writes a campaign down. While the text is typed, it shows what recipients
+would get.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple

@@ -1,5 +1,5 @@
-"""What a person can do about a campaign that has stopped, in plain words, by its `status_reason`
-(docs/campaigns.md, "When credits run short").
+"""Says what a person can do about a campaign that has stopped, in plain words, by its
+`status_reason` (docs/campaigns.md, "When credits run short").
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""What other rooms say is wrong with a field, which goes on after the field's name, with places for
-what differs (`refusal_sentences.py`).
+"""Lists what other rooms say is wrong with a field. Each text goes on after the field's name, and
+has places for what differs (`refusal_sentences.py`).
 """
 
 from typing import Final

@@ -1,5 +1,5 @@
-"""The sentences of other rooms that pages show, each with places for what differs, and one for each
-reason of an error, for sentences that are not here.
+"""Lists the sentences of other rooms that pages show, each with places for what differs, and one
+for each reason of an error, for sentences that are not here.
 
 `%(why)s` is filled with words that are sentences here, too; every other place with what it says.
 Those of fields are in `field_sentences.py`.

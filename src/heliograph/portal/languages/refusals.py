@@ -1,4 +1,4 @@
-"""What the rooms below refuse, and what else they say in English sentences, in the language that is
+"""Says what the rooms below refuse, and their other English sentences, in the language that is
 spoken.
 
 A sentence is known by its words (`refusal_sentences.py`), and what it has in the places of its
@@ -55,7 +55,7 @@ MORE_FIELDS: Final = re.compile(r" ([0-9]+ more fields? (?:is|are) wrong\.)$")
 
 
 class Sentence(NamedTuple):
-    """A sentence as the code of other rooms has it, with places for what differs."""
+    """Holds a sentence as the code of other rooms has it, with places for what differs."""
 
     text: str
     pattern: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""Which language a page is written in, and its texts.
+"""Keeps which language a page is written in, and finds its texts.
 
 English texts stand in the code, and name their translations. A language's catalog is read once by
 a process (docs/decisions/portal.md, U100). Each request says which language is spoken (`speak`)

@@ -1,5 +1,6 @@
-"""Words that rooms below give as values, and that pages show: states, modes, roles, choices. They
-are translated where they are shown (`word`), and stay as they are in addresses, forms and files.
+"""Lists the words that rooms below give as values, and that pages show: states, modes, roles,
+choices. They are translated where they are shown (`word`), and stay as they are in addresses, forms
+and files.
 """
 
 from typing import Final

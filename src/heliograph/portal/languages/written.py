@@ -1,4 +1,4 @@
-"""How numbers, money and times are written in the language that is spoken.
+"""Writes numbers, money and times as is usual in the language that is spoken.
 
 English pages have their own ways, which are older: they write dates as programs do.
 """

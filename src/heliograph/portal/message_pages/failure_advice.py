@@ -1,5 +1,5 @@
-"""What a person can do about a message that failed, in plain words, by its error code (docs/api.md,
-"Messages").
+"""Says what a person can do about a message that failed, in plain words, by its error code
+(docs/api.md, "Messages").
 """
 
 from typing import Final

@@ -37,7 +37,7 @@ ENDINGS: Final = {
 
 
 class NextText(NamedTuple):
-    """A number of this handset, or one like it, and what becomes of a text to it."""
+    """Names a number of this handset, or one like it, and says what becomes of a text to it."""
 
     phone: str
     words: str

@@ -1,4 +1,4 @@
-"""What a report is asked: whose messages, and which days."""
+"""Reads what a report is asked: whose messages, and which days."""
 
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""The tables of a report, as a page shows them and as a file has them."""
+"""Makes the tables of a report, as a page shows them and as a file has them."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -50,7 +50,7 @@ class OutcomeLine(NamedTuple):
 
 
 class AccountReport(NamedTuple):
-    """All figures of a report."""
+    """Holds all figures of a report."""
 
     days: list[ReportPart]
     groups: list[Grouped]

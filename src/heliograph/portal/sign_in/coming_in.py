@@ -1,4 +1,4 @@
-"""What a browser is told when somebody has come in, or has to give a code first."""
+"""Decides what a browser is told when somebody has come in, or has to give a code first."""
 
 from typing import Final
 from urllib.parse import urlencode

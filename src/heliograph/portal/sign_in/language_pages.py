@@ -1,4 +1,6 @@
-"""The language of pages is chosen: by anybody for this browser, and by a user for all of them."""
+"""Lets people choose the language of pages: anybody for this browser, and by a user for all of
+them.
+"""
 
 from typing import Final
 

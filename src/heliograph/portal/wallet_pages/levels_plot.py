@@ -1,4 +1,6 @@
-"""The plot of the credits and the money that were left at the end of each of the last days."""
+"""Draws the plot of the credits and the money that were left at the end of each of the last
+days.
+"""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -30,7 +32,7 @@ class DayLevel(NamedTuple):
 
 
 class LevelBar(NamedTuple):
-    """The credits of a day, and how their bar is drawn."""
+    """Holds the credits of a day, and how their bar is drawn."""
 
     label: str
     level: DayLevel
@@ -40,7 +42,7 @@ class LevelBar(NamedTuple):
 
 
 class LevelPlot(NamedTuple):
-    """A plot of credits, with the figures that its axis shows."""
+    """Holds a plot of credits, with the figures that its axis shows."""
 
     bars: tuple[LevelBar, ...]
     top: int

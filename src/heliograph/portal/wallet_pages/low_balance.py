@@ -1,4 +1,4 @@
-"""The thresholds of a wallet, below which the event `wallet.low_balance` is sent."""
+"""Changes the thresholds of a wallet, below which the event `wallet.low_balance` is sent."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -96,7 +96,7 @@ def routes(
 
 
 class _Watch:
-    """An Inbox that waits for one thing: whether the carrier lets us in."""
+    """Is an Inbox that waits for one thing: whether the carrier lets us in."""
 
     def __init__(self) -> None:
         self.settled = asyncio.Event()

@@ -19,7 +19,7 @@ Verdict = Literal["ok", "warning", "failure"]
 
 
 class CheckResult(NamedTuple):
-    """One thing that was looked at. `remedy` says what to do when it is not ok."""
+    """Tells of one thing that was looked at. `remedy` says what to do when it is not ok."""
 
     check: str
     verdict: Verdict

@@ -1,5 +1,5 @@
-"""All that is sealed with HELIOGRAPH_SECRET_KEY, wherever it is stored: which key reads
-it, and how it is sealed anew with another one.
+"""Finds which key reads each secret that is sealed with HELIOGRAPH_SECRET_KEY, wherever it is
+stored, and seals the secrets anew with another key.
 """
 
 import asyncio

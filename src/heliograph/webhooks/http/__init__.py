@@ -1,5 +1,5 @@
-"""The client that posts events: which addresses it may reach, its connections, and how an answer is
-read. It knows nothing of events and endpoints.
+"""Posts events: this decides which addresses may be reached, makes the connections, and reads the
+answers. It knows nothing of events and endpoints.
 """
 
 __all__ = [

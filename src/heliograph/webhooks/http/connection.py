@@ -1,5 +1,5 @@
-"""One connection to a receiver of webhooks: a request is written, its one answer is read,
-and nothing that comes unasked is taken for an answer.
+"""Keeps one connection to a receiver of webhooks. A request is written and its one answer is read;
+nothing that comes unasked is taken for an answer.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from heliograph.webhooks.http.tls import CountedTls, TooMuch
 
 
 class PostConnection(ResponseHandler):
-    """A connection, in `connected` while it is one. aiohttp's pool keeps it while `should_close` is
-    false and asks `is_connected` before it is used again; the answers are read by AnswerReader,
-    since aiohttp's own parser reads whatever comes, for as long as it comes.
+    """Holds a connection, which is in `connected` while it is open. aiohttp's pool keeps it while
+    `should_close` is false and asks `is_connected` before it is used again; the answers are read by
+    AnswerReader, since aiohttp's own parser reads whatever comes, for as long as it comes.
     """
 
     def __init__(self, connected: "set[PostConnection]", loop: asyncio.AbstractEventLoop) -> None:

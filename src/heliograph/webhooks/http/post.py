@@ -1,5 +1,5 @@
-"""One POST to a stranger's server, which may answer anything, for ever, or not at all: one
-deadline, one judged connection, little read.
+"""Posts to a stranger's server, which may answer anything, for ever, or not at all. A POST has one
+deadline and one judged connection, and little of the answer is read.
 """
 
 import asyncio
@@ -148,8 +148,8 @@ class _ReceiverAddress(NamedTuple):
 
 
 class _OfAccount(aiohttp.ClientRequest):
-    """A request that never leaves over a connection that another account's endpoint was posted to,
-    on a host that both use too: what one of them makes a server say late is no answer to the
+    """Is a request that never leaves over a connection that another account's endpoint was posted
+    to, on a host that both use too: what one of them makes a server say late is no answer to the
     other's.
     """
 

@@ -1,4 +1,4 @@
-"""What TLS to a stranger's server takes in beside the answer is counted, and bounded.
+"""Limits what TLS takes in from a stranger's server beside the answer.
 
 An answer is bounded by its reader, but of TLS the reader sees the plain text only. A server can
 send session tickets, key updates or handshake messages for as long as the connection lasts; this

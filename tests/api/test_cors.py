@@ -41,7 +41,8 @@ def open_api(sqlite_url: str, tmp_path: Path) -> Iterator[Service]:
 def asked(
     api: Service, method: str, path: str, headers: dict[str, str] | None = None, **more: object
 ) -> httpx.Response:
-    return api.run(api.client.request(method, path, headers=headers, **more))  # type: ignore[arg-type]
+    sent = api.client.request(method, path, headers=headers, **more)  # type: ignore[arg-type]
+    return api.run(sent)
 
 
 def cors_of(response: httpx.Response) -> dict[str, str]:

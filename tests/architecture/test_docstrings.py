@@ -28,9 +28,9 @@ VERB: Final = re.compile(
 )
 THIRD_PERSON: Final = re.compile(r"(?!This\b)[A-Z][a-z]+s\b")
 OTHER_VERB: Final = re.compile(
-    r"\b(could|will|would|do|does|did|be|been|called|knows?|ends?|holds?|keeps?|takes?|gives?|sends?|shows?"
-    r"|reads?|writes?|says?|tells?|comes?|waits?|stays?|lets?|asks?|begins?|runs?|leads?|means?"
-    r"|names?|answers?|stores?|changes?|returns?)\b"
+    r"\b(could|will|would|do|does|did|be|been|called|knows?|ends?|holds?|keeps?|takes?|gives?"
+    r"|sends?|shows?|reads?|writes?|says?|tells?|comes?|waits?|stays?|lets?|asks?|begins?|runs?"
+    r"|leads?|means?|names?|answers?|stores?|changes?|returns?)\b"
 )
 POINTING: Final = re.compile(r"(This|These|It|Here)\b")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

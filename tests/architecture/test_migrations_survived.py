@@ -48,7 +48,11 @@ def objections(code: str) -> list[str]:
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id == "op"
     ]
-    made = {str(_value(call.args[0])) for call in calls if call.func.attr == "create_table"}  # type: ignore[attr-defined]
+    made = {
+        str(_value(call.args[0]))
+        for call in calls
+        if call.func.attr == "create_table"  # type: ignore[attr-defined]
+    }
     made |= {name for name, table in _named_tables(tree) if table in made}
     return [
         f"line {call.lineno}: {what}"

@@ -52,7 +52,8 @@ def pair() -> Iterator[Pair]:
                 network,
                 first,
                 second,
-                f"postgresql://{OWNER}@{first.address},{second.address}/postgres?target_session_attrs=read-write",
+                f"postgresql://{OWNER}@{first.address},{second.address}/postgres"
+                "?target_session_attrs=read-write",
             )
 
 

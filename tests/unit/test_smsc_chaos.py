@@ -120,4 +120,5 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(text: str, why: str) 
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^{setting}: .*\(allowed: "):
-        SmscSettings(**{setting: value})  # type: ignore[arg-type]  # values of the wrong type are what is tried
+        # values of the wrong type are what is tried
+        SmscSettings(**{setting: value})  # type: ignore[arg-type]

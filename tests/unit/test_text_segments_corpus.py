@@ -2,7 +2,8 @@
 others wrote, and a plain loop over characters.
 """
 
-import gsmcodecs  # type: ignore[import-untyped]  # it has no types, and two of its methods are called
+# it has no types, and two of its methods are called
+import gsmcodecs  # type: ignore[import-untyped]
 
 from heliograph.text.segments import count, gsm7_octets, gsm7_text, split
 

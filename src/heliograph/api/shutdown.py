@@ -61,7 +61,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=partial(Protocol, connected),  # type: ignore[arg-type]  # a class, or what makes its objects
+                # a class, or what makes its objects
+                http=partial(Protocol, connected),  # type: ignore[arg-type]
                 ws="none",
                 loop="none",
                 lifespan="off",

@@ -23,7 +23,8 @@ OPTIONS: Final = DRIVER_OPTIONS | {"target_session_attrs"}
 DEFAULT_PORT: Final = "5432"
 
 _URL: Final = re.compile(
-    r"(?:postgresql|postgres)://(?:(?P<who>[^/?#]*)@)?(?P<hosts>[^/?#@]*)(?:/(?P<name>[^?#]*))?(?:\?(?P<options>[^#]*))?"
+    r"(?:postgresql|postgres)://(?:(?P<who>[^/?#]*)@)?(?P<hosts>[^/?#@]*)"
+    r"(?:/(?P<name>[^?#]*))?(?:\?(?P<options>[^#]*))?"
 )
 _HOST: Final = re.compile(
     r"(?P<name>\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?", re.ASCII

@@ -17,7 +17,8 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series beside each counter, which nobody asks for
+# each counter would have a second series, which nobody asks for
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _DELAYS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
@@ -125,7 +126,8 @@ def registry() -> CollectorRegistry:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     together = CollectorRegistry()
-    MultiProcessCollector(together)  # type: ignore[no-untyped-call]  # the library has no types for it
+    # the library has no types for it
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]
     return together
 
 

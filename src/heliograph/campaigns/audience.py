@@ -72,7 +72,8 @@ def clear(lock: AudienceLock, campaign: Campaign) -> None:
     written = WrittenRecipients(campaign)
     after: int | None = 0
     while after is not None:
-        after = lock.step(lambda tx: written.drop(tx, after or 0, lock.size))  # noqa: B023  it is called at once
+        # it is called at once
+        after = lock.step(lambda tx: written.drop(tx, after or 0, lock.size))  # noqa: B023
 
 
 def _go(

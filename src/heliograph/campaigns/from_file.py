@@ -114,7 +114,8 @@ def create_listed(
     try:
         while batch := list(islice(left, lock.size)):
             recipients = reading.recipients(batch)
-            stored += lock.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023  it is called at once
+            # it is called at once
+            stored += lock.step(lambda tx: store(tx, campaign, recipients))  # noqa: B023
             tell(len(batch))
             if reading.rows > most:
                 raise InvalidRequest(f"The file has more than {most} numbers.")

@@ -177,7 +177,8 @@ class Jobs:
                 continue
             try:
                 done = await self._chunk(campaign, most)
-            except Exception as error:  # noqa: BLE001  whatever it was, the others go on, and this one at the next look
+            # whatever it was, the others go on, and this one at the next look
+            except Exception as error:  # noqa: BLE001
                 cancelling.obey(error)
                 log.error("campaign_not_expanded", campaign=_shown(campaign), **error_fields(error))
                 continue

@@ -287,7 +287,9 @@ def _in_words_of(params: Sequence[click.Parameter], error: Exception, told: str)
     }
 
     def as_typed(field: str) -> str:
-        name, path = re.fullmatch(r"(\w*)(.*)", field, re.DOTALL).groups()  # type: ignore[union-attr]  # every string is
+        match = re.fullmatch(r"(\w*)(.*)", field, re.DOTALL)
+        assert match is not None  # every string matches
+        name, path = match.groups()
         place = re.fullmatch(r"\[(\d+)\]", path)
         return typed.get(name, typed.get(_OPTION_OF.get(name, ""), name)) + (
             f" {int(place[1]) + 1}" if place else path.replace(".", " ", 1)

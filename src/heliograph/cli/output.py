@@ -14,7 +14,8 @@ from heliograph.processes import colours
 # Control characters, also those above ASCII; signs that turn the direction of writing, or stand for
 # nothing; line separators.
 _UNSEEN: Final = re.compile(
-    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]+"
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]+"
 )
 
 

@@ -170,7 +170,8 @@ class Batcher(Generic[Item, AnswerT]):
                     return [Unavailable(error.message) for _ in items]
                 await asyncio.sleep(LOST_RETRY_DELAYS_S[lost])
                 lost, again = lost + 1, True
-            except Exception as error:  # noqa: BLE001  whatever it is: one item must not take its neighbours down
+            # whatever it is: one item must not take its neighbours down
+            except Exception as error:  # noqa: BLE001
                 cancelling.obey(error)
                 if is_conflict(error) and conflicts < tries:
                     conflicts += 1

@@ -200,7 +200,8 @@ class ConfigCache:
             self._is_reachable = True
             if not was_reachable:
                 log.info("database_reachable_again")
-        except Exception as error:  # noqa: BLE001  whatever it was, the next poll must come: without it everything is 503
+        # whatever it was, the next poll must come: without it everything is 503
+        except Exception as error:  # noqa: BLE001
             cancelling.obey(error)
             self._is_reachable = False
             if was_reachable:

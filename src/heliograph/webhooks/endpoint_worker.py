@@ -170,7 +170,9 @@ class EndpointWorker:
                 event_id, due.kind, body, now_ms // 1_000, *self._secrets(target, now_ms)
             )
             outcome = await self._poster.post(target.url, signed, body, target.account_id)
-        except Exception as error:  # noqa: BLE001  whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it is tried again
+        # whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it
+        # is tried again
+        except Exception as error:  # noqa: BLE001
             cancelling.obey(error)
             log.error(
                 "webhook_not_posted",

@@ -90,7 +90,8 @@ def test_bad_rows_are_told_by_line_and_written_to_a_file_that_can_be_mended(
 ) -> None:
     path = write(
         tmp_path,
-        b'phone;name;email;tags\n12;Kofi;x;\n233201234567;"two\nlines";;\n233201234568;\xff;;\n233201234569;Ama;a@b.c\n'
+        b'phone;name;email;tags\n12;Kofi;x;\n233201234567;"two\nlines";;\n'
+        b"233201234568;\xff;;\n233201234569;Ama;a@b.c\n"
         b"233201234567;Kofi;;\n",
     )
     said = run("contact", "import", path, "--account", "amina", "--bad-rows", tmp_path / "bad.csv")

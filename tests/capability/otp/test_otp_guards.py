@@ -17,8 +17,9 @@ RANGE = "23320000"  # of all `phones`
 
 
 async def sends(house: OtpHouse, count: int, first: int = 0, **more: str) -> list[Sent | Refusal]:
+    wanted = phones(count, first=first)
     return await house.asked(
-        *(house.request(phone, **more) for phone in phones(count, first=first))  # type: ignore[arg-type]
+        *(house.request(phone, **more) for phone in wanted)  # type: ignore[arg-type]
     )
 
 

@@ -37,7 +37,10 @@ class PgBouncer(PrivateService):
             raise ServiceMissing(ADVICE)
         super().__init__()
         self._program = program
-        self.url = f"postgresql://heliograph:change-me-3@127.0.0.1:{self.port}/heliograph?target_session_attrs=read-write"
+        self.url = (
+            f"postgresql://heliograph:change-me-3@127.0.0.1:{self.port}/heliograph"
+            "?target_session_attrs=read-write"
+        )
         if self.user:
             shutil.chown(self.directory, self.user)
         for name in ("pgbouncer.ini", "userlist.txt"):

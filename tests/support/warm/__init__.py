@@ -110,7 +110,8 @@ class _Fork(subprocess.Popen[Any]):
             self.pid = _starter_for(HOME_ENVIRONMENT).start(order, streams)
             self._child_created = True
         finally:
-            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # Popen has it, its types do not
+            # Popen has it, its types do not
+            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
 class _Starter:

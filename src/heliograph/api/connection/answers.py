@@ -152,7 +152,8 @@ class Answering(HttpToolsProtocol, ABC):
         if self._reading == BODY and self.cycle.response_complete:
             self._linger()
         elif self._reading == BODY:
-            self.scope[REFUSAL] = why  # type: ignore[typeddict-unknown-key]  # ours, beside what ASGI has
+            # ours, beside what ASGI has
+            self.scope[REFUSAL] = why  # type: ignore[typeddict-unknown-key]
             self.cycle.keep_alive = False
             self.cycle.message_event.set()
         else:

@@ -70,7 +70,8 @@ class _ParsingEnded(Exception):
 class Protocol(Answering):
     """Serves one connection: it takes what comes in, and limits the time for it."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+    # as uvicorn has it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport)
         with suppress(OSError):  # it is gone already

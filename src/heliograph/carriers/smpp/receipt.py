@@ -33,7 +33,8 @@ _FIRST_WORD: Final = re.compile(_ERROR)
 _NOT_SHOWN: Final = re.compile(r"[^0-9A-Za-z!#$%()*+./=?@_{|}~\[\]^-]")
 # Fields that are known, with one word each, as many as a receipt begins with.
 _PLAIN: Final = re.compile(
-    rf"(?:[\s,;]*(?!(?:stat|err)\s?:\s?{_CODE})(?:{_NAMES})\s?:(?:\s?(?!\w+\s?:)[!-+\--9<-~]+)?(?![^\s,;\0]))*",
+    rf"(?:[\s,;]*(?!(?:stat|err)\s?:\s?{_CODE})(?:{_NAMES})\s?:"
+    r"(?:\s?(?!\w+\s?:)[!-+\--9<-~]+)?(?![^\s,;\0]))*",
     re.IGNORECASE,
 )
 # The form nearly all carriers use, read in one step: a fifth of the time that looking for each

@@ -201,7 +201,8 @@ def _prepare(
                 attempt=run.attempt,
             )
             submissions += [s for s in link.prepare(message) if s.parts & ~found.parts_accepted]
-        except Exception as error:  # noqa: BLE001  whatever it was, it is this message's fault alone: those beside it go out
+        # whatever it was, it is this message's fault alone: those beside it go out
+        except Exception as error:  # noqa: BLE001
             log.error(
                 "message_not_encoded",
                 carrier=carrier.name,

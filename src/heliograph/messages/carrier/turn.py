@@ -198,7 +198,8 @@ class Turn:
                     self._uncertain = bool(self._buffer) or self._uncertain
                     try:
                         await self.once()
-                    except Exception as error:  # noqa: BLE001  whatever it was, the rest must be stored
+                    # whatever it was, the rest must be stored
+                    except Exception as error:  # noqa: BLE001
                         cancelling.obey(error)
                         await self._after_fault(error)
         except TimeoutError:

@@ -33,7 +33,8 @@ UNPRIVILEGED_PORTS: Final = range(1_024, 65_536)  # those below belong to other 
 FIELD: Final = "url"
 
 _URL: Final = re.compile(
-    r"(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?(?:[/?][!$&'()*+,;=:@/?%A-Za-z0-9._~-]*)?",
+    r"(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::([0-9]{1,5}))?"
+    r"(?:[/?][!$&'()*+,;=:@/?%A-Za-z0-9._~-]*)?",
     re.ASCII,
 )
 _LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
@@ -131,8 +132,10 @@ def allowed_networks(settings: Settings) -> AllowedNetworks:
     """Raises SettingError for a network that is never opened."""
     networks = tuple(ip_network(text) for text in settings.webhooks_allow_networks)
     for network in networks:
+        kinds = _CLOSED_OF[network.version]
         closed = next(
-            (closed for closed in _CLOSED_OF[network.version] if network.subnet_of(closed.network)),  # type: ignore[arg-type]  # of one version
+            # both are of one version
+            (kind for kind in kinds if network.subnet_of(kind.network)),  # type: ignore[arg-type]
             None,
         )
         if closed is not None and not closed.openable:

@@ -130,7 +130,9 @@ class Resolver(AbstractResolver):
                 found = self._look_up(host, port)
             except OSError as caught:
                 error = caught
-            except Exception:  # noqa: BLE001  whatever it was, somebody waits; a name that has no form for name servers is a UnicodeError
+            # whatever it was, somebody waits; a name that has no form for name servers
+            # is a UnicodeError
+            except Exception:  # noqa: BLE001
                 error = socket.gaierror(socket.EAI_FAIL, "the name cannot be looked up")
             try:
                 loop.call_soon_threadsafe(settle, found, error)

@@ -83,7 +83,8 @@ class Poster:
             timeout_ceil_threshold=_NEVER_ROUNDED,
         )
         # There is no public way in; that it still leads there is tested by answers without end.
-        self._connector._factory = partial(PostConnection, self._connected, loop)  # type: ignore[assignment]  # aiohttp means its own class
+        connection = partial(PostConnection, self._connected, loop)
+        self._connector._factory = connection  # type: ignore[assignment]  # aiohttp wants its own
 
     async def close(self) -> None:
         """Cuts all connections."""
@@ -157,7 +158,9 @@ class _OfAccount(aiohttp.ClientRequest):
 
     @property
     def connection_key(self) -> ConnectionKey:
-        return super().connection_key._replace(proxy_headers_hash=self.account_id)  # type: ignore[arg-type]  # it is only compared
+        key = super().connection_key
+        # it is only compared
+        return key._replace(proxy_headers_hash=self.account_id)  # type: ignore[arg-type]
 
 
 def _target(url: str, account_id: str, allow: AllowedNetworks) -> _ReceiverAddress:

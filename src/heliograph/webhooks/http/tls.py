@@ -48,7 +48,8 @@ class CountedTls(ssl.SSLObject):
             if self._handshake > HANDSHAKE_MAX:
                 raise TooMuch(ssl.SSL_ERROR_SSL, TooMuch.reason)
 
-    def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002  the name that the standard library gave it
+    # the name that the standard library gave it
+    def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002
         """Raises TooMuch."""
         waiting, plain = self.incoming.pending, 0
         try:

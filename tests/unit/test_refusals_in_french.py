@@ -77,7 +77,7 @@ SENTENCES_OF_NO_PAGE: Final = {
     "There is no user X7.": BY_COMMAND,
     "What a customer stores is counted with its partner's: set the quota of X7.": BY_COMMAND,
     "must be all, or some of X7; not X7X7": "the form of a key has a box for each permission",
-    "would be one too many: at most X7 names are reserved": BY_COMMAND,
+    "cannot be reserved: at most X7 names can be": BY_COMMAND,
     "must be an object of strings, not X7": "a form has no other values than strings",
     "must not be null: a contact is known by it": "a form has no null",
 }

@@ -74,6 +74,8 @@ def test_last_uses_of_keys_are_stored_again_after_a_fault(
         with refused(api):
             assert api.get(key, "/balance").status == 200
             wait_until(lambda: "key_usage_not_stored" in [line["event"] for line in logs])
+            told = [line["log_level"] for line in logs if line["event"] == "key_usage_not_stored"]
+            assert set(told) == {"warning"}, "nothing depends on it (docs/operations.md)"
         assert last_used_ms(api, key) == before_ms
         assert api.get(key, "/balance").status == 200
         wait_until(lambda: last_used_ms(api, key) > before_ms)

@@ -118,7 +118,12 @@ class App:
         self._tasks = [
             asyncio.create_task(self.cache.poll()),
             asyncio.create_task(
-                repeat(self._store_usage, wait=STORE_EVERY_S, fault="key_usage_not_stored")
+                repeat(
+                    self._store_usage,
+                    wait=STORE_EVERY_S,
+                    fault="key_usage_not_stored",
+                    level="warning",
+                )
             ),
             asyncio.create_task(
                 repeat(self._store_requests, wait=LOG_EVERY_S, fault="requests_not_stored")

@@ -170,8 +170,7 @@ def _environment(language: str) -> jinja2.Environment:
     )
     environment.policies["ext.i18n.trimmed"] = True
     catalog = languages.catalog(language)
-    # the extension's own methods, which are not declared
-    install: Any = environment.install_gettext_translations  # type: ignore[attr-defined]
+    install: Any = environment.install_gettext_translations  # type: ignore[attr-defined]  # the extension adds it
     install(catalog, newstyle=True)
     environment.filters |= {
         "rfc3339": rfc3339,

@@ -9,9 +9,8 @@ from typing import Final
 
 from sqlalchemy.engine import Connection
 
-from heliograph.base.errors import Conflict, Unavailable
+from heliograph.base.errors import Conflict, InvalidRequest, Unavailable
 from heliograph.base.json import encode
-from heliograph.base.short_texts import refused
 from heliograph.messages.accept import SendRequest
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
@@ -20,6 +19,7 @@ from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_
 
 ONCE_OCTETS: Final = 16  # so that no two forms are one
 CHANGED: Final = "This form was sent before, with something else in it. Load its page again."
+INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it in there."
 
 
 def new_once() -> str:
@@ -82,7 +82,8 @@ def once_of(asking: PageRequest) -> str:
     """Returns the random value of the form that was sent. Raises InvalidRequest."""
     value = asking.sent.form.get(ONCE_FIELD, "").strip()
     if not value:
-        raise refused(ONCE_FIELD, "is required")
+        # at no field: this one is not shown, so its name would tell nobody anything
+        raise InvalidRequest(INCOMPLETE)
     return value
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import accounts, campaigns, senders, wallet
 from heliograph.base import clock
@@ -246,10 +247,14 @@ def test_its_figures_are_shown_while_it_is_sent_paused_and_resumed(
     words = words_of(visitor.get(path).text)
     assert "5 of 5 messages have left" in words
     assert "Queued 0 Sent 0 Delivered 5" in words
-    assert "100.00 % delivered" in words
+    assert "100.0 % delivered" in words
     assert f'href="{path}">campaign</a>' in visitor.get(f"{home}/money").text
     row = words_of(visitor.get(f"{home}/campaigns").text)
     assert "Spring sending live AMINA just now 5 5" in row
+    for rate, said in ((1, "1 message a second"), (2, "2 messages a second")):
+        with house.db.write() as tx:
+            tx.execute(sa.text("UPDATE campaigns SET rate = :rate"), {"rate": rate})
+        assert f"Rate {said} at most" in words_of(visitor.get(path).text)
     run_loop(house.close())
 
 

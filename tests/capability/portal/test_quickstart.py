@@ -52,6 +52,21 @@ def test_the_programs_have_the_services_address_and_the_accounts_sender(
     assert '"sender": "SANDBOX"' in page_of(visitor, home_of(db, chidi))
 
 
+def test_no_two_sentences_run_together(visitor: Visitor, home: str) -> None:
+    text = {
+        "mode": "sandbox",
+        "sender": "SANDBOX",
+        "recipients": "233201234567",
+        "message": "Hello",
+    }
+    for once in ("before the first text", "after it"):
+        words = re.sub(r"(?s)<pre.*?</pre>", "", page_of(visitor, home))  # not of the programs
+        said = re.sub(r"<[^>]*>", "", words)
+        assert re.findall(r"[a-z]\.[A-Z]\w+ \w+", said) == []
+        visitor.get(f"{home}/send")
+        assert visitor.post(f"{home}/send", {**text, "do": "send", "once": once}).status_code == 303
+
+
 def test_an_address_that_is_none_stands_in_no_program(visitor: Visitor, home: str) -> None:
     page = visitor.get(f"{home}/quickstart", headers={"Host": "a.example';rm -rf ~;'"})
     assert "rm -rf" not in page.text

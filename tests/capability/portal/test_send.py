@@ -92,7 +92,7 @@ def test_live_is_charged_once_also_if_the_form_comes_twice(
 
 def test_a_form_without_its_value_sends_nothing(visitor: Visitor, db: Database, home: str) -> None:
     assert send(visitor, home, once=" ") == 400
-    assert "once is required" in text_of(visitor)
+    assert "This form is not complete. Load its page again" in text_of(visitor)
     assert sent(db) == []
 
 

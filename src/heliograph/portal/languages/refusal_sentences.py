@@ -29,6 +29,7 @@ REFUSALS: Final = (
     marked("Your role in this account, %(why_role)s, may not do this."),
     marked("This account is suspended: it can read, but change nothing."),
     marked("This form was sent before, with another text. Send it as a new one?"),
+    marked("This form is not complete. Load its page again, and fill it in there."),
     marked("This Idempotency-Key was used with another body."),
     # of coming in
     marked("The email address or the password is not right."),

@@ -31,6 +31,9 @@ def test_a_message_is_found_by_its_filters_and_explained(
     page.get_by_label("Mode").select_option("sandbox")
     page.get_by_role("button", name="Show").click()
     expect(table.get_by_text("Your parcel is at the gate.").first).to_be_visible()
+    status = table.get_by_text("delivered", exact=True).first.bounding_box()
+    assert status is not None
+    assert status["x"] + status["width"] <= width, "it is seen without scrolling"
     picture(page, "messages")
     page.get_by_label("Recipient").fill("nobody")
     page.keyboard.press("Enter")

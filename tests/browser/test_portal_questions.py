@@ -127,6 +127,11 @@ def test_a_session_and_a_member_end_after_a_question(
     page.get_by_role("link", name=EMAIL).click()
     ends = page.get_by_text("End …", exact=True).first
     dialog = asks_by_keyboard(page, ends, "End this session?", "Keep it", "asks-session")
+    for row in page.locator(".sessions li").all():
+        box = row.get_by_text("Chrome on Linux").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0, "the browser's name is in the window"
+    assert page.locator(".sessions").evaluate("it => it.scrollWidth <= it.clientWidth")
     press(page, dialog.get_by_role("button", name="End it"))
     expect(page.get_by_role("status")).to_have_text("Ended", timeout=SAID_WITHIN_MS)
     other.reload()

@@ -11,7 +11,7 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import open_account
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 ALL_STEPS = 6
 
@@ -58,6 +58,19 @@ def test_endpoints_that_fail_are_told_and_lead_to_their_page(
     assert "https://gone.example/ was disabled." in page
     assert f'href="{home}/webhooks/{endpoints.text_id(failing.id)}"' in page
     assert "chidi" not in page
+
+
+def test_each_page_says_whose_it_is_to_who_has_several_accounts(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    account = re.compile(r'<a class="account" href="([^"]+)">([^<]+)</a>')
+    assert account.findall(visitor.get(f"{home}/messages").text) == []
+    chidi = open_account(db, "chidi & sons")
+    visitor.sign_in(EMAIL, chidi)
+    assert account.findall(visitor.get(f"{home}/messages").text) == [(home, "amina")]
+    others = home_of(db, chidi)
+    page = visitor.get(f"{others}/messages").text
+    assert account.findall(page) == [(others, "chidi &amp; sons")]
 
 
 def test_first_steps_are_ticked_off_as_they_are_taken(

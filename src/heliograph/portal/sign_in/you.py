@@ -10,6 +10,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.sign_in.browser_names import browser_named
 from heliograph.portal.sign_in.coming_in import BROWSER_KEPT_S
 from heliograph.portal.visit import Visit, visit_of
 
@@ -25,7 +26,10 @@ def shown(
         asking,
         status=400 if errors else 200,
         visit=visit,
-        sessions=users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms),
+        sessions=[
+            (session, browser_named(session.seen_by))
+            for session in users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
+        ],
         has_password=users.stored_password(tx, visit.session.user.email) is not None,
         passkeys=users.passkeys.of_user(tx, visit.session.user.id),
         text_id=users.passkeys.text_id,

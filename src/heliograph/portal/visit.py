@@ -24,6 +24,7 @@ class Visit(NamedTuple):
     session: Session
     account: Account
     role: Role
+    is_suspended: bool  # the account is, or the partner whose customer it is
     others: tuple[Account, ...]  # accounts that the user may choose, too
     partner: Account | None = None
 
@@ -135,7 +136,9 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     if wanted not in of_user:
         return _acting(tx, session, list(of_user.values()), wanted)
     account, role = of_user.pop(wanted)
-    return Visit(session, account, role, tuple(other for other, _ in of_user.values()))
+    is_suspended = not accounts.is_active(tx, account)
+    others = tuple(other for other, _ in of_user.values())
+    return Visit(session, account, role, is_suspended, others)
 
 
 def _acting(
@@ -155,4 +158,5 @@ def _acting(
     assert customer.parent_id is not None
     partner, role = partners[customer.parent_id]
     others = tuple(account for account, _ in of_user)
-    return Visit(session, customer, role, others, partner)
+    is_suspended = not accounts.is_active(tx, customer)
+    return Visit(session, customer, role, is_suspended, others, partner)

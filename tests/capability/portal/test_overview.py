@@ -4,13 +4,14 @@ import re
 
 import sqlalchemy as sa
 
-from heliograph import wallet
+from heliograph import accounts, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import open_account
+from tests.support.portal.routes import customer_of
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 ALL_STEPS = 6
@@ -58,6 +59,22 @@ def test_endpoints_that_fail_are_told_and_lead_to_their_page(
     assert "https://gone.example/ was disabled." in page
     assert f'href="{home}/webhooks/{endpoints.text_id(failing.id)}"' in page
     assert "chidi" not in page
+
+
+def test_each_page_says_that_its_account_is_suspended(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    said = "This account is suspended: it can read, but change nothing."
+    pages = (home, f"{home}/senders", "/portal/you")
+    assert [said in visitor.get(page).text for page in pages] == [False, False, False]
+    bilal = customer_of(db, amina)
+    visitor.sign_in("bilal@example.com", bilal)
+    assert said not in visitor.get(home_of(db, bilal)).text
+    with db.write() as tx:
+        accounts.suspend(tx, amina)
+    assert said in visitor.get(home_of(db, bilal)).text, "its partner is suspended"
+    visitor.sign_in(EMAIL, amina)
+    assert [said in visitor.get(page).text for page in pages] == [True, True, True]
 
 
 def test_each_page_says_whose_it_is_to_who_has_several_accounts(

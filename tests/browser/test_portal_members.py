@@ -51,6 +51,10 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
     page.locator("form.filters select[name=role]").select_option("marketer")
     page.keyboard.press("Enter")
     expect(page.get_by_role("row").filter(has_text=invited)).to_contain_text("invited")
+    for name in ("Change", "Remove", "Withdraw"):
+        box = page.get_by_role("table").get_by_text(name).first.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width, "it is reached without scrolling sideways"
     picture(page, "members")
     until(lambda: mailbox.got and mailbox.got[-1]["To"] == invited, "no invitation was mailed")
     theirs = opened(browser, width)
@@ -68,6 +72,7 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
     expect(theirs.get_by_role("heading", name="Look into your mail")).to_be_visible()
     until(lambda: len(mailbox.got) > before, "no link was mailed")
     theirs.goto(server.url + mailbox.link())
+    expect(theirs.get_by_role("button", name="Sign in")).to_be_focused()
     theirs.keyboard.press("Enter")
     expect(theirs.get_by_text(invited)).to_be_visible()
     for each in (page, theirs):

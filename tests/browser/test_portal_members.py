@@ -55,6 +55,9 @@ def test_somebody_is_invited_accepts_and_later_asks_for_a_link(
         box = page.get_by_role("table").get_by_text(name).first.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= width, "it is reached without scrolling sideways"
+    named = "it => getComputedStyle(it, '::before').content"
+    before = page.get_by_role("cell", name="just now").first.evaluate(named)
+    assert before == ('"Signed in "' if width == 390 else "none"), "a time has a name"
     picture(page, "members")
     until(lambda: mailbox.got and mailbox.got[-1]["To"] == invited, "no invitation was mailed")
     theirs = opened(browser, width)

@@ -181,6 +181,7 @@ def _environment(language: str) -> jinja2.Environment:
         "signed_percent": written.signed_percent,
         "percent": written.percent,
         "ago": written.ago,
+        "in_ms": written.in_ms,
         "day": written.day,
         "day_named": written.day_named,
         "written": written.moment,

@@ -197,6 +197,11 @@ def test_events_are_shown_and_delivered_again(
     exhaust(db)
     page = visitor.get(f"{path}?show=failed").text
     assert page.count(">exhausted</span>") == 3
+    relative = re.findall(
+        r"<time datetime=\"([^\"]+)\" title=\"([^\"]+)\">(?:just now|1 min ago)<", page
+    )
+    assert len(relative) >= 3, "an event says how long ago it was made, and exactly when on hover"
+    assert all(machine == shown for machine, shown in relative)
     event = page.partition('name="event" value="')[2].partition('"')[0]
     assert visitor.post(path, {"do": "replay", "event": event}).status_code == 303
     assert (len(waiting(db)), len(outcomes(db))) == (1, 2)

@@ -124,9 +124,12 @@ def moment(at: int | str) -> str:
     """
     if language() == USUAL:
         return rfc3339(at) if isinstance(at, int) else at
-    if isinstance(at, str):
-        at = round(datetime.fromisoformat(at).timestamp() * 1_000)
-    return _formatted(at, MOMENT)
+    return _formatted(in_ms(at) if isinstance(at, str) else at, MOMENT)
+
+
+def in_ms(at: str) -> int:
+    """Returns a moment that is given as RFC 3339 has it."""
+    return round(datetime.fromisoformat(at).timestamp() * 1_000)
 
 
 def start_time(at_ms: int) -> str:

@@ -6,6 +6,7 @@ from heliograph import requests
 from heliograph.api.api import new_request_id
 from heliograph.database.database import Database
 from heliograph.requests import LoggedRequest
+from heliograph.requests.request_log import FAILURES_MAX
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
@@ -63,6 +64,11 @@ def test_requests_are_found_by_outcome_by_mode_and_by_id(
         {failed},
         set(),
     ]
+
+
+def test_the_page_says_how_many_failures_are_kept(visitor: Visitor, home: str) -> None:
+    assert FAILURES_MAX == 5
+    assert "failures, at most five a second," in visitor.get(f"{home}/requests").text
 
 
 def test_a_long_log_has_pages(visitor: Visitor, db: Database, amina: str, home: str) -> None:

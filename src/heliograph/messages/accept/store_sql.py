@@ -119,6 +119,21 @@ _MESSAGES: Final = (
     "id, send_id, account_id, sandbox, recipient, country_code, carrier_id, status, segments,"
     " credits, group_id"
 )
+# Where PostgreSQL takes each field of a QueuedRun from: the run (q), or its send (s). A field that
+# is missing here is a KeyError when this file is imported.
+_QUEUED_FROM: Final = {
+    "carrier_id": "q.carrier_id",
+    "rank_us": "q.rank_us",
+    "first_id": "q.first_id",
+    "messages": "q.messages",
+    "send_id": "s.id",
+    "segments": "s.segments",
+    "prefix": "q.prefix",
+    "attempt": "1",
+    "not_before_ms": "0",
+    "expires_at_ms": "s.expires_at_ms",
+}
+_QUEUED_VALUES: Final = ", ".join(_QUEUED_FROM[name] for name in QueuedRun.__struct_fields__)
 
 # Per message only what differs stands in arrays; the rest is joined from its send, by its place.
 _STORE: Final = TablesStatement(
@@ -134,9 +149,7 @@ _STORE: Final = TablesStatement(
             FROM :messages AS m JOIN batch s USING (place)),
         stored_runs AS (
             INSERT INTO queue ({QUEUE_COLUMNS})
-            SELECT q.carrier_id, q.rank_us, q.first_id, q.messages, s.id, s.segments, q.prefix, 1,
-                0, s.expires_at_ms
-            FROM :runs AS q JOIN batch s USING (place)),
+            SELECT {_QUEUED_VALUES} FROM :runs AS q JOIN batch s USING (place)),
         stored_keys AS ({INSERT_KEYS.within("keys")} RETURNING 1),
         charged AS ({INSERT_ENTRIES.within("entries")}),
         debited AS (

@@ -2,9 +2,11 @@
 a minute. It prints what it chose and why; `make test` remains what counts.
 
 A changed module is tested by the unit tests that import it or its room, by its room's folder in
-tests/capability, and by whatever test file imports it by name. A changed helper is tested by the
-test files that import it, and a changed test file by itself. tests/architecture is always chosen,
-without the documents that are run and the machines that are installed.
+tests/capability, and by whatever test file imports it by name. Another file of a room, such as a
+template, is tested like a module that nobody imports. A changed helper is tested by the test files
+that import it, a conftest.py by those of its folder, and a changed test file by itself.
+tests/architecture is always chosen, without the documents that are run and the machines that are
+installed.
 """
 
 import ast
@@ -44,7 +46,8 @@ def changed_files() -> list[str]:
 def choose(changed: list[str]) -> dict[str, str]:
     """The test files to run, those nearest to the changes first, and why each was chosen."""
     modules = {module for name in changed if (module := _module_of(name))}
-    rooms = {module.split(".")[1] for module in modules if module.startswith("heliograph.")}
+    rooms = {room for name in changed if (room := _room_of(name))}
+    below = {str(Path(name).parent) for name in changed if Path(name).name == "conftest.py"}
     chosen = {name: "it has changed" for name in changed if _is_test(name)}
     near, of_room = {}, {}
     for source in sources(TESTS):
@@ -55,6 +58,8 @@ def choose(changed: list[str]) -> dict[str, str]:
         room = next((room for room in sorted(rooms) if _is_of(source.path, room, imported)), None)
         if direct := sorted(modules & imported):
             near[path] = f"it imports {direct[0]}"
+        elif above := [folder for folder in sorted(below) if path.startswith(f"{folder}/")]:
+            near[path] = f"it takes fixtures of {above[0]}/conftest.py"
         elif room:
             of_room[path] = f"it is about the room {room}"
     architecture = {
@@ -92,6 +97,14 @@ def _is_of(path: str, room: str, imported: set[str]) -> bool:
 
 def _is_test(name: str) -> bool:
     return name.startswith("tests/") and Path(name).match("test_*.py")
+
+
+def _room_of(name: str) -> str | None:
+    """The room whose file it is, whatever its kind: code, a template, a catalog; None of others."""
+    match Path(name).parts:
+        case ("src", "heliograph", room, _, *_):
+            return room
+    return None
 
 
 def _module_of(name: str) -> str | None:

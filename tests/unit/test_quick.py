@@ -18,6 +18,19 @@ def test_a_changed_helper_is_tested_by_who_imports_it_and_a_changed_test_by_itse
     assert chosen["tests/api/test_crowds.py"] == "it imports tests.support.plain_http"
 
 
+def test_a_changed_template_is_tested_by_its_room() -> None:
+    chosen = choose(["src/heliograph/portal/templates/messages.html"])
+    assert chosen["tests/capability/portal/test_messages.py"] == "it is about the room portal"
+    assert "tests/capability/webhooks/test_webhooks_deliver.py" not in chosen
+
+
+def test_a_changed_conftest_is_tested_by_who_takes_its_fixtures() -> None:
+    chosen = choose(["tests/capability/conftest.py"])
+    why = "it takes fixtures of tests/capability/conftest.py"
+    assert chosen["tests/capability/webhooks/test_webhooks_deliver.py"] == why
+    assert "tests/unit/test_ids.py" not in chosen
+
+
 def test_without_changes_the_architecture_is_looked_at_without_its_documents() -> None:
     chosen = choose([])
     assert set(chosen.values()) == {"always"}

@@ -23,14 +23,19 @@ ASKS_THE_DRIVER: Final = {"database/statements/statement.py", "messages/retentio
 
 # they read one of many values of a kind, such as the characters of a text
 OF_ONE_KIND: Final = {
+    ("api/api.py", "want[1:-1]"),
+    ("api/openapi/errors.py", "reasons[0]"),
+    ("carriers/manage.py", "allowed[0]"),
     ("cli/carriers/message.py", "rows[0]"),
     ("cli/output.py", "found[0]"),
     ("database/schema.py", "name[0]"),
     ("database/statements/statement.py", "found[1]"),
     ("messages/read.py", "run[-1]"),
     ("messages/read.py", "run[0]"),
+    ("portal/message_pages/handsets.py", "texts[0]"),
     ("text/segments.py", "rest[:1]"),
     ("text/segments.py", "rest[1:]"),
+    ("webhooks/http/dns.py", "where[0]"),  # an address, as the standard library has it
 }
 
 
@@ -71,6 +76,12 @@ def test_every_statement_of_the_hot_paths_is_declared() -> None:
         "self._items[-1][1]",
         "tx.execute(query).one()[8]",
         "tx.execute(query).one()[i]",
+        "def held(tx): found = tx.execute(query).first(); return found[3]",
+        "def held(tx): return found[3] if (found := tx.execute(query).first()) else 0",
+        "(await held(tx))[1]",
+        "self.row[3]",
+        "for i, each in enumerate(rows): print(each[2])",
+        "def told(pair: 'tuple[int, str]') -> str: return pair[1]",
         "tally(tx, place)[1]",
         "Traced._fields[1:-1]",
         "[each[:8] for each in rows]",
@@ -139,7 +150,7 @@ def _is_row(value: ast.expr) -> bool:
     """Returns whether it is called a row, or has the names of a row."""
     if isinstance(value, ast.Name):
         return value.id in ("row", "record")
-    return isinstance(value, ast.Attribute) and value.attr == "_fields"
+    return isinstance(value, ast.Attribute) and value.attr in ("_fields", "row", "record")
 
 
 def _is_chained(node: ast.Subscript) -> bool:
@@ -163,29 +174,28 @@ def _is_found(value: ast.expr) -> bool:
 
 def _subscripts_of_rows(tree: ast.AST) -> set[int]:
     """Returns the subscripts of each of some values, in a loop or a key of sorting; of a parameter
-    that is a tuple; and of what a function answers, beyond its first.
+    that is a tuple; of a row that a statement found; and of what a function answers, beyond its
+    first.
     """
     found: set[int] = set()
     for node in ast.walk(tree):
         names: set[str] = set()
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-            names = {
-                each.target.id for each in node.generators if isinstance(each.target, ast.Name)
-            }
-        elif isinstance(node, ast.For | ast.AsyncFor) and isinstance(node.target, ast.Name):
+            names = {name for each in node.generators for name in _names(each.target)}
+        elif isinstance(node, ast.For | ast.AsyncFor):
             # the groups of a match have numbers
-            names = set() if "finditer(" in ast.unparse(node.iter) else {node.target.id}
+            names = set() if "finditer(" in ast.unparse(node.iter) else _names(node.target)
         elif isinstance(node, ast.Lambda):
             names = {each.arg for each in node.args.args}
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = {each.arg for each in _parameters(node.args) if _is_tuple(each.annotation)}
+            names |= _rows_named_in(node)
         for part in ast.walk(node) if names else ():
             if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
                 found |= {id(part)} if part.value.id in names else set()
         if (
             isinstance(node, ast.Subscript)
-            and isinstance(node.value, ast.Call)
-            and isinstance(node.value.func, ast.Name)
+            and _is_call_of_a_function(node.value)
             and not isinstance(node.slice, ast.Slice)
             and _is_place(node.slice)
             and ast.unparse(node.slice) != "0"
@@ -194,11 +204,35 @@ def _subscripts_of_rows(tree: ast.AST) -> set[int]:
     return found
 
 
+def _names(target: ast.expr) -> set[str]:
+    """Returns the names that a loop gives to each of some values, or to their parts."""
+    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _rows_named_in(function: ast.AST) -> set[str]:
+    """Returns the names that a function gives to the one row that a statement found."""
+    named: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _is_found(node.value):
+            named |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        elif isinstance(node, ast.NamedExpr) and _is_found(node.value):
+            named.add(node.target.id)
+    return named
+
+
+def _is_call_of_a_function(value: ast.expr) -> bool:
+    if isinstance(value, ast.Await):
+        value = value.value
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+
+
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
 def _is_tuple(annotation: ast.expr | None) -> bool:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        annotation = ast.parse(annotation.value, mode="eval").body
     if isinstance(annotation, ast.BinOp):  # such as `tuple[int, str] | None`
         return _is_tuple(annotation.left) or _is_tuple(annotation.right)
     if not (isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "tuple"):

@@ -13,7 +13,7 @@ tally.
 from collections.abc import Iterator
 from heapq import merge
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -77,7 +77,7 @@ def verify_charges(tx: Connection) -> list[Discrepancy]:
         _by_messages(tx, first, found),
         _by_entries(tx, first, found),
         _by_tallies(tx, first),
-        key=itemgetter(0),
+        key=attrgetter("id"),
     ):
         key = (part.account_id, part.paid_for)
         charged, refunded = open_.pop(key, (0, 0))

@@ -8,7 +8,7 @@ only what does not fit yet. So ten million entries take no more memory than ten.
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import groupby, islice
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 
 DISCREPANCIES_MAX: Final = 100  # reported; whoever has so many needs to see why, not how many
-_AN_ACCOUNT: Final = itemgetter(0)
+_AN_ACCOUNT: Final = attrgetter("account_id")
 # in place of a currency: of credits alone, whose giver may have a wallet in another one
 _NO_MONEY: Final = ""
 
@@ -47,6 +47,13 @@ class _Side(NamedTuple):
     credits_after: int
 
 
+class _Holding(NamedTuple):
+    """Holds what a wallet has, in its currency's smallest unit and in credits."""
+
+    balance_minor: int
+    credits: int
+
+
 def read_one_snapshot(tx: Connection) -> None:
     """Lets all queries of the transaction see one moment, and take their time. It is called
     first in a transaction that verifies beside a running service.
@@ -61,7 +68,9 @@ def verify(tx: Connection) -> list[Discrepancy]:
     """Returns what is wrong with wallets and entries: nothing, if the ledger is sound, and at
     most DISCREPANCIES_MAX.
     """
-    sides = merge(_wallets(tx), _own_sides(tx), _other_sides(tx), key=itemgetter(0, 1))
+    sides = merge(
+        _wallets(tx), _own_sides(tx), _other_sides(tx), key=attrgetter("account_id", "entry_id")
+    )
     found = (
         Discrepancy(account_id, what)
         for account_id, of_account in groupby(sides, key=_AN_ACCOUNT)
@@ -85,7 +94,7 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
     """
     wallet: _Side | None = None
     # figures → how often entries have led there, less how often from there
-    open_figures: dict[tuple[int, int], int] = {(0, 0): 1}
+    open_figures = {_Holding(0, 0): 1}
     total_minor = total_credits = 0
     for side in sides:
         if not side.entry_id:
@@ -93,8 +102,9 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
             continue
         total_minor += side.amount_minor
         total_credits += side.credits
-        after = (side.balance_after_minor, side.credits_after)
-        _step(open_figures, (after[0] - side.amount_minor, after[1] - side.credits), -1)
+        after = _Holding(side.balance_after_minor, side.credits_after)
+        before = _Holding(after.balance_minor - side.amount_minor, after.credits - side.credits)
+        _step(open_figures, before, -1)
         _step(open_figures, after, 1)
         if min(after) < 0:
             yield f"{_entry(side)} leaves a figure below zero"
@@ -103,17 +113,17 @@ def _faults(sides: Iterable[_Side]) -> Iterator[str]:
     if wallet is None:
         yield "has entries, but no wallet"
         return
-    holds = (wallet.balance_after_minor, wallet.credits_after)
-    if holds != (total_minor, total_credits):
+    holds = _Holding(wallet.balance_after_minor, wallet.credits_after)
+    if holds != _Holding(total_minor, total_credits):
         yield (
-            f"the wallet holds {holds[1]} credits and {holds[0]} minor units, but its entries come"
-            f" to {total_credits} and {total_minor}"
+            f"the wallet holds {holds.credits} credits and {holds.balance_minor} minor units, but"
+            f" its entries come to {total_credits} and {total_minor}"
         )
     elif open_figures != {holds: 1}:
         yield "the figures after its entries do not follow from one another"
 
 
-def _step(open_figures: dict[tuple[int, int], int], figures: tuple[int, int], by: int) -> None:
+def _step(open_figures: dict[_Holding, int], figures: _Holding, by: int) -> None:
     count = open_figures.get(figures, 0) + by
     if count:
         open_figures[figures] = count

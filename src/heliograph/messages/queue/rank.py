@@ -85,7 +85,9 @@ class FairQueue:
             carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()
         }
         owed = {
-            key: end_us for key, end_us in self._ends.items() if end_us > lowest.get(key[1], end_us)
+            (account_id, carrier_id): end_us
+            for (account_id, carrier_id), end_us in self._ends.items()
+            if end_us > lowest.get(carrier_id, end_us)
         }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)
@@ -121,8 +123,8 @@ class Ranks:
         next_us = self._next.setdefault(carrier_id, now_ms * 1_000)
         begin_us = max(next_us, self._ends.get(key, 0))
         end_us = self._ends[key] = begin_us + segments * FAIR_SPACING_US
-        first = self.given.get(key)
-        self.given[key] = (begin_us if first is None else first[0], end_us)
+        first_us, _ = self.given.get(key, (begin_us, end_us))
+        self.given[key] = (first_us, end_us)
         return begin_us
 
     def give_back(self) -> None:

@@ -1,5 +1,5 @@
-"""A loop that waits is `repeat` or `until` of `base/periodic.py`: written by hand, it is one more
-place where a fault can end it for good, or where it does not end when it is told to.
+"""A loop of a coroutine that waits is `repeat` or `until` of `base/periodic.py`: written by hand,
+it is one more place where a fault can end it for good, or where it does not end when it is told to.
 """
 
 import ast
@@ -11,28 +11,43 @@ from tests.support.sources import PACKAGE, Source, sources
 PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
 SURVIVES: Final = ("survive_faults", "cancelling.obey")
 
+TRIES: Final = "it tries a limited number of times, then it answers"
 # The loops that are neither of the two, by file and function, each with what it is instead.
 EXCEPTIONS: Final = {
     ("base/periodic.py", "repeat"): "it is the helper",
     ("base/periodic.py", "until"): "it is the helper",
     ("base/cancelling.py", "end"): "it tells tasks to end until they have; the helper is above it",
+    ("campaigns/jobs.py", "once"): "it goes through a list, and no campaign keeps another back",
     ("campaigns/jobs.py", "_expand"): "it takes from a list, and a campaign that fails is left out",
-    ("database/batching.py", "_carry_out"): "it tries a limited number of times, then it answers",
+    (
+        "carriers/smpp/bind.py",
+        "keep",
+    ): "its pauses grow, and a bind that lasted makes them short again",
+    ("carriers/smpp/link.py", "close"): "it waits for each of its sessions once",
+    ("database/batching.py", "_carry_out"): TRIES,
+    ("database/batching.py", "_work"): "it empties a list; what it calls tries a few times",
     ("database/cache.py", "_load_missing"): "it empties a list, and who waits gets the fault",
     ("database/postgresql/advisory_lock.py", "lost"): (
         "it waits for the end of a connection, which it tries when nothing was heard for a second"
     ),
+    ("database/postgresql/pool.py", "_connected"): TRIES,
     ("jobs/pruning.py", "_forget_the_gone"): "it rests between batches, until none is left",
     ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
+    ("jobs/pruning.py", "prune_all"): "it goes through a list, and each of them rests",
     ("jobs/retention.py", "_batches"): "it rests between batches, for as long as they take",
+    ("jobs/retention.py", "_delete"): "it goes through a list, and each of them is tried",
+    ("jobs/retention.py", "_detached"): TRIES,
     ("messages/carrier/turn.py", "run"): (
         "a carrier's turn says how long the next one may wait, and what it does after a fault"
         " depends on the fault"
     ),
     ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
+    ("messages/doubt/decide.py", "run_again"): TRIES,
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
     ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
     ("portal/sign_in/mailer.py", "_sign_ups"): "it empties a list, and no mail keeps another back",
+    ("processes/exclusive.py", "take"): TRIES,
+    ("processes/shared_limits.py", "_take"): TRIES,
     ("processes/smsc.py", "_serve"): "it says its counts while it waits for a signal",
     ("processes/wake.py", "_tell"): "it empties a list, with a pause after each message",
     ("webhooks/endpoint_worker.py", "ended"): "it waits for tasks that may have become others",
@@ -46,13 +61,20 @@ class Loop(NamedTuple):
 
 
 def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
-    """Yields the `while` loops of coroutines that wait, or that survive faults."""
+    """Yields the loops of coroutines that wait, also by another coroutine of their file, or that
+    survive faults.
+    """
     for source in found_in:
-        for function in ast.walk(source.tree):
-            if isinstance(function, ast.AsyncFunctionDef):
-                for loop in _own(function):
-                    if isinstance(loop, ast.While) and any(map(_waits, _own(loop))):
-                        yield Loop(source.path, function.name, loop.lineno)
+        coroutines = [
+            each for each in ast.walk(source.tree) if isinstance(each, ast.AsyncFunctionDef)
+        ]
+        pausing = {each.name for each in coroutines if any(map(_sleeps, _own(each)))}
+        for function in coroutines:
+            for loop in _own(function):
+                if isinstance(loop, ast.While | ast.For | ast.AsyncFor) and any(
+                    _waits(node, pausing) for node in _own(loop)
+                ):
+                    yield Loop(source.path, function.name, loop.lineno)
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
@@ -63,10 +85,18 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
-def _waits(node: ast.AST) -> bool:
+def _sleeps(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Await)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) in ("asyncio.sleep", "sleep")
+    )
+
+
+def _waits(node: ast.AST, pausing: set[str]) -> bool:
     if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
         name = ast.unparse(node.value.func)
-        return name in PAUSES or name.endswith(".wait")
+        return name in PAUSES or name.endswith(".wait") or name.removeprefix("self.") in pausing
     return isinstance(node, ast.Call) and ast.unparse(node.func) in SURVIVES
 
 
@@ -112,6 +142,17 @@ async def has_one_within():
             await asyncio.sleep(1)
     await inner()
 
+async def tries_a_few_times():
+    for number in range(5):
+        await asyncio.sleep(number)
+
+async def rests(self):
+    await asyncio.sleep(1)
+
+async def waits_by_another(self):
+    while True:
+        await self.rests()
+
 async def reads_a_file():
     while block := await file.read():
         yield block
@@ -135,5 +176,7 @@ def test_made_up_loops_are_found() -> None:
         "waits_for_an_event",
         "survives",
         "survives_by_hand",
+        "tries_a_few_times",
+        "waits_by_another",
         "inner",
     ]

@@ -47,11 +47,9 @@ class Pricing:
     def __init__(
         self, account_id: str, facts: AccountFacts, tariff: Tariff, *, sandbox: bool
     ) -> None:
-        self._account_id = account_id
-        self._countries = facts.countries
-        self._tariff = tariff
+        self._offers = tariff.offers(account_id, facts.countries, sandbox=sandbox)
         self._sandbox = sandbox
-        self.digits = max(tariff.routes.longest, tariff.rates.longest)  # as many of a number decide
+        self.digits = tariff.digits  # as many of a number decide
         self.recipients = self.opted_out = self.segments = self.credits = 0
         self.unreachable: Counter[str] = Counter()  # people, by the reason
         self.unsendable: Counter[str] = Counter()
@@ -69,14 +67,7 @@ class Pricing:
         ones.
         """
         for group in groups:
-            plan = self._tariff.plan(
-                self._account_id, Phone(group.digits, group.country_code), sandbox=self._sandbox
-            )
-            refusal = (
-                plan.refusal
-                if self._countries is None or group.country_code in self._countries
-                else "country_not_allowed"
-            )
+            plan, refusal = self._offers.offer(Phone(group.digits, group.country_code))
             if refusal is not None:
                 self.unreachable[refusal] += group.recipients
                 continue

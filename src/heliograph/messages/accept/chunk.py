@@ -249,16 +249,11 @@ class _ChunkFilling:
         credits = self._credits
         if not credits:
             return
-        wallet, today = self._wallet, self._batch.now_ms // clock.DAY_MS
-        wallet.spent_day, wallet.spent_credits = (
-            today,
-            (wallet.spent_credits if wallet.spent_day == today else 0) + credits,
-        )
-        wallet.charged = True
+        self._wallet.count_spent(credits, self._batch.now_ms)
         self._batch.charge(
             self._wanted.account_id,
             credits,
-            wallet.sms_credits,
+            self._wallet.sms_credits,
             self._queued,
             ids.text_of_raw(CAMPAIGN_PREFIX, self._wanted.campaign_id),
         )
@@ -268,6 +263,4 @@ def _left_today(wallet: WalletState, facts: AccountFacts, now_ms: int) -> int:
     """Returns the credits that the account's daily cap still allows."""
     if facts.daily_credits is None:
         return wallet.sms_credits
-    return facts.daily_credits - (
-        wallet.spent_credits if wallet.spent_day == now_ms // clock.DAY_MS else 0
-    )
+    return facts.daily_credits - wallet.spent_today(now_ms)

@@ -49,6 +49,18 @@ class WalletState:
     spent_credits: int
     charged: bool = False
 
+    def spent_today(self, now_ms: int) -> int:
+        """Returns the credits that were spent on the day of `now_ms`."""
+        return self.spent_credits if self.spent_day == now_ms // DAY_MS else 0
+
+    def count_spent(self, credits: int, now_ms: int) -> None:
+        """Counts credits as spent on the day of `now_ms`. They are taken from `sms_credits`
+        elsewhere.
+        """
+        spent = self.spent_today(now_ms)
+        self.spent_day, self.spent_credits = now_ms // DAY_MS, spent + credits
+        self.charged = True
+
 
 @dataclass(slots=True)
 class Accepted:
@@ -166,13 +178,10 @@ def _debit(
         return None
     if cost > wallet.sms_credits:
         return InsufficientCredits(required=cost, available=wallet.sms_credits)
-    today = now_ms // DAY_MS
-    spent = wallet.spent_credits if wallet.spent_day == today else 0
-    capped = refusal_to_spend(facts.daily_credits, spent, cost, now_ms)
+    capped = refusal_to_spend(facts.daily_credits, wallet.spent_today(now_ms), cost, now_ms)
     if capped is not None:
         return capped
     wallet.sms_credits -= cost
-    wallet.spent_day, wallet.spent_credits = today, spent + cost
-    wallet.charged = True
+    wallet.count_spent(cost, now_ms)
     accepted.credits_used = cost
     return None

@@ -46,6 +46,10 @@ class Offers:
         # by the first `digits` of a phone, and its country
         self.known: dict[tuple[str, str | None], Offer] = {}
 
+    def offer(self, phone: Phone) -> Offer:
+        """Returns the offer for a phone."""
+        return self.known.get((phone.digits[: self.digits], phone.country_code)) or self.find(phone)
+
     def find(self, phone: Phone) -> Offer:
         """Returns the offer for a phone, and remembers it."""
         plan = self._tariff.plan_anew(self._account_id, phone, sandbox=self.sandbox)
@@ -91,12 +95,6 @@ class Tariff:
             self._offers.clear()
             self._remembered = 0
         self._remembered += 1
-
-    def plan(self, account_id: str, phone: Phone, *, sandbox: bool) -> DestinationPlan:
-        """Returns the plan for a phone, whatever countries the account may send to."""
-        offers = self.offers(account_id, None, sandbox=sandbox)
-        known = offers.known.get((phone.digits[: self.digits], phone.country_code))
-        return (known or offers.find(phone)).plan
 
     def plan_anew(self, account_id: str, phone: Phone, *, sandbox: bool) -> DestinationPlan:
         """Makes a plan by the routes and rates; it holds for all phones with the same first

@@ -9,6 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+import pytest
+
+from tests.support.parsed import named_in
 from tests.support.sources import PACKAGE, sources
 
 # what the alarms' rule judges by
@@ -252,13 +255,38 @@ def _imports_from(tree: ast.Module, room: str, name: str) -> bool:
     )
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INSERT = 'INSERT INTO ledger_entries (id) VALUES (?)'",
+        "INSERT = 'insert into ledger_entries (id) VALUES (?)'",
+        "INSERT = f'INSERT INTO {ledger_entries.name} (id) VALUES (?)'",
+        "INSERT = Insert(ledger_entries.name, Entry)",
+        "ledger_entries.insert().values(id=1)",
+        "sa.insert(tables.ledger_entries).values(id=1)",
+        "from heliograph.wallet.tables import ledger_entries as kept\nkept.insert()",
+    ],
+)
+def test_an_insertion_is_found_in_all_its_forms(line: str) -> None:
+    assert _inserts_into("ledger_entries", ast.parse(line))
+
+
 def _inserting_into(table: str) -> set[str]:
     """Returns the files that insert rows of this table, in SQL or by SQLAlchemy."""
-    inserts = re.compile(
-        rf"INSERT\s+INTO\s+{table}\b|\b{table}\.insert\(|(?i:\binsert)\(\s*[\"']?{table}\b"
-    )
     return {
         source.path
         for source in sources(PACKAGE)
-        if inserts.search(source.text) and not source.path.startswith("migrations/")
+        if not source.path.startswith("migrations/") and _inserts_into(table, source.tree)
     }
+
+
+def _inserts_into(table: str, tree: ast.Module) -> bool:
+    names = [table, *(alias for alias, name in named_in([tree]).items() if name == table)]
+    either = f"(?:{'|'.join(map(re.escape, names))})"
+    return bool(
+        re.search(
+            rf"(?i:INSERT\s+INTO)\s+\"?(?:{table}\b|{{{either}\.name)|\b{either}\.insert\("
+            rf"|(?i:\binsert)\(\s*[\"']?(?:\w+\.)*{either}\b",
+            ast.unparse(tree),
+        )
+    )

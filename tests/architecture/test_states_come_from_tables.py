@@ -68,7 +68,7 @@ GUARDED_OTHERWISE: Final = OUTCOMES
 SET_NO_STATE: Final = (("accounts/lifecycle.py", "_update"), ("campaigns/campaign.py", "change"))
 STATES: Final = {state for kept in TABLES.values() for state in kept.transitions.states}
 UPDATE: Final = re.compile(
-    r"\bUPDATE\s+(?:ONLY\s+)?(?P<table>\w+)(?:\s+(?:AS\s+)?(?!SET\b)\w+)?\s+SET\s(?=(?P<rest>.*))",
+    r"\bUPDATE\s+(?:ONLY\s+)?\"?(?P<table>\w+)\"?(?:\s+(?:AS\s+)?(?!SET\b)\w+)?\s+SET\s(?=(?P<rest>.*))",
     re.DOTALL | re.IGNORECASE,
 )
 UPSERT: Final = re.compile(
@@ -136,6 +136,8 @@ def test_the_statement_that_is_guarded_otherwise_is_the_only_one() -> None:
         "UPDATE inflight SET state = ?1 WHERE state <> 'in_doubt'",
         "WITH x AS (UPDATE otps SET verified_at_ms = 7 WHERE id = 1) SELECT 1",
         "INSERT INTO senders (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET status = 'approved'",
+        "UPDATE campaigns c SET (status, status_reason) = ('canceled', NULL) WHERE id = 1",
+        "UPDATE \"campaigns\" SET status = 'canceled'",
     ],
 )
 def test_a_statement_that_writes_a_state_as_it_likes_is_found(text: str) -> None:
@@ -188,6 +190,9 @@ def _written_freely(text: str) -> Iterator[str]:
                 continue
             set_part = re.split(r"\bWHERE\b|\bFROM\b", found["rest"], maxsplit=1)[0]
             for column in kept.columns:
+                # several at once, such as `SET (status, status_reason) = (…)`
+                if re.search(rf"\([^()]*\b{column}\b[^()]*\)\s*=", set_part):
+                    yield found["table"]
                 written = re.search(rf"(?<![\w.]){column}\s*=\s*('(\w+)'|[^,\s]+)", set_part)
                 if written and not any(
                     each in found["rest"] for each in _conditions(kept, written[2], written[1])
@@ -315,6 +320,9 @@ def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() ->
         "query = sa.update(senders)\nquery = query.where(x)\nquery.values(status=APPROVED)",
         "them = senders.alias()\nsa.update(them).values(status=APPROVED)",
         "from heliograph.senders.tables import senders as them\nthem.update().values(status=x)",
+        "tx.execute(sa.update(senders), [{'status': 'approved'}])",
+        "tx.execute(senders.update().where(senders.c.id == id), {'status': to})",
+        "sqlite.insert(senders).values(id=1).on_conflict_do_update(set_={'status': to})",
     ],
 )
 def test_a_built_statement_that_writes_a_state_as_it_likes_is_found(line: str) -> None:
@@ -326,8 +334,8 @@ def test_a_built_statement_that_writes_a_state_as_it_likes_is_found(line: str) -
 def _built_updates(
     tree: ast.AST, named_outside: Mapping[str, str] | None = None
 ) -> Iterator[tuple[ast.Call, str, set[str]]]:
-    """Yields (the call of `values`, the table, the columns) of all updates of those tables. A table
-    and a statement may go by a name that they are given there, or outside.
+    """Yields (the call that gives the values, the table, the columns) of all updates of those
+    tables. A table and a statement may go by a name that they are given there, or outside.
     """
     named = {**(named_outside or {}), **named_in([tree])}
     for node in ast.walk(tree):
@@ -342,6 +350,31 @@ def _built_updates(
             table = found[1] if found else ""
             if table in TABLES:
                 yield node, table, columns_of(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield from _updates_by_dictionary(node, node.func, named)
+
+
+def _updates_by_dictionary(
+    call: ast.Call, function: ast.Attribute, named: Mapping[str, str]
+) -> Iterator[tuple[ast.Call, str, set[str]]]:
+    """Yields what `_built_updates` does, where dictionaries in the call have the columns."""
+    if function.attr == "execute" and len(call.args) > 1:
+        target, kind = spelled_out(call.args[0], named), "update"
+    elif function.attr == "on_conflict_do_update":
+        target, kind = spelled_out(function.value, named), "insert"
+    else:
+        return
+    found = re.search(rf"\b{kind}\(\s*(?:\w+\.)*?(\w+)\)|\b(\w+)\.{kind}\(\)", target)
+    table = (found[1] or found[2]) if found else ""
+    columns = {
+        key.value
+        for part in ast.walk(call)
+        if isinstance(part, ast.Dict)
+        for key in part.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    if table in TABLES and columns:
+        yield call, table, columns
 
 
 def _has_a_literal_state(node: ast.expr) -> bool:

@@ -1,8 +1,8 @@
 """Runs transactions of the hot paths: a few statements that carry the load, awaited in the event
 loop as raw SQL over columns of values.
 
-On PostgreSQL a transaction is one of an asyncpg connection (`hot_postgres.py`); on SQLite the same
-calls run in the one writer thread (`hot_sqlite.py`).
+On PostgreSQL a transaction is one of an asyncpg connection (`postgresql/hot.py`); on SQLite the
+same calls run in the one writer thread (`hot_sqlite.py`).
 """
 
 import asyncio

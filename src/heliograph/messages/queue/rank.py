@@ -69,7 +69,7 @@ class FairQueue:
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
     def read(self, heads: Iterable[tuple[Any, Any]], reader: "Ranks") -> None:
-        """Returns (carrier id, lowest rank of bulk in its queue or None), as the transaction of
+        """Takes in (carrier id, lowest rank of bulk in its queue or None), as the transaction of
         `reader` sees them. What others are storing meanwhile counts as waiting. An account that has
         nothing waiting owes nothing.
         """

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from heliograph.text.segments import (
     GSM_7,
     UCS_2,
+    beyond_gsm7,
     count,
     gsm7_octets,
     gsm7_text,
@@ -75,6 +76,14 @@ def test_every_part_is_full_and_none_is_too_full(text: str) -> None:
 @given(any_texts)
 def test_a_text_is_gsm7_exactly_when_every_character_is(text: str) -> None:
     assert count(text).encoding == (GSM_7 if set(text) <= set(GSM) else UCS_2)
+
+
+@given(any_texts)
+def test_what_makes_a_text_ucs2_is_all_of_it_that_gsm7_lacks(text: str) -> None:
+    found = beyond_gsm7(text)
+    assert set(found) == {character for character in text if character not in GSM}
+    assert found == sorted(found, key=text.index)
+    assert bool(found) == (count(text).encoding == UCS_2)
 
 
 @given(gsm_texts)

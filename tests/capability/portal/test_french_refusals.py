@@ -102,4 +102,4 @@ def test_that_a_field_came_up_while_contacts_were_written() -> None:
     contact = Contact("1", "233201234560", "GH", None, None, (), {"town": "Accra"}, False, 0, 0)
     with pytest.raises(InvalidRequest) as wrong:
         ExportColumns().lines([contact])
-    assert str(refusals.told(wrong.value)).startswith("Un nouveau champ personnalisé est apparu")
+    assert str(refusals.told(wrong.value)).startswith("Un nouveau champ personnalisé a été ajouté")

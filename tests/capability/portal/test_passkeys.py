@@ -214,7 +214,7 @@ def test_passkeys_take_a_fresh_sign_in_and_there_are_not_too_many(
     assert keep(visitor, SecurityKey().make(first)) == 303
     visitor.get("/portal/you")
     assert keep(visitor, SecurityKey().make(second)) == 400
-    assert f"a user has {PASSKEYS_MAX} passkeys" in visitor.page.text
+    assert f"a user has at most {PASSKEYS_MAX} passkeys" in visitor.page.text
     clock.move(FRESH_MS)
     assert visitor.get(OWN).status_code == 403
     visitor.get("/portal/you")
@@ -306,7 +306,7 @@ def test_as_a_second_step_only_a_passkey_of_the_same_user_counts(
         return stranger.page.status_code
 
     assert give_second(kofis) == 401
-    assert "not of the user who has begun" in stranger.page.text
+    assert "belongs to another user" in stranger.page.text
     assert not is_in(stranger)
     assert give_second(own) == 303
     assert EMAIL in stranger.get("/portal/you").text

@@ -1,10 +1,10 @@
-"""`python -m tests`: all tests, five beside each other; then, if only a few failed, those once
+"""`python -m tests`: all tests, six beside each other; then, if only a few failed, those once
 more, alone. Exit status 1 when one fails alone.
 
 Their PostgreSQL server keeps its files in memory where it can (`server_in_memory`): else what the
 tests beside each other wait for is its disk.
 
-Many tests start processes, kill them, and judge by the clock how long something took. Beside four
+Many tests start processes, kill them, and judge by the clock how long something took. Beside five
 others, on two cores, a moment comes in which the machine stands still for longer than such a test
 allows. Alone, a defect is still one. Which tests needed the second time is printed last.
 """
@@ -22,7 +22,7 @@ from tests.support.services import postgres
 # instead of 11, because others had a part of the processors.
 SECOND_TIME_MAX: Final = 15
 # dealt as tests/support/dealing.py says
-BESIDE: Final = ("-n", "5", "--dist", "loadscope", "--no-loadscope-reorder")
+BESIDE: Final = ("-n", "6", "--dist", "loadscope", "--no-loadscope-reorder")
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status
 
@@ -55,7 +55,7 @@ def run_all() -> int:
 
 
 def compile_all() -> None:
-    """Compiles all modules, in two processes. Else each of the five that run tests would do it by
+    """Compiles all modules, in two processes. Else each of the six that run tests would do it by
     itself, at the same time as the others.
     """
     halves = (

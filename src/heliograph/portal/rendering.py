@@ -170,7 +170,8 @@ def _environment(language: str) -> jinja2.Environment:
     )
     environment.policies["ext.i18n.trimmed"] = True
     catalog = languages.catalog(language)
-    install: Any = environment.install_gettext_translations  # type: ignore[attr-defined]  # the extension adds it
+    # the extension adds it
+    install: Any = environment.install_gettext_translations  # type: ignore[attr-defined]
     install(catalog, newstyle=True)
     environment.filters |= {
         "rfc3339": rfc3339,

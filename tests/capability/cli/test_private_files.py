@@ -46,7 +46,8 @@ def heliograph(data_dir: Path, *words: str) -> str:
 
 def files_line(data_dir: Path) -> str:
     """What `doctor` says of files."""
-    [line] = [line for line in heliograph(data_dir, "doctor").splitlines() if " files " in line]
+    lines = heliograph(data_dir, "doctor").splitlines()
+    [line] = [line for line in lines if line.split()[1:2] == ["files"]]
     return line
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.api.bodies import Disconnected, Headers, Receive, read_body
+from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, read_body
 from heliograph.api.nearest_path import Meant
 from heliograph.api.threads import Threads
 from heliograph.base import cancelling, clock, ids, metrics
@@ -119,7 +119,7 @@ class Api:
             _, more, body = failed(error, request_id, route)
             ended = end_of(error)
             headers += more
-        await respond(send, ended.status, headers, body, head=scope["method"] == "HEAD")
+        await respond(scope, send, ended.status, headers, body)
         seconds = time.perf_counter() - started_s
         metrics.request_answered(scope["method"], route, ended.status, seconds)
         if principal is not None:
@@ -370,9 +370,12 @@ def rendered(error: ServiceError, request_id: str) -> bytes:
     )
 
 
-async def respond(
-    send: Send, status: int, headers: Headers, body: bytes, *, head: bool = False
-) -> None:
+async def respond(scope: Scope, send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Answers a request, at once where its connection takes whole answers."""
     headers.append((b"content-length", b"%d" % len(body)))
+    if IN_ONE_PIECE in scope:
+        await scope[IN_ONE_PIECE](status, headers, body)
+        return
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head else body})
+    shown = b"" if scope["method"] == "HEAD" else body
+    await send({"type": "http.response.body", "body": shown})

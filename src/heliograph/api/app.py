@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from heliograph import senders
 from heliograph.api.api import Api, Scope, Send
-from heliograph.api.bodies import Headers, Receive
+from heliograph.api.bodies import IN_ONE_PIECE, Headers, Receive
 from heliograph.api.client_address import Proxies, host_of, names_this_machine
 from heliograph.api.cors import Cors, answer_preflight
 from heliograph.api.loop_delay import watch_loop_delay
@@ -176,6 +176,7 @@ class App:
             return
         if self._cors is not None and path.startswith(f"{BASE_PATH}/"):
             send = self._cors.sending(scope, send)
+            scope.pop(IN_ONE_PIECE, None)  # an answer goes through `send`, which adds headers to it
             if self._cors.is_preflight(scope):
                 await answer_preflight(send)
                 return

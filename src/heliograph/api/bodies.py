@@ -15,6 +15,8 @@ OCTETS_MAX: Final = 1 << 20  # 1 MiB (docs/api.md, "Bodies")
 PIECES_MAX: Final = 32_768
 # of a scope: why the rest of the body will not be read, once that is so
 REFUSAL: Final = "heliograph.refusal"
+# of a scope: what writes the whole answer (connection/one_piece.py), where that is possible
+IN_ONE_PIECE: Final = "heliograph.in_one_piece"
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]

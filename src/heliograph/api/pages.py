@@ -42,10 +42,4 @@ async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant
         cancelling.obey(error)
         status, more, body = failed(error, request_id, path if path in pages else "unknown")
         headers = [JSON, *more]
-    await respond(
-        send,
-        status,
-        [*headers, (b"x-request-id", request_id.encode())],
-        body,
-        head=scope["method"] == "HEAD",
-    )
+    await respond(scope, send, status, [*headers, (b"x-request-id", request_id.encode())], body)

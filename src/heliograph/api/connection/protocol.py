@@ -13,12 +13,13 @@ import math
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from heliograph.api.bodies import PIECES_MAX
+from heliograph.api.bodies import IN_ONE_PIECE, PIECES_MAX
 from heliograph.api.connection import timeouts
 from heliograph.api.connection.answers import BODY, HEAD, NOTHING, Answering
 from heliograph.api.connection.flow_control import DROPPED, Flow, Outlet
@@ -33,6 +34,7 @@ from heliograph.api.connection.heads import (
     why_refused,
 )
 from heliograph.api.connection.malformed import whole_answer
+from heliograph.api.connection.one_piece import answer_in_one_piece
 from heliograph.api.connection.timeouts import BODY_S, FIRST_S, HEAD_S, KEEP_ALIVE_S, UNREAD_S
 from heliograph.api.connection.upgrades import body_parser, framing_of
 from heliograph.base import metrics
@@ -224,6 +226,9 @@ class Protocol(Answering):
             )
         super().on_headers_complete()
         self.cycle.transport = self._outlet  # type: ignore[assignment]  # what it needs of one
+        # ours, beside what ASGI has
+        answer = partial(answer_in_one_piece, self.cycle)
+        self.scope[IN_ONE_PIECE] = answer  # type: ignore[typeddict-unknown-key]
         self._framing = framing_of(self.headers) if self.parser.should_upgrade() else []
         self.headers = DROPPED
         self._reading = BODY

@@ -1,1 +1,1 @@
-"""Heliograph: a self-hosted SMS service. docs/architecture.md has the map of its rooms."""
+"""Heliograph is a self-hosted SMS service. docs/architecture.md has the map of its rooms."""

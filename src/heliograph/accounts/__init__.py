@@ -1,4 +1,4 @@
-"""Tenants: who they are, what the operator lets them do, and who is whose customer."""
+"""Looks after tenants: who they are, what the operator lets them do, and who is whose customer."""
 
 from typing import Final
 

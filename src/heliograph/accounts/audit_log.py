@@ -1,4 +1,4 @@
-"""The audit log of an account: which change a person or a program made, and when.
+"""Keeps the audit log of an account: it says which change a person or a program made, and when.
 
 An entry is written in the transaction of its change, so none is missing and none tells of a change
 that was not made. Only what takes several transactions, such as a file, has its entry before or

@@ -42,11 +42,11 @@ class KeyCount:
         )
 
     def used(self, now_ms: int, *, sandbox: bool) -> int:
-        """Octets of today."""
+        """Returns how many octets were stored today."""
         return (self.sandbox if sandbox else self.live) if self.day >= now_ms // DAY_MS else 0
 
     def add(self, octets: int, now_ms: int, *, sandbox: bool) -> None:
-        """One more is stored."""
+        """Counts one more key that is stored."""
         if self.day < now_ms // DAY_MS:
             self.day, self.live, self.sandbox = now_ms // DAY_MS, 0, 0
         if sandbox:
@@ -82,7 +82,7 @@ def key_octets(path: str, key: str | None) -> int:
 
 
 def quota_told(octets: int | None, kind: StoredKind = StoredKind.KEYS) -> int | None:
-    """A quota as SQL tells it: NULL where none was set, NO_BOUND for none."""
+    """Returns a quota as SQL tells it: NULL where none was set, NO_BOUND for none."""
     if octets is None:
         return MEASURES[kind].octets_a_day
     return None if octets == NO_BOUND else octets

@@ -33,8 +33,8 @@ OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 
 class AccountSettings(TypedDict, total=False):
-    """The operator sets these on an account. Its owners set them in the portal, but for the tier
-    and the one-time passwords. What is left out stays as it is.
+    """Holds what the operator sets on an account. Its owners set the same in the portal, but for
+    the tier and the one-time passwords. What is left out stays as it is.
     """
 
     country_code: str  # its own, by which a phone number that begins with a 0 is read
@@ -56,8 +56,8 @@ def create(
     daily_credits: int | None = DAILY_CREDITS,
     now_ms: int,
 ) -> Account:
-    """A new, active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`: raw
-    id of the partner whose customer it is. `daily_credits`: its cap a UTC day, None for none.
+    """Creates an active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`:
+    raw id of the partner whose customer it is. `daily_credits`: its cap a UTC day, None for none.
 
     It bumps no epoch: nothing is remembered of an account that was not there, and provisioning
     customers makes no process read everything anew.
@@ -106,8 +106,8 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
 
 
 def rename(tx: Connection, account_id: str, name: str) -> Account:
-    """Its id, keys and records stay as they are. A closed account gives its name back so. Raises
-    NotFound, or InvalidRequest for a name that no account can have.
+    """Gives an account another name; its id, keys and records stay as they are. A closed account
+    gives its name back so. Raises NotFound, or InvalidRequest for a name that no account can have.
     """
     return _update(tx, account_id, {"name": account_name("name", name)})
 
@@ -166,8 +166,8 @@ def _update(tx: Connection, account_id: str, values: dict[str, object]) -> Accou
 
 
 def account_name(field: str, text: str) -> str:
-    """`text` without spaces at its ends, if an account can be named so. Raises InvalidRequest about
-    `field`.
+    """Returns `text` without spaces at its ends, if an account can be named so. Raises
+    InvalidRequest about `field`.
     """
     name = one_line(field, text, most=NAME_MAX)
     # commands take either, and must not mistake one for the other

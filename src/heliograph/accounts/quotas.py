@@ -94,7 +94,7 @@ class StorageQuotaReached(RateLimited):
 
 
 class QuotaUsage(NamedTuple):
-    """A quota of an account, as the operator sees it. `octets_a_day` None: no bound."""
+    """Describes a quota of an account, as the operator sees it. `octets_a_day` None: no bound."""
 
     kind: StoredKind
     octets_a_day: int | None
@@ -136,8 +136,8 @@ def charge(
 
 
 def counted_with(tx: Connection, account_id: str) -> str:
-    """The account that this one's storage is counted with (raw ids): its partner for a Connect
-    customer, else itself.
+    """Returns the account that this one's storage is counted with (raw ids): its partner for a
+    Connect customer, else itself.
     """
     found: str | None = tx.execute(
         sa.select(accounts.c.parent_id).where(accounts.c.id == account_id)
@@ -172,7 +172,7 @@ def refusal_of(
 
 
 def quota_of(tx: Connection, account_id: str, kind: StoredKind) -> int | None:
-    """Octets a day; None: no bound."""
+    """Returns how many octets may be stored a day, or None if there is no bound."""
     row = tx.execute(
         sa.select(storage_quotas.c.octets).where(
             storage_quotas.c.account_id == account_id, storage_quotas.c.kind == kind.value
@@ -198,8 +198,8 @@ def quotas_of(tx: Connection, account_id: str) -> list[QuotaUsage]:
 
 
 def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[StoredKind, bool], int]:
-    """Octets by kind and mode (sandbox: True); what is not there is 0. Without KEYS, which stand in
-    the account's wallet.
+    """Returns the octets that were stored today, by kind and mode (sandbox: True). What is not
+    there is 0. KEYS are left out: they stand in the account's wallet.
     """
     table = storage_used.c
     rows = tx.execute(

@@ -210,8 +210,8 @@ class EndpointTable:
 
 
 def _parts(scope: Scope) -> list[str]:
-    """The parts of the path below `/api/v1`, the first of which is empty. They are split before
-    they are decoded (RFC 3986, 2.2).
+    """Returns the parts of the path below `/api/v1`, the first of which is empty. They are split
+    before they are decoded (RFC 3986, 2.2).
 
     A server may leave `raw_path` out (ASGI, HTTP connection scope); then a slash that was sent as
     `%2F` is like any other.
@@ -328,8 +328,8 @@ def new_request_id() -> str:
 
 
 def failed(error: Exception, request_id: str, route: str) -> tuple[int, Headers, bytes]:
-    """Status, further headers and body for a request that failed. Of a fault of ours only the log
-    tells more.
+    """Returns status, further headers and body for a request that failed. Of a fault of ours only
+    the log tells more.
     """
     if not isinstance(error, ServiceError):
         log.error("request_failed", request_id=request_id, route=route, **error_fields(error))

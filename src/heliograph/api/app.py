@@ -186,12 +186,13 @@ class App:
             await answer_page(self._pages, scope, send, self.api.meant)
 
     async def _health(self, scope: Scope) -> Shown:
-        """The process is there."""
+        """Answers that the process is there."""
         return Shown(OK, [TEXT])
 
     async def _ready(self, scope: Scope) -> Shown:
-        """The database answers, has this version's schema and stores what is written, what is
-        remembered of the configuration is of now, and this process is not about to end.
+        """Says whether this process can answer requests: the database answers, has this version's
+        schema and stores what is written, what is remembered of the configuration is of now, and
+        this process is not about to end.
         """
         await self._readiness.require()
         await self._writable.check()

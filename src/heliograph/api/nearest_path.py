@@ -83,7 +83,7 @@ class Meant:
         )
 
     def _same(self, path: str) -> list[str]:
-        """The path of the table that this one is, but for slashes, case and what stands
+        """Returns the path of the table that this one is, but for slashes, case and what stands
         before it.
         """
         if len(path) > COMPARED_MAX:

@@ -1,4 +1,5 @@
-"""Anybody may read this without a key: the API's description, for programs and for people.
+"""Serves what anybody may read without a key: the API's description, for programs and for
+people.
 
 What programs read is made when the process starts, for every endpoint must be described. The page
 for people takes a tenth of a second to render. It is rendered when somebody asks for it first, in a

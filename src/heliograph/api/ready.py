@@ -81,6 +81,6 @@ def has_schema(db: Database) -> Check:
 
 
 def _heard(run: "asyncio.Future[None]") -> None:
-    """All who waited for it may have gone: then nobody else asks how it ended."""
+    """Asks how a run ended. All who waited for it may have gone, and then nobody else asks."""
     if not run.cancelled():
         run.exception()

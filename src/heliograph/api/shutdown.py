@@ -164,8 +164,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _empty(self, listener: socket.socket) -> None:
-        """Closing a socket would reset the connections in its queue. What has come is taken, and
-        nothing more comes.
+        """Takes what has come into a socket's queue, until nothing more comes: closing the socket
+        would reset the connections there.
         """
         refuse_new(listener)
         await self._until(HANDSHAKE_S, lambda: False)
@@ -189,7 +189,7 @@ def backlog() -> int:
 
 
 def refuse_new(listener: socket.socket) -> None:
-    """Nobody can connect any more, while those whose handshake is under way still can. Where the
+    """Lets nobody connect any more, while those whose handshake is under way still can. Where the
     kernel has no such filters, one that comes between the last look at the queue and the closing of
     the socket is reset.
     """

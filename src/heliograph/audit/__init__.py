@@ -1,4 +1,6 @@
-"""Proofs over stored data: no message is lost, sent twice without a reason, or charged wrongly."""
+"""Proves from stored data that no message is lost, sent twice without a reason, or charged
+wrongly.
+"""
 
 from heliograph.audit.audit import Audit, audit
 from heliograph.audit.charges import verify_charges

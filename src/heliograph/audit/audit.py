@@ -172,7 +172,7 @@ def _too_many(message: MessagePosition) -> Iterator[tuple[str, str]]:
 
 
 def _made_up(message: MessagePosition, overrides: Overrides) -> Iterator[tuple[str, str]]:
-    """Failures that no receipt brings about."""
+    """Finds failures that no receipt brings about."""
     code, whole = message.error_code, message.all_parts
     if message.status != FAILED:
         return

@@ -213,8 +213,8 @@ def _totals(tx: Connection, first: str) -> Iterator[_Total]:
 
 
 def _by_tallies(tx: Connection, first: str) -> Iterator[_SendCredits]:
-    """Campaigns that were made before the first message that is kept, by what was charged for them
-    less what was paid back.
+    """Yields the campaigns that were made before the first message that is kept, with what was
+    charged for them less what was paid back.
     """
     columns = groups.c
     query: Any = sa.select(

@@ -17,7 +17,9 @@ CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
 
 
 class Forgotten:
-    """Met one message after the other, then asked of submissions that are no message's."""
+    """Tells whether submissions that are no message's may be of an erased one. It meets one message
+    after the other before it is asked.
+    """
 
     def __init__(self, tx: Connection) -> None:
         erased_ms = max(ids.made_at_ms(int(first_kept(tx, what), 16)) for what in (TEXTS, MESSAGES))

@@ -324,7 +324,9 @@ def _told(tx: Connection) -> Iterator[_AuditedEvent]:
 
 
 def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Iterator[Discrepancy]:
-    """Each event is once with each endpoint: in its queue, or among what it is done with."""
+    """Checks that each event is once with each endpoint: in its queue, or among what it is done
+    with.
+    """
     placed = groupby(_placed(tx), key=_WHICH)
     of_event, places = next(placed, (None, iter(())))
     columns = webhook_events.c
@@ -359,7 +361,7 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
 
 
 def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
-    """(event, endpoint) of all that waits and all that is over, by event."""
+    """Yields (event, endpoint) of all that waits and all that is over, by event."""
     waits, over = webhook_queue.c, webhook_deliveries.c
     both = (
         sa.union_all(

@@ -96,7 +96,7 @@ class MessagePosition(NamedTuple):
 
 
 def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]:
-    """Every message that is kept, in the order of ids. Rows of the queue or in flight that
+    """Yields every message that is kept, in the order of ids. Rows of the queue or in flight that
     belong to none go to `stray`.
     """
     runs, rows = _Runs(tx, stray), _InFlightReader(tx, stray)
@@ -152,7 +152,7 @@ class _Runs:
         self._stray = stray
 
     def of(self, number: int, send_id: str, segments: int) -> list[QueuePosition]:
-        """The runs that a message is in."""
+        """Returns the runs that a message is in."""
         while self._next is not None and self._next.first <= number:
             self._open.append(self._next)
             self._next = next(self._rows, None)

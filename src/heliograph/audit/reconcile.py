@@ -55,7 +55,9 @@ class Reconciliation:
         }
 
     def _own(self, tx: Connection) -> Iterator[Finding]:
-        """The carriers' ids that messages have: each was given by an SMSC, or by the simulator."""
+        """Checks that each carrier's id that a message has was given by an SMSC, or by the
+        simulator.
+        """
         columns = carrier_refs.c
         query = sa.select(
             columns.carrier_id,
@@ -114,7 +116,7 @@ class Reconciliation:
             yield Finding(kind, message.text_id, what)
 
     def left(self) -> Iterator[Finding]:
-        """Submissions that are nobody's, and logs of which that cannot be told."""
+        """Finds submissions that are nobody's, and logs that cannot be checked for such."""
         for path, (line, ahead_ms) in self._log.ahead.items():
             what = (
                 f"it is dated {ahead_ms // 1_000} s later than now: the clock of that SMSC is"
@@ -150,7 +152,9 @@ class Reconciliation:
     def _submissions(
         self, message: MessagePosition, submits: list[Submit], overrides: Overrides
     ) -> Iterator[tuple[str, str]]:
-        """Each that was taken is known to us, or in doubt; each repetition has a reason."""
+        """Checks that each submission that was taken is known to us, or in doubt, and that each
+        repetition has a reason.
+        """
         on_the_wire = 0
         for segment in message.in_flight:
             on_the_wire |= segment.parts if segment.state != CLAIMED else 0
@@ -219,7 +223,7 @@ class Reconciliation:
 
 
 def _unmatched(tx: Connection) -> set[str]:
-    """Ids in receipts that have found no message."""
+    """Returns the ids in receipts that have found no message."""
     refs, kept = carrier_refs.c, unmatched_receipts.c
     found = {
         plain(printed)
@@ -238,7 +242,9 @@ def _unmatched(tx: Connection) -> set[str]:
 def _accepted_parts(
     message: MessagePosition, submits: list[Submit], simulated: int, overrides: Overrides
 ) -> Iterator[tuple[str, str]]:
-    """Every segment that counts as accepted was taken by the SMSC, under the id that we have."""
+    """Checks that the SMSC has taken every segment that counts as accepted, under the id that we
+    have.
+    """
     taken = 0
     for submit in submits:
         if submit.is_taken:
@@ -279,7 +285,7 @@ def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> boo
 
 
 def missing(accepted: Iterable[str]) -> Iterator[Finding]:
-    """Messages that clients were promised, and that are not there."""
+    """Finds messages that clients were promised, and that are not there."""
     return (
         Finding(
             LOST, ids.text_of_raw("msg", message_id), "it was answered 200, but it is not stored"

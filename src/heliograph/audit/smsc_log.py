@@ -31,7 +31,7 @@ AHEAD_MAX_MS: Final = 300_000
 
 
 class NotALog(ValueError):
-    """A file that was given as an SMSC's log is none. The message says where."""
+    """A file was given as an SMSC's log and is none. The message says where."""
 
 
 class _Line(msgspec.Struct):
@@ -132,8 +132,8 @@ class SmscLog:
         return self._by_message.get((recipient, low_bits), [])
 
     def with_id(self, ref: str) -> list[Submit]:
-        """Submissions that were given this id; several when two SMSCs happen to have used
-        the same.
+        """Returns the submissions that were given this id. There are several when two SMSCs happen
+        to have used the same.
         """
         return self._by_id.get(plain(ref), [])
 
@@ -162,7 +162,7 @@ class SmscLog:
             self._take(path, number, line)
 
     def finish(self) -> None:
-        """All files were read."""
+        """Sorts and indexes the submissions, once all files were read."""
         # stable: in each file they stay as they are
         self.submits.sort(key=lambda submit: submit.at_ms)
         for submit in self.submits:
@@ -232,7 +232,9 @@ def read_logs(paths: Iterable[Path], asked_ms: int) -> SmscLog:
 
 
 def plain(message_id: str) -> str:
-    """An SMSC's id however it is printed: in either case, and with zeros in front or without."""
+    """Returns an SMSC's id in one form, however it is printed: in either case, and with zeros in
+    front or without.
+    """
     return message_id.strip().lower().lstrip("0")
 
 

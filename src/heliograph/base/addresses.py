@@ -1,5 +1,6 @@
-"""Addresses to listen on, as they are written in a setting: `127.0.0.1:9100`, `[::1]:9100`,
-`localhost:9100`; origins of web pages; mail servers; and whose a client's address is.
+"""Reads addresses as they are written in settings: those to listen on (`127.0.0.1:9100`,
+`[::1]:9100`, `localhost:9100`), origins of web pages, and mail servers. It also tells whose a
+client's address is.
 """
 
 import ipaddress
@@ -26,7 +27,7 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 class ListenAddress(NamedTuple):
-    """`host` is an address or a name of this machine."""
+    """Holds an address to listen on: `host` is an address or a name of this machine."""
 
     host: str
     port: int
@@ -41,8 +42,8 @@ def listen_address(text: str) -> ListenAddress:
 
 
 def web_origin(text: str) -> str:
-    """An origin in the one form in which browsers send it (RFC 6454, 6.2), so that octets can be
-    compared. Raises ValueError when it has another.
+    """Returns an origin in the one form in which browsers send it (RFC 6454, 6.2), so that octets
+    can be compared. Raises ValueError when it has another.
     """
     found = _ORIGIN.fullmatch(text)
     if found is None:

@@ -33,8 +33,8 @@ def obey(error: BaseException) -> None:
 
 
 def answer_instead() -> None:
-    """Called by who has met a CancelledError and answers with an error of its own before the task
-    ends: from now on `obey` lets that error pass.
+    """Lets `obey` pass an error from now on. It is called by who has met a CancelledError and
+    answers with an error of its own before the task ends.
     """
     task = asyncio.current_task()
     if task is not None:

@@ -131,7 +131,9 @@ def forget_database() -> None:
 
 
 def monotonic_s() -> float:
-    """Seconds that only ever go forward: for time-outs and rates, never stored."""
+    """Returns seconds that only ever go forward: they serve for time-outs and rates, and are never
+    stored.
+    """
     return time.monotonic() + _offset_ms / 1_000
 
 

@@ -41,8 +41,8 @@ class BadParts(ValueError):
 
 
 class Form:
-    """A form reads a JSON object field by field. `null` counts as absent. Call `finish()` last: it
-    raises for all bad fields together.
+    """Reads a JSON object field by field. `null` counts as absent. Call `finish()` last: it raises
+    for all bad fields together.
 
     An error names a field as it was sent, by its name or an alias. Both may be sent if they mean
     the same once they are read.
@@ -61,7 +61,7 @@ class Form:
         self.errors: list[FieldError] = []
 
     def refuse(self, field: str, message: str, *, reason: str = InvalidRequest.reason) -> None:
-        """`reason` stands in the answer when nothing else is wrong."""
+        """Refuses the form. `reason` stands in the answer when nothing else is wrong."""
         self.errors.append(FieldError(field, message))
         self._reasons.add(reason)
 
@@ -155,8 +155,8 @@ class Form:
         self.errors = [error for error in self.errors if error.field not in told]
 
     def warnings(self) -> list[str]:
-        """Unknown fields are ignored and named, the first of very many; a last line counts
-        the rest.
+        """Returns a warning for each unknown field, which is ignored. Of very many the first are
+        named, and a last line counts the rest.
         """
         # sorting twenty thousand long ones takes 10 ms, in which nothing else runs
         names = nsmallest(UNKNOWN_NAMED_MAX, self._unread)
@@ -170,8 +170,8 @@ class Form:
         return [*named, more] if rest else named
 
     def refuse_costly(self) -> None:
-        """Unknown fields that could cost are bad fields. Call it when all others were
-        read; `finish` does.
+        """Refuses unknown fields that could cost: they count as bad fields. Call it when all others
+        were read; `finish` does.
         """
         if not self._unread:  # hot: nearly every body
             return
@@ -192,8 +192,8 @@ class Form:
 
 
 class Query:
-    """A query reads the query string. It is like Form, but an unknown or repeated parameter is
-    an error. An empty parameter (`status=`) counts as not given.
+    """Reads the query string. It is like Form, but an unknown or repeated parameter is an error. An
+    empty parameter (`status=`) counts as not given.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -229,7 +229,7 @@ class Query:
         return result
 
     def leave_out_empty(self, *names: str) -> None:
-        """Parameters that say nothing here are no error if they are empty."""
+        """Leaves out parameters that say nothing here: they are no error if they are empty."""
         for name in names:
             if self._values.get(name) == "":
                 del self._values[name]

@@ -119,8 +119,8 @@ def new(prefix: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _head(high: int) -> str:
-    """The first 22 of an id's 26 characters, from its bits above the lowest 20: the same for a send
-    and all its messages.
+    """Returns the first 22 of an id's 26 characters, from its bits above the lowest 20: they are
+    the same for a send and all its messages.
     """
     pairs = _PAIRS
     return (

@@ -173,8 +173,8 @@ class _At(NamedTuple):
 
 
 def _refuse_characters(value: Any, at: _At | None) -> None:
-    """NUL cannot be stored by PostgreSQL; a lone surrogate is no character and has no
-    UTF-8 form.
+    """Refuses characters that cannot be stored. PostgreSQL stores no NUL; a lone surrogate is no
+    character and has no UTF-8 form.
     """
     if isinstance(value, str):
         if "\0" in value:

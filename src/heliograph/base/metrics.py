@@ -184,7 +184,7 @@ def _submitted(carrier: str) -> tuple[Counter, Gauge]:
 
 
 def submitted(carrier: str, count: int, outstanding: int) -> None:
-    """`count` more were written; `outstanding` are on the wire now."""
+    """Counts submissions: `count` more were written, and `outstanding` are on the wire now."""
     counter, window = _submitted(carrier)
     counter.inc(count)
     window.set(outstanding)

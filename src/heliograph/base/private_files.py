@@ -98,8 +98,8 @@ def _walked(directory: Path) -> Iterator[Path]:
 
 
 def _is_open(path: Path) -> bool:
-    """A file of another user, such as settings of root's that our group may read, is open only when
-    everybody may read it.
+    """Says whether others can read a file. A file of another user, such as settings of root's that
+    our group may read, is open only when everybody may read it.
     """
     try:
         found = path.lstat()

@@ -51,7 +51,9 @@ def key_ids(keys: Keys) -> str:
 
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
-    """32 octets for one purpose: what is known of them says nothing of those for another."""
+    """Returns 32 octets for one purpose: what is known of them says nothing of those for
+    another.
+    """
     return HKDF(
         algorithm=SHA256(), length=32, salt=None, info=f"heliograph {purpose}".encode()
     ).derive(secret_key.encode())

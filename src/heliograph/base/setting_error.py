@@ -1,4 +1,4 @@
-"""A wrong setting stops the start with this error."""
+"""Defines the error with which a wrong setting stops the start."""
 
 
 class SettingError(Exception):

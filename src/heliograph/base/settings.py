@@ -148,8 +148,8 @@ def _variable(field: str) -> str:
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
-    """A mistyped name would be a setting that is silently not in force, such as a token that guards
-    nothing.
+    """Refuses unknown settings. A mistyped name would be a setting that is silently not in force,
+    such as a token that guards nothing.
     """
     known = [_variable(f.name) for f in fields(Settings)]
     for name in sorted(environment):

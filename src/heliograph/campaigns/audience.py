@@ -35,8 +35,8 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
     """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
     A file's numbers stand there already: who of them opted out is marked, anew each time.
 
-    Transactions of `lock.size` people. Raises Taken, and StorageQuotaReached; what was written
-    until then stays until it is cleared.
+    Each transaction writes `lock.size` people. Raises Taken, and StorageQuotaReached; what was
+    written until then stays until it is cleared.
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
@@ -53,7 +53,7 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
 
 
 def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """The audience as it is now."""
+    """Reads the audience as it is now."""
     if _is_filled_in(campaign):
         with _Ahead(db, campaign, PEOPLE_PER_LOOK) as ahead:
             _go(lambda after: _fill_in(ahead, campaign, pricing, None), pricing, tell)

@@ -46,8 +46,8 @@ class AudienceLock:
         self.size = PEOPLE_PER_TRANSACTION if db.postgresql else PEOPLE_PER_TRANSACTION_SQLITE
 
     def take(self, work: Callable[[Connection], T]) -> T:
-        """One transaction that begins it. Whoever had it has it no more: its next transaction is
-        rolled back. `work` says whether it may.
+        """Takes the campaign in one transaction. Whoever had it has it no more: its next
+        transaction is rolled back. `work` says whether it may.
         """
         return self._transact(work, since=None)
 
@@ -60,7 +60,7 @@ class AudienceLock:
         return found
 
     def finish(self, work: Callable[[Connection], T]) -> T:
-        """The last transaction, which gives it back. Raises Taken."""
+        """Runs the last transaction, which gives the campaign back. Raises Taken."""
         assert self._mine is not None
 
         def effect(tx: Connection) -> T:

@@ -73,13 +73,15 @@ class Glance(NamedTuple):
 
 
 def glance(tx: Connection) -> Glance:
-    """Asked every second, also while there are no campaigns."""
+    """Says whether there is anything to do. It is asked every second, also while there are no
+    campaigns.
+    """
     under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
     return Glance(bool(under_way or opted_out), bool(due))
 
 
 def at_work(tx: Connection) -> list[AtWork]:
-    """Those that something can be done for, at most AT_WORK_MAX."""
+    """Returns the campaigns that something can be done for, at most AT_WORK_MAX."""
     found = []
     today = {"today": clock.now_ms() // clock.DAY_MS}
     for (
@@ -197,7 +199,9 @@ def _mark(tx: Connection, group_id: int, *, held: bool, but_for: sa.ColumnElemen
 
 
 def complete(tx: Connection, campaign_id: str) -> bool:
-    """Its last message is queued no more: it is completed, once, and who listens hears of it."""
+    """Completes a campaign, once, when its last message is queued no more; who listens hears of
+    it.
+    """
     found = by_id(tx, campaign_id, lock=True)
     tally = tally_of(tx, found.group_id)
     if found.status not in (states.SENDING, states.PAUSED) or not found.expanded or tally.queued:
@@ -219,7 +223,7 @@ def complete(tx: Connection, campaign_id: str) -> bool:
 
 
 def end_canceled(tx: Connection, campaign_id: str) -> bool:
-    """Nothing of it is queued any more."""
+    """Ends a canceled campaign when nothing of it is queued any more."""
     found = by_id(tx, campaign_id, lock=True)
     if found.status != states.CANCELED or tally_of(tx, found.group_id).queued:
         return False

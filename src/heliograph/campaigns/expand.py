@@ -122,7 +122,7 @@ class Expanded(NamedTuple):
 async def expand(
     tx: HotTx, places: Ranks, chunker: Chunker, campaign_id: str, most: int
 ) -> Expanded | None:
-    """The next recipients of a campaign, at most `most`; None: it is not sending any more."""
+    """Takes at most `most` recipients, or returns None for a campaign that is not sending."""
     locked = await _LOCK.rows(tx, _CampaignId(campaign_id))
     if not locked:
         return None
@@ -181,8 +181,8 @@ async def expand(
 
 
 def _recipients(found: list[_Next], template: str) -> list[ChunkRecipient]:
-    """Those of a chunk that have not opted out. A text without placeholders is the same
-    for all, and kept once.
+    """Returns those of a chunk that have not opted out. A text without placeholders is the same for
+    all, and kept once.
     """
     text = parse(template).plain or ""
     encoding, segments = count_segments(text) if text else ("", 0)

@@ -142,8 +142,8 @@ _FORGET: Final = Statement(
 
 
 async def forget_some(tx: HotTx, until_ms: int) -> int:
-    """Recipients of one campaign that had ended by then, or has been a draft or paused since then,
-    at most ROWS_AT_ONCE; how many. 0: there are none.
+    """Forgets recipients of one campaign that had ended by then, or has been a draft or paused
+    since then, at most ROWS_AT_ONCE. Returns how many; 0 means that there are none.
     """
     ended = await _ENDED.rows(tx, _EndedBefore(until_ms))
     group_id = (
@@ -158,7 +158,7 @@ async def forget_some(tx: HotTx, until_ms: int) -> int:
 
 
 async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
-    """The group of one that nobody is just freezing, nor can until this transaction ends."""
+    """Finds the group of one that nobody is just freezing, nor can until this transaction ends."""
     now_ms = clock.now_ms()
     found = await _OLD_DRAFT.rows(tx, _DraftBefore(until_ms, first_id_of(now_ms - SILENT_MS)))
     if not found:
@@ -170,7 +170,7 @@ async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
 
 
 async def _old_pause(tx: HotTx, until_ms: int) -> int | None:
-    """The group of one that nobody is just resuming, nor can until this transaction ends."""
+    """Finds the group of one that nobody is just resuming, nor can until this transaction ends."""
     found = await _OLD_PAUSE.rows(tx, _PausedBefore(until_ms, first_id_of(until_ms)))
     if not found:
         return None

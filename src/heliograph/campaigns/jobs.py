@@ -103,14 +103,16 @@ class Jobs:
             return due_steps.glance(tx)
 
     def _at_work(self) -> tuple[list[AtWork], bool]:
-        """And whether somebody has opted out."""
+        """Returns the campaigns at work, and whether somebody has opted out."""
         with self._db.read() as tx:
             return due_steps.at_work(tx), opt_outs.any_due(tx, clock.now_ms())
 
     # what is decided already
 
     async def _heed(self) -> None:
-        """Those who have opted out get nothing more, before anything else is done for them."""
+        """Takes out those who have opted out, before anything else is done for them: they get
+        nothing more.
+        """
         until_s = clock.monotonic_s() + SETTLE_S
         with survive_faults("opt_outs_not_heeded"):  # the campaigns go on
             more = True
@@ -162,7 +164,7 @@ class Jobs:
     # what is still to be sent
 
     async def _expand(self, campaigns: list[AtWork]) -> None:
-        """Chunk by chunk, in turns, as long as any has room; what time has run out for is
+        """Expands chunk by chunk, in turns, as long as any has room. What time has run out for is
         first at the next look.
         """
         queued = {campaign.id: campaign.queued for campaign in campaigns}

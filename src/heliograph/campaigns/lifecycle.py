@@ -91,9 +91,9 @@ def launch(
     was scheduled; else only if they reach for all. `tell`: of each so many people that were looked
     at.
 
-    Refused, it is what it was: WrongState, AccountSuspended, InvalidRequest for the sender,
-    NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken: somebody else
-    launched it, too, and this one gave way.
+    If it is refused, it is what it was. It raises WrongState, AccountSuspended, InvalidRequest for
+    the sender, NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken
+    means that somebody else launched it, too, and this one gave way.
     """
     lock = AudienceLock(db, campaign_id)
 
@@ -106,8 +106,8 @@ def launch(
 
 
 def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
-    """Starts the scheduled campaigns whose time has come; those that cannot be have `failed`. The
-    raw ids of the ones that are sending now.
+    """Starts the scheduled campaigns whose time has come; those that cannot be have `failed`. It
+    returns the raw ids of the ones that are sending now.
 
     Several processes may do so at once: whom another one is at work on is left to it, until that
     has shown nothing for 30 s.

@@ -62,7 +62,7 @@ class Numbers:
         self.columns: tuple[str, ...] = ()
 
     def rows(self, asked_for: Iterable[str]) -> Iterator[NumberRow | BadNumberRow]:
-        """The lines that hold something. `asked_for`: the fields that are needed of each.
+        """Yields the lines that hold something. `asked_for`: the fields that are needed of each.
 
         Raises InvalidRequest for a file that is no such list at all: its first line cannot be read,
         its header names no column of numbers, it has none and several columns could be the
@@ -89,8 +89,8 @@ class Numbers:
 
 
 def _require_columns(asked_for: Iterable[str], columns: tuple[str, ...]) -> None:
-    """That each placeholder of the text is a column: else it is misspelled, and everybody gets its
-    default, or nothing. Raises InvalidRequest.
+    """Requires that each placeholder of the text is a column: else it is misspelled, and everybody
+    gets its default, or nothing. Raises InvalidRequest.
     """
     there = {PHONE, *columns, *(NAME for column in columns if column.lower() == NAME)}
     missing = [f"{{{name}}}" for name in asked_for if name not in there]
@@ -157,7 +157,9 @@ def _row(
 def _layout(
     columns: Columns, country: str | None, phone_column: str | None
 ) -> tuple[_NumbersLayout, bool]:
-    """Where the number stands, and whether these cells are the header. Raises InvalidRequest."""
+    """Finds where the number stands, and whether these cells are the header. Raises
+    InvalidRequest.
+    """
     cells = columns.names
     if len(cells) > COLUMNS_MAX:
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")

@@ -186,7 +186,7 @@ def any_due(tx: Connection, now_ms: int) -> bool:
 
 
 async def heed(tx: HotTx, now_ms: int) -> int:
-    """The next notes that are due, at most AT_ONCE_MAX; how many."""
+    """Heeds the next notes that are due, at most AT_ONCE_MAX, and returns how many."""
     people = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
     if not people:
         return 0

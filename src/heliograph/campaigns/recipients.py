@@ -97,9 +97,9 @@ class Contacts:
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> AudienceChunk | None:
-        """The next `size` of them, when everybody's text has `segments`: grouped by their first so
-        many `digits`, and by `write` written down, on the server. None: there is nobody behind
-        `after`. Raises StorageQuotaReached.
+        """Returns the next `size` of them, when everybody's text has `segments`: grouped by their
+        first so many `digits`, and by `write` written down, on the server. Returns None if there is
+        nobody behind `after`. Raises StorageQuotaReached.
         """
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
         reached = part.c.reach == _REACHED
@@ -139,7 +139,7 @@ class Contacts:
         )
 
     def person(self, tx: Connection, phone: int) -> AudienceMember | None:
-        """The one with this number, else the first who is reached among the first thousands."""
+        """Returns the one with this number, else the first of some thousands who is reached."""
         its = sa.select(
             contacts.c.phone, _REACHED, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).where(self._of_account, contacts.c.phone == phone)
@@ -304,7 +304,7 @@ class WrittenRecipients:
 
 
 def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient]) -> int:
-    """Writes recipients of a campaign down, in their order; how many were not there yet. Raises
+    """Writes recipients of a campaign down, in their order; returns how many are new. Raises
     StorageQuotaReached.
     """
     if not rows:

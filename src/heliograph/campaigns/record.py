@@ -1,4 +1,4 @@
-"""The API and its event show a campaign so (docs/api.md, "Campaigns")."""
+"""Describes a campaign as the API and its event show it (docs/api.md, "Campaigns")."""
 
 from typing import Any
 
@@ -29,8 +29,8 @@ def as_record(campaign: Campaign, tally: GroupTally | None = None) -> dict[str, 
 
 
 def statistics(tally: GroupTally) -> dict[str, Any]:
-    """Messages by present status. `delivery_rate`: delivered of all that left or failed, 0 to 1,
-    rounded down: 1 is all of them. None while there are none.
+    """Counts messages by present status. `delivery_rate` is the part that was delivered of all that
+    left or failed, 0 to 1, rounded down: 1 is all of them. It is None while there are none.
     """
     decided = tally.sent + tally.delivered + tally.failed
     return {

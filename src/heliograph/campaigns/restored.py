@@ -16,7 +16,7 @@ from heliograph.campaigns.tables import campaigns
 
 
 class Stopped(NamedTuple):
-    """A campaign that was stopped: its id in text form, and what it is now."""
+    """Describes a campaign that was stopped: its id in text form, and what it is now."""
 
     id: str
     status: str

@@ -38,8 +38,8 @@ def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
 
 
 def read_time(text: str) -> datetime:
-    """The time as it is written, with an offset or without. Raises InvalidRequest about
-    `at` for what is no time.
+    """Reads the time as it is written, with an offset or without. Raises InvalidRequest about `at`
+    for what is no time.
     """
     try:
         given = (

@@ -59,7 +59,7 @@ class Template(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields it asks for, each once, in order of appearance."""
+        """Returns the fields it asks for, each once, in order of appearance."""
         return tuple(
             dict.fromkeys(part.name for part in self.parts if isinstance(part, Placeholder))
         )
@@ -74,7 +74,7 @@ class Template(NamedTuple):
         )
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """An empty value counts as none."""
+        """Fills in the values; an empty value counts as none."""
         return "".join(
             [
                 part if isinstance(part, str) else values.get(part.name) or part.default
@@ -83,7 +83,7 @@ class Template(NamedTuple):
         )
 
     def write(self, values: Mapping[str, str]) -> FilledText | Unsendable:
-        """The text for the recipient with these values, or why it is none."""
+        """Returns the text for the recipient with these values, or why it is none."""
         return counted(self.fill(values))
 
 

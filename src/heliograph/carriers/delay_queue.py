@@ -1,4 +1,4 @@
-"""A queue whose items are due a fixed time after they were put in."""
+"""Holds items in a queue until they are due, a fixed time after they were put in."""
 
 import asyncio
 from collections import deque
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class Delayed(Generic[T]):
-    """A queue whose items can be taken out `delay_s` after they were put in, in the same order.
-    It calls `on_due` when something is due.
+    """Keeps items in a queue, from which they can be taken out `delay_s` after they were put in, in
+    the same order. It calls `on_due` when something is due.
     """
 
     def __init__(

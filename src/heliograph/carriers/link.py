@@ -20,7 +20,9 @@ TEXTS_KEPT_MAX: Final = 512
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """A message as the turn hands it to `Link.prepare`: whole, not yet split into submissions."""
+    """Describes a message as the turn hands it to `Link.prepare`: whole, not yet split into
+    submissions.
+    """
 
     message_id: str  # raw form: 32 hex digits
     sender: str  # as approved: letters, or 3..15 digits
@@ -121,7 +123,9 @@ class LinkState(Enum):
 
 
 class Inbox(Protocol):
-    """A Link reports to this. It is called in the event loop's thread, and must not block."""
+    """Describes what a Link reports to. It is called in the event loop's thread, and must not
+    block.
+    """
 
     def answered(self, answers: Sequence[SubmitAnswer]) -> None: ...
     def received(self, receipts: Sequence[Receipt]) -> None: ...
@@ -141,8 +145,8 @@ class Link(Protocol):
         ...
 
     def prepare(self, message: Outgoing) -> list[Submission]:
-        """Splits a message into its submissions. Pure: the same message always gives the same split
-        and the same UDH reference.
+        """Splits a message into its submissions. It is pure: the same message always gives the same
+        split and the same UDH reference.
         """
         ...
 

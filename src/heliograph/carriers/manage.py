@@ -116,8 +116,8 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
-    """The carriers that have been down so long that new messages take the next one of
-    their route.
+    """Returns the carriers that have been down so long that new messages take the next one of their
+    route.
     """
     return frozenset(
         tx.execute(

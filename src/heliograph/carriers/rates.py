@@ -46,8 +46,8 @@ class _RatesByPrefix:
         self.longest = max(self._lengths, default=0)
 
     def find(self, digits: str, country_code: str | None) -> tuple[int | None] | None:
-        """The rate in a tuple, for it may be None; None when nothing is said of this
-        destination.
+        """Finds the rate, and returns it in a tuple, for it may be None; returns None when nothing
+        is said of this destination.
         """
         rates = self._by_destination
         for length in self._lengths:

@@ -69,8 +69,8 @@ class OwedReceipt(NamedTuple):
 
 
 class SimulatorLink:
-    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there,
-    but none from within `submit`.
+    """Implements `Link`. It is made and used in one event loop; every report to `inbox` comes from
+    there, but none from within `submit`.
     """
 
     def __init__(self, settings: SimulatorSettings, inbox: Inbox) -> None:
@@ -174,7 +174,7 @@ class SimulatorLink:
         self._inbox.changed(state, detail)
 
     def _answer(self, unanswered: Delayed[Submission]) -> None:
-        """Answers all that is due, and owes the receipts of what it accepts. Hot."""
+        """Answers all that is due, and owes the receipts of what it accepts. It is hot."""
         answers, owed = [], []
         # stands first in a ref: the refs of a time are a range of the index
         now_ms = clock.now_ms()

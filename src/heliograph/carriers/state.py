@@ -1,5 +1,5 @@
-"""The processes find this out about carriers: their state, since when they are down, and how they
-print their ids.
+"""Stores what the processes find out about carriers: their state, since when they are down, and how
+they print their ids.
 
 Each process that serves a carrier keeps the state of its own link. The carrier's state is the best
 of them. These states are seen, and not decided, so there is no table of transitions: what is stored
@@ -148,10 +148,10 @@ def _combined(of_links: list[_CarrierState]) -> _CarrierState:
 
 
 def _store(tx: Connection, carrier_id: int, found: _CarrierState, now_ms: int) -> None:
-    """`down_since_ms` stays at the moment it went down until it is bound again. One that comes up
-    after having been down so long that messages went elsewhere gets them again at once. One that we
-    had ended ourselves begins anew, with its whole minute: the time without us says nothing of the
-    carrier.
+    """Stores the state of a carrier. `down_since_ms` stays at the moment it went down until it is
+    bound again. One that comes up after having been down so long that messages went elsewhere gets
+    them again at once. One that we had ended ourselves begins anew, with its whole minute: the time
+    without us says nothing of the carrier.
     """
     known = tx.execute(
         sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)
@@ -171,14 +171,14 @@ def _store(tx: Connection, carrier_id: int, found: _CarrierState, now_ms: int) -
 
 
 def remember_id_format(tx: Connection, carrier_id: int, id_format: str) -> None:
-    """The base in which a carrier's receipts print its ids, once evidence has shown it."""
+    """Stores the base in which a carrier's receipts print its ids, once evidence has shown it."""
     config.bump(tx)
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier_id).values(id_format=id_format))
 
 
 def remember_read_as(tx: Connection, carrier_id: int, id_format: str) -> None:
-    """The format in which a carrier's receipts that found no message have been read: they are read
-    anew when another one is.
+    """Stores the format in which a carrier's receipts that found no message have been read: they
+    are read anew when another one is.
     """
     tx.execute(
         sa.update(carriers).where(carriers.c.id == carrier_id).values(parked_read_as=id_format)

@@ -137,7 +137,7 @@ class Commands(click.Group):
 
 
 def _stand_in_for_closed_input() -> None:
-    """Give a process whose standard input is closed (`<&-`) an empty one to read."""
+    """Gives a process whose standard input is closed (`<&-`) an empty one to read."""
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 

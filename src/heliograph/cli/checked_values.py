@@ -48,7 +48,9 @@ class MaybeEmpty(click.types.StringParamType):
 
 
 def _line(field: str, module: str, limit: str) -> CheckedType:
-    """One line, of as many characters at most as `limit` in `module` says."""
+    """Checks that a value is one line, of as many characters at most as `limit` in `module`
+    says.
+    """
 
     def judge(text: str) -> None:
         from heliograph.base.short_texts import one_line
@@ -83,7 +85,7 @@ def _countries(text: str) -> None:
 
 def home_of_phone(phone: str) -> str | None:
     """Returns a country by which a phone with a leading 0 is one: for what is judged before the
-    account's is known. None when it is one by none.
+    account's is known. It returns None when it is one by none.
     """
     from heliograph.text import country_codes, parse_phone
 

@@ -1,4 +1,6 @@
-"""All commands share this: their options, how they fail, and the database that they work on."""
+"""Holds what all commands share: their options, how they fail, and the database that they work
+on.
+"""
 
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -40,8 +42,8 @@ class CommandRun:
 
     @cached_property
     def settings(self) -> "Settings":
-        """The settings of a command that works: before it opens any of the service's
-        files, it takes them from others.
+        """Returns the settings of a command that works: before it opens any of the service's files,
+        it takes them from others.
         """
         from heliograph.base import private_files
         from heliograph.database import sessions
@@ -88,8 +90,8 @@ class CommandRun:
             yield tx
 
     def secret_keys(self, tx: "Connection") -> "Keys":
-        """The keys that stored secrets may be under, the one in use first: it stays so while this
-        transaction lasts. Raises SettingError.
+        """Returns the keys that stored secrets may be under, the one in use first: it stays so
+        while this transaction lasts. Raises SettingError.
         """
         from heliograph.database import secret_key_canary
 
@@ -158,7 +160,7 @@ class Command(click.Command):
             )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """A number below zero is a value, for its field to refuse, and no option."""
+        """Reads a number below zero as a value, for its field to refuse, and not as an option."""
         from heliograph.cli.did_you_mean import near
 
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
@@ -242,7 +244,7 @@ class Noun(click.Group):
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """The errors whose text is for the operator. Asked for only when there is one: naming
+    """Returns the errors whose text is for the operator. It is asked only when there is one: naming
     them loads their modules.
     """
     from sqlalchemy.exc import OperationalError

@@ -17,8 +17,8 @@ _USUAL: Final = gc.get_threshold()
 @contextmanager
 def left_by_a_program() -> Iterator[None]:
     """Collects garbage rarely inside of the block, and not at all after it, unless the block has
-    called `collect_as_usual`. Only for a block that is the last thing that this process does: what
-    lives at its end is never looked through again.
+    called `collect_as_usual`. It is only for a block that is the last thing that this process does:
+    what lives at its end is never looked through again.
     """
     gc.set_threshold(COLLECT_AFTER, *_USUAL[1:])
     try:

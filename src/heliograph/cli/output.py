@@ -1,4 +1,4 @@
-"""Commands print records and lists: as aligned text for people and as JSON for programs."""
+"""Prints records and lists for commands: as aligned text for people and as JSON for programs."""
 
 import json
 import re
@@ -66,7 +66,7 @@ def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) ->
 
 
 def coloured(text: str, *, bold: bool = False) -> str:
-    """A state in its colour, where colours are wanted."""
+    """Returns a state in its colour, where colours are wanted."""
     colour = colours.colour_of(text)
     return (
         click.style(text, fg=colour, bold=bold or None)

@@ -1,5 +1,5 @@
-"""Before a command touches the database, this asks: is it one, with a schema that this version
-works with, and are clock and secret key right?
+"""Asks, before a command touches the database: is it one, with a schema that this version works
+with, and are clock and secret key right?
 """
 
 import sqlalchemy as sa

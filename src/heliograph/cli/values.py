@@ -199,7 +199,7 @@ class FailedBy(click.ParamType[Any]):
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that were given, with None for NOTHING."""
+    """Returns the options that were given, with None for NOTHING."""
     return {
         name: None if value is NOTHING else value
         for name, value in options.items()
@@ -228,7 +228,7 @@ def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def country_code(given: str | None) -> str | None:
-    """The --country that phones are read by. Raises BadParameter."""
+    """Returns the --country that phones are read by. Raises BadParameter."""
     from heliograph.text import read_country
 
     try:
@@ -264,7 +264,9 @@ def reference_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _whoever_typed_it() -> str:
-    """The name that they signed in with at this machine, also where sudo made them another one."""
+    """Returns the name that whoever typed the command signed in with at this machine, also where
+    sudo made them another one.
+    """
     import getpass
     import os
 

@@ -1,5 +1,5 @@
-"""In this room partners provision customers, each a full account of its own, and move credits to
-them and back.
+"""Lets partners provision customers, each a full account of its own, and move credits to them and
+back.
 """
 
 from heliograph.connect.credits import move_credits

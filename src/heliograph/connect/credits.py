@@ -1,4 +1,4 @@
-"""Credits move between a partner and its customer here."""
+"""Moves credits between a partner and its customer."""
 
 from typing import Any, NamedTuple
 

@@ -1,5 +1,5 @@
-"""A partner provisions a customer here: an account with a wallet, and what the partner gives it
-to begin with.
+"""Lets a partner provision a customer: an account with a wallet, and what the partner gives it to
+begin with.
 """
 
 from typing import NamedTuple
@@ -85,7 +85,7 @@ def provision(
 
 
 def _given(request: CustomerRequest, partners_currency: str) -> tuple[str, wallet.Figures]:
-    """The customer's currency, and what it begins with."""
+    """Returns the customer's currency, and the figures that its wallet begins with."""
     currency = request.currency or partners_currency
     if request.initial_balance and currency != partners_currency:
         wanted = FieldError(

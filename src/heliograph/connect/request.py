@@ -112,7 +112,7 @@ def _email(value: Any) -> str:
 
 
 def _amount(value: Any) -> int | float:
-    """Its decimals are judged where its currency is known."""
+    """Reads an amount; its decimals are judged where its currency is known."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)

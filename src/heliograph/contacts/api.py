@@ -147,7 +147,7 @@ def _opting_out(
 
 
 def _asked(db: Database, call: Call, *, phone_required: bool) -> Asked:
-    """The body's change, its phone read in the country of the account that it is about."""
+    """Returns the body's change, its phone read in the country of the account that it is about."""
     body, home = call.json(), call.principal.country_code
     customer_id = body.get("customer_id")
     if isinstance(customer_id, str):

@@ -97,7 +97,9 @@ def read_change(body: dict[str, Any], *, phone_required: bool, home: str | None 
 
 
 def changed(contact: Contact, change: ContactPatch, now_ms: int) -> Contact:
-    """The contact as the change leaves it; itself, where nothing differs. Raises TooManyFields."""
+    """Returns the contact as the change leaves it, or the contact itself where nothing differs.
+    Raises TooManyFields.
+    """
     after = contact._replace(**change.given)
     if change.phone is not None:
         after = after._replace(phone=change.phone.digits, country_code=change.phone.country_code)

@@ -107,7 +107,9 @@ def by_phone(tx: Connection, owner: ContactOwner, phone: str) -> Contact | None:
 
 
 def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dict[str, Contact]:
-    """Those that there are, by their phones; so many at once as one batch of an import holds."""
+    """Returns those that there are, by their phones. It takes as many at once as one batch of an
+    import holds.
+    """
     numbers = sorted(map(int, phones))
     query = (
         _each_of(owner, numbers)

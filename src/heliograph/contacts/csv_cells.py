@@ -75,7 +75,7 @@ class Layout(NamedTuple):
 
     @property
     def unread(self) -> list[str]:
-        """Columns that are left alone: marked so, or without a name."""
+        """Returns the columns that are left alone: they are marked so, or have no name."""
         read = {*self.fields.values(), *self.custom.values()}
         return [
             name or f"column {place + 1}"
@@ -194,7 +194,7 @@ class _CellReader:
         *,
         required: bool = False,
     ) -> Any:
-        """None for an empty cell, one that is not there, and one that is wrong."""
+        """Reads a cell, and returns None for one that is empty, not there, or wrong."""
         if name not in places:
             return None
         text = _LINE_END.sub(" ", text_of_cell(cells[places[name]]))

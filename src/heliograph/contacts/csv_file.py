@@ -48,9 +48,9 @@ class Sheet:
         home: str,
         columns: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`text_of` returns such a file. `country`: whose dialling rules numbers are read by.
-        `home`: without one, those of numbers with a leading 0. `columns`: what the file calls a
-        field, where it has another name for it.
+        """Reads the header of a file that `text_of` has returned. `country` says whose dialling
+        rules numbers are read by. Without one, `home` says so for numbers with a leading 0.
+        `columns` tells what the file calls a field, where it has another name for it.
         """
         self._country, self._home = country, home
         reader = CsvReader(file)
@@ -59,7 +59,7 @@ class Sheet:
         self.layout: Layout = layout_of(self.header, columns)
 
     def rows(self) -> Iterator[ContactRow | BadContactRow]:
-        """Each row that is not empty. Raises InvalidRequest where the file cannot be read
+        """Yields each row that is not empty. Raises InvalidRequest where the file cannot be read
         any further.
         """
         for line, cells, why in self._records:

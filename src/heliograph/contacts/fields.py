@@ -61,7 +61,7 @@ def read_tag(value: Any) -> str:
 
 
 def read_tags(value: Any) -> tuple[str, ...]:
-    """Each once, in the order in which they were given."""
+    """Returns the tags, each once, in the order in which they were given."""
     if not isinstance(value, list | tuple):
         raise ValueError(f"must be an array of strings, not {shown(value)}")
     if len(value) > TAGS_MAX:

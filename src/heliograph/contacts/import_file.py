@@ -86,7 +86,7 @@ class Import:
 def _read(
     every: Iterator[ContactRow | BadContactRow], ended: deque[Exception]
 ) -> list[ContactRow | BadContactRow]:
-    """The next batch, as far as it can be read."""
+    """Reads the next batch, as far as it can be read."""
     batch: list[ContactRow | BadContactRow] = []
     try:
         batch.extend(islice(every, AT_ONCE_MAX))

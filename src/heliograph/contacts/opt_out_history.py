@@ -28,7 +28,9 @@ _INSERT: Final = sa.text(
 
 
 class ChangerKind(StrEnum):
-    """Lists who can opt a contact out or in. The value is the one in the database."""
+    """Lists the kinds of those who can opt a contact out or in. The value is the one in the
+    database.
+    """
 
     USER = "user"
     KEY = "key"

@@ -56,7 +56,7 @@ def search(
 
 
 def _one_by_one(owner: ContactOwner, wanted: str) -> sa.Select[Any]:
-    """All contacts from the newest on, until there are enough."""
+    """Selects all contacts from the newest on, until there are enough."""
     return (
         sa.select(*COLUMNS)
         .where(owner.owns, sa.func.instr(contacts.c.searched, wanted) > 0)
@@ -114,5 +114,5 @@ def _query_of(wanted: str) -> str:
 
 
 def _lexeme(gram: str) -> str:
-    """Quoted, as the PostgreSQL manual says in 8.11.2."""
+    """Quotes a word, as the PostgreSQL manual says in 8.11.2."""
     return f"'{_BUCKET}." + gram.replace("\\", "\\\\").replace("'", "''") + "'"

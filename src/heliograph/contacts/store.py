@@ -65,9 +65,9 @@ def upsert(
     by: Changer,
     now_ms: int,
 ) -> list[UpsertedContact]:
-    """Contacts made, or changed where there is one of that phone; the k-th answer is the k-th
-    change's. Of two changes of one phone the second finds what the first left. At most AT_ONCE_MAX.
-    `by` is who does it. Raises StorageQuotaReached.
+    """Makes contacts, or changes them where there is one of that phone; the k-th answer is the k-th
+    change's. Of two changes of one phone the second finds what the first left. It takes at most
+    AT_ONCE_MAX. `by` is who does it. Raises StorageQuotaReached.
     """
     lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
@@ -156,7 +156,7 @@ def replace_tags(
     now_ms: int,
 ) -> None:
     """Gives contacts these tags in place of theirs. The caller holds the lock, and has read them
-    since. At most AT_ONCE_MAX. Raises StorageQuotaReached.
+    since. It takes at most AT_ONCE_MAX. Raises StorageQuotaReached.
     """
     touched = [
         (contact, changed(contact, ContactPatch(None, {"tags": tags}), now_ms))
@@ -184,8 +184,9 @@ def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
 
 
 def growth(before: Contact | None, after: Contact) -> int:
-    """Octets that a change makes of a contact more. None for who is a contact only in order to have
-    opted out: nobody is refused that. So who opts in is charged for what is recorded of both.
+    """Returns by how many octets a change makes a contact larger. It returns None for who is a
+    contact only in order to have opted out: nobody is refused that. So who opts in is charged for
+    what is recorded of both.
     """
     if before is None:
         is_bare = after.opted_out and not (after.name or after.email or after.tags or after.custom)

@@ -111,7 +111,7 @@ def _some(tx: Connection, chosen: Chosen, before: str | None) -> list[Contact]:
 
 
 def _picked(tx: Connection, chosen: Chosen) -> Iterator[Contact]:
-    """Somebody may have removed one meanwhile."""
+    """Yields those who were picked; somebody may have removed one meanwhile."""
     for contact_id in dict.fromkeys(chosen.picked):
         try:
             yield by_id(tx, chosen.owner, contact_id)

@@ -80,8 +80,8 @@ class Batcher(Generic[Item, AnswerT]):
         self._is_starting = False
 
     async def submit(self, item: Item) -> AnswerT:
-        """The item's outcome, after the transaction that holds it is committed. Raises
-        what the item alone was refused with, or Unconfirmed.
+        """Returns the item's outcome, after the transaction that holds it is committed. Raises what
+        the item alone was refused with, or Unconfirmed.
         """
         self._commits.check()
         if not self._hears:

@@ -81,8 +81,8 @@ class ConfigCache:
         return entries.get(key) if entries is not None else None
 
     async def get(self, kind: CachedKind[K, V], key: K) -> V | None:
-        """The value, loaded if it is not remembered; None when there is none (that is not
-        remembered). Raises Unavailable.
+        """Returns the value, which is loaded if it is not remembered, or None when there is none
+        (that is not remembered). Raises Unavailable.
         """
         found = self.peek(kind, key) if self.is_fresh else None
         if found is not None:
@@ -148,8 +148,8 @@ class ConfigCache:
         """Sees to it that what is remembered is of the present epoch; raises Unavailable when the
         database cannot be read.
 
-        One read at a time, which those share who came before it began: the one under way may have
-        read before what they want to see.
+        There is one read at a time, which those share who came before it began: the one under way
+        may have read before what they want to see.
         """
         async with _in_time():
             before = self._refreshing
@@ -178,8 +178,8 @@ class ConfigCache:
         return True
 
     def _read_epoch(self) -> tuple[float, int]:
-        """The epoch, and a moment from which on it is known to have been that: waiting for
-        a thread or a connection makes it no older.
+        """Reads the epoch, and a moment from which on it is known to have been that: waiting for a
+        thread or a connection makes it no older.
         """
         with self._db.read() as tx:
             return clock.monotonic_s(), config.epoch(tx)
@@ -221,6 +221,6 @@ async def _in_time() -> AsyncIterator[None]:
 
 
 def _heard(task: "asyncio.Task[None]") -> None:
-    """Those who waited for it may have gone: then nobody else asks how it ended."""
+    """Asks how a load ended. Those who waited for it may have gone, and then nobody else asks."""
     if not task.cancelled():
         task.exception()

@@ -53,8 +53,8 @@ class Measured(NamedTuple):
 
 
 def measure(db: Database) -> Measured | None:
-    """Asks the database for the time, a few times if need be; the best answer counts. None
-    on SQLite. Raises Unavailable.
+    """Asks the database for the time, a few times if need be; the best answer counts. It returns
+    None on SQLite. Raises Unavailable.
     """
     if not db.postgresql:
         return None

@@ -91,7 +91,7 @@ class _Waiting:
 
 
 class CommitProbe(Protocol):
-    """`Commits` asks through this: a connection to the same database."""
+    """Describes what `Commits` asks through: a connection to the same database."""
 
     def execute(self, query: Any, params: Any = None) -> Any:
         """Returns a cursor over the rows."""
@@ -104,7 +104,7 @@ class CommitProbe(Protocol):
 
 class Commits:
     """Keeps the unconfirmed commits of one process. `connect` opens a connection to ask through,
-    which raises `lost` when it cannot be used. May be used by any thread.
+    which raises `lost` when it cannot be used. It may be used by any thread.
     """
 
     def __init__(self, connect: Callable[[], CommitProbe], lost: type[Exception] = OSError) -> None:
@@ -130,9 +130,9 @@ class Commits:
         self._listeners.append((asyncio.get_running_loop(), tell))
 
     def add(self, backend: Backend, cut: Callable[[], object] | None = None) -> None:
-        """A session has had its COMMIT for `within_s`. `cut` closes the connection on which
-        somebody still waits for the answer; it is called when PostgreSQL has given one that did not
-        arrive.
+        """Notes that a session has had its COMMIT for `within_s`. `cut` closes the connection on
+        which somebody still waits for the answer; it is called when PostgreSQL has given one that
+        did not arrive.
         """
         with self._guard:
             was_unconfirmed = self._is_unconfirmed()
@@ -140,14 +140,14 @@ class Commits:
         self._tell_unconfirmed(was_unconfirmed)
 
     def others_wait(self) -> None:
-        """A lock was not got because a commit of another process is not confirmed."""
+        """Notes that a lock was not got because a commit of another process is not confirmed."""
         with self._guard:
             was_unconfirmed = self._is_unconfirmed()
             self._others_wait = True
         self._tell_unconfirmed(was_unconfirmed)
 
     def over(self, backend: Backend) -> None:
-        """A session's COMMIT was answered, or its connection is gone."""
+        """Notes that a session's COMMIT was answered, or that its connection is gone."""
         with self._guard:
             was_last = (
                 self._unconfirmed.pop(backend, None) is not None and not self._is_unconfirmed()

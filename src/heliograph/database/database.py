@@ -83,8 +83,8 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction that is committed at the end of the block, or rolled back whole by any
-        exception.
+        """Opens a transaction that is committed at the end of the block, or rolled back whole by
+        any exception.
 
         Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may
         be yet.
@@ -129,7 +129,7 @@ class Database:
             connection.rollback()
 
     def hot(self) -> AbstractAsyncContextManager[HotTx]:
-        """A transaction of the hot paths, committed at the end of the block."""
+        """Opens a transaction of the hot paths, which is committed at the end of the block."""
         return self._hot.transaction()
 
     async def close_hot(self) -> None:

@@ -18,8 +18,8 @@ _BIRTH_AT: Final = 80
 
 def birth_ns(path: Path) -> int | None:
     """Returns when the file was made, in nanoseconds of Unix time. It stays when the file is
-    written, renamed, or given to another owner; a copy has another one, however it was made. None:
-    the system or the file system does not know it, or there is no such file.
+    written, renamed, or given to another owner; a copy has another one, however it was made. It
+    returns None if the system or the file system does not know it, or if there is no such file.
     """
     try:
         found = path.stat()
@@ -31,7 +31,7 @@ def birth_ns(path: Path) -> int | None:
 
 
 def _asked(path: Path) -> int | None:
-    """Python has no call for it on Linux."""
+    """Asks Linux for the birth of a file, because Python has no call for it there."""
     try:
         statx = ctypes.CDLL(None).statx
     except (AttributeError, OSError, TypeError):

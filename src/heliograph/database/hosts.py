@@ -46,7 +46,7 @@ log = Log(__name__)
 
 
 class HostStatus(NamedTuple):
-    """A host says this of itself over a connection to it."""
+    """Holds what a host says of itself over a connection to it."""
 
     read_only: bool
     is_standby: bool
@@ -146,7 +146,7 @@ class Hosts:
 
     @property
     def chosen(self) -> Host | None:
-        """The host that connections are made to; None when it has to be found first."""
+        """Returns the host that connections are made to, or None when it has to be found first."""
         return self._chosen
 
     def look(self) -> None:

@@ -123,5 +123,5 @@ def _returns_rows(sql: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _numbered(sql: str) -> str:
-    """`$1` is `?1` to SQLite."""
+    """Writes `$1` as `?1`, which is what SQLite calls it."""
     return sql.replace("$", "?")

@@ -70,7 +70,7 @@ class Retired(Exception):
 
 
 class PeerProcess(NamedTuple):
-    """A process's row as it was last seen."""
+    """Holds a process's row as it was last seen."""
 
     kind: str
     carrier_id: int | None
@@ -261,7 +261,7 @@ class Lease:
         raise Retired
 
     def _retire(self, epoch: int, peer: PeerProcess) -> None:
-        """Unless it has shown itself after all."""
+        """Retires a process, unless it has shown itself after all."""
         with self._db.write() as tx:
             tx.execute(
                 workers.delete().where(workers.c.epoch == epoch, workers.c.beat == peer.beat)

@@ -57,9 +57,9 @@ Tell = Callable[[str], None]
 
 
 def upgrade(url: str, tell: Tell = lambda line: None) -> None:
-    """Runs the migrations that are missing, and makes the coming months' partitions. Safe to call
-    at every start, and beside processes that run: they are named to `tell`, as is what is waited
-    for.
+    """Runs the migrations that are missing, and makes the coming months' partitions. It is safe to
+    call at every start, and beside processes that run: they are named to `tell`, as is what is
+    waited for.
 
     Raises SettingError for a database that only a newer version can use, Unavailable when a lock
     was not to be had.
@@ -223,7 +223,7 @@ def _require_confirmed(url: str) -> None:
 
 @contextmanager
 def _alone(connection: Connection) -> Iterator[Connection]:
-    """A session for what cannot stand in a transaction, and takes as long as others'
+    """Opens a session for what cannot stand in a transaction, and takes as long as others'
     transactions do.
     """
     with connection.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as alone:

@@ -26,16 +26,16 @@ class Overtaken(Exception):
 
 
 def is_conflict(error: BaseException) -> bool:
-    """True for what the same transaction, run again, may well not meet: deadlock, serialization
-    failure, a lock not got in time.
+    """Returns True for what the same transaction, run again, may well not meet: a deadlock, a
+    serialization failure, or a lock that was not got in time.
     """
     return isinstance(error, Overtaken) or _sqlstate(error) in RETRIED_SQLSTATES
 
 
 def is_refusal(error: BaseException) -> bool:
-    """True when the values themselves are at fault, and would be each time: no column takes them,
-    or a constraint forbids them (SQLSTATE classes 22 and 23, and what SQLite and the drivers raise
-    for these).
+    """Returns True when the values themselves are at fault, and would be each time: no column takes
+    them, or a constraint forbids them (SQLSTATE classes 22 and 23, and what SQLite and the drivers
+    raise for these).
     """
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
     return _sqlstate(error).startswith(("22", "23")) or isinstance(
@@ -44,7 +44,7 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """True when the host is gone, or is not the one to write to: another connection to it
+    """Returns True when the host is gone, or is not the one to write to: another connection to it
     would not do either.
     """
     cause = error.orig if isinstance(error, exc.DBAPIError) else error
@@ -92,8 +92,8 @@ def reachable() -> Iterator[None]:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """`reachable()` for what only reads, and is not run again: a lock not got in time is
-    503 as well.
+    """Does what `reachable()` does, for what only reads, and is not run again: a lock not got in
+    time is 503 as well.
     """
     with reachable():
         try:

@@ -69,12 +69,16 @@ def _pruning(given: type[GivenT], kept: PruningRule) -> Statement[GivenT, Affect
 
 
 async def prune_ids(tx: HotTx, kept: PruningRule, until: str) -> int:
-    """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`; how many."""
+    """Deletes the oldest rows up to the id `until` (raw), at most `ROWS_AT_ONCE`, and returns how
+    many.
+    """
     return len(await of_ids(kept).rows(tx, _IdsUpTo(until, ROWS_AT_ONCE)))
 
 
 async def prune(tx: HotTx, kept: PruningRule, now_ms: int) -> int:
-    """Deletes the oldest rows that are past their time, at most `ROWS_AT_ONCE`; how many."""
+    """Deletes the oldest rows that are past their time, at most `ROWS_AT_ONCE`, and returns how
+    many.
+    """
     until_ms = now_ms - kept.ms
     if kept.age == "id":
         return await prune_ids(tx, kept, first_id_of(until_ms))

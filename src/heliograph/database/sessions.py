@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL have this in common, with the settings that keep one
+"""Holds what connections to SQLite and PostgreSQL have in common, with the settings that keep one
 stuck process from holding up the others. Connections to PostgreSQL themselves are made in
 `postgresql/engine.py` and `postgresql/pool.py`.
 """

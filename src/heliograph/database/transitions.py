@@ -42,8 +42,9 @@ class Transitions:
         column: str = "status",
         conditions: Mapping[str, str] | None = None,
     ) -> None:
-        """`column` holds the state as a word. Where no column does, `conditions` has an SQL
-        condition for each state, in which `{of}` stands before the name of each column.
+        """Declares transitions. `column` holds the state as a word. Where no column does,
+        `conditions` has an SQL condition for each state, in which `{of}` stands before the name of
+        each column.
         """
         self.meanings, self.states = meanings, tuple(meanings)
         self.begins, self.moves, self.ends = begins, moves, ends or {}

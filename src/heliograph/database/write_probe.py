@@ -123,8 +123,8 @@ def _write(db: Database) -> None:
 
 
 def _write_sqlite(db: Database) -> None:
-    """A small transaction writes over what a log of SQLite holds already, a larger one
-    needs more of the disk: so that is tried beside it.
+    """Tries a small and a larger write. A small transaction writes over what a log of SQLite holds
+    already, a larger one needs more of the disk: so that is tried beside it.
     """
     with tempfile.TemporaryFile(dir=sqlite_path(db.url).parent, buffering=0) as file:
         file.write(bytes(ROOM_OCTETS))

@@ -1,4 +1,6 @@
-"""Work that goes on by itself or takes long: campaigns, retention, pruning, closing, erasing."""
+"""Does the work that goes on by itself or takes long: campaigns, retention, pruning, closing,
+erasing.
+"""
 
 __all__ = [
     "campaigns",

@@ -82,8 +82,8 @@ def _require_settled(tx: Connection, account: Account) -> None:
 
 
 def owed(tx: Connection, account: Account) -> list[Owed]:
-    """All that is owed of an account and of its open customers, in the order in which it is to be
-    settled.
+    """Returns all that is owed of an account and of its open customers, in the order in which it is
+    to be settled.
     """
     found: list[Owed] = []
     for customer in _open_customers(tx, account):
@@ -191,8 +191,8 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
 
 
 def _untold(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
-    """Endpoints that events wait for, or will: what is settled is told to them. Those of a partner
-    hear of its customers, and stay its own.
+    """Yields endpoints that events wait for, or will: what is settled is told to them. Those of a
+    partner hear of its customers, and stay its own.
     """
     endpoint = webhook_endpoints.c
     waiting = (
@@ -225,8 +225,8 @@ def _messages(count: int) -> str:
 
 def pay_out(tx: Connection, account: Account, reason: str) -> list[wallet.Entry]:
     """Takes all out of the wallet: of a customer to its partner, for there it came from; else the
-    credits back to issuance and the money out of the house. The entries, none when there was
-    nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox
+    credits back to issuance and the money out of the house. It returns the entries, none when there
+    was nothing. Raises AccountClosed, InvalidRequest for a reason of several lines or a sandbox
     customer.
     """
     accounts.require_open(account)

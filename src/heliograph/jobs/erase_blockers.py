@@ -80,8 +80,8 @@ def _texts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
 
 
 def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]:
-    """One that has not begun leaves out a recipient whose row is gone; a text that quotes
-    the number it would send with `…` to somebody else.
+    """Yields what is still to be sent of campaigns. One that has not begun leaves out a recipient
+    whose row is gone; a text that quotes the number it would send with `…` to somebody else.
     """
     to_come = sa.exists().where(
         campaign_recipients.c.group_id == campaigns.c.group_id,

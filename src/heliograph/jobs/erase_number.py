@@ -53,8 +53,8 @@ class RowChange(NamedTuple):
 
 
 def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """All that is to be done, of both modes, in its order. `tx` sees one moment. Texts that went to
-    others lose it too.
+    """Yields all that is to be done, of both modes, in its order. `tx` sees one moment. Texts that
+    went to others lose it too.
     """
     for place in (
         _contacts,
@@ -141,7 +141,7 @@ def _redacted(
     quoted: Quoted,
     joined: sa.FromClause | None = None,
 ) -> Iterator[RowChange]:
-    """The number goes out of texts, which stay. Of those columns that it stands in."""
+    """Takes the number out of those of the `columns` that it stands in. Their texts stay."""
     keys = list(table.primary_key.columns)
     query = (
         sa.select(*keys, *(table.c[name] for name in columns))
@@ -174,8 +174,8 @@ def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """Its own row goes: it was reached, or the campaign has not begun or has ended. What
-    others get is touched where nothing will be sent.
+    """Removes the number's own row: it was reached, or the campaign has not begun or has ended.
+    What others get is touched where nothing will be sent.
     """
     mine = campaign_recipients.c.group_id.in_(
         sa.select(groups.c.id).where(groups.c.account_id == account_id)
@@ -201,8 +201,8 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
 
 
 def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """The cursor of one that has ended is nobody's number any more; that of one that goes
-    on moves by itself.
+    """Takes the number out of campaigns. The cursor of one that has ended is set to nobody's
+    number; that of one that goes on moves by itself.
     """
     mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
     yield from _redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
@@ -215,8 +215,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
 
 
 def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """A range is a number only where that has no more digits: else it is many people's,
-    and goes after a day.
+    """Removes one-time passwords, and a range if it is the number itself, which has no more digits:
+    else the range is many people's, and goes after a day.
     """
     yield from _gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
     if len(quoted.digits) <= RANGE_DIGITS:
@@ -291,7 +291,7 @@ def _sites(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
 
 
 def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """A customer stays, and has no number any more."""
+    """Takes the number from a customer, which stays."""
     mine = (customers.c.partner_id == account_id) | (customers.c.account_id == account_id)
     for row in tx.execute(
         sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
@@ -345,8 +345,8 @@ def _events(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
 
 
 def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """A text that went to the number alone, or names it, goes; one that went to others too
-    is theirs. A recipient that was refused stays one.
+    """Takes away a text that went to the number alone, or names it; one that went to others too is
+    theirs. A recipient that was refused stays one.
     """
     columns = sends.c
     alone = set(

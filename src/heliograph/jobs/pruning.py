@@ -42,8 +42,8 @@ log = Log(__name__)
 
 
 def tables(texts_ms: int | None) -> tuple[PruningRule, ...]:
-    """All that is pruned. What holds texts and numbers of messages is kept no longer than those
-    (`texts_ms`; None: for ever).
+    """Returns all that is pruned. What holds texts and numbers of messages is kept no longer than
+    those (`texts_ms`; None: for ever).
     """
     return tuple(
         kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms))
@@ -79,7 +79,7 @@ async def prune_all(db: Database, texts_ms: int | None = None) -> None:
 
 
 async def _forget_the_gone(db: Database) -> None:
-    """Endpoints that were removed, and those of a `heliograph listen` that was killed."""
+    """Forgets endpoints that were removed, and those of a `heliograph listen` that was killed."""
     async with db.hot() as tx:
         endpoint_ids = await forget_endpoint.gone(tx, clock.now_ms())
     batches = 0

@@ -53,7 +53,7 @@ async def keep_retaining(db: Database, kept: KeptFor, is_ours: Callable[[], bool
 
 
 async def retain(db: Database, kept: KeptFor) -> None:
-    """All that is due now."""
+    """Does all that is due now."""
     if kept.messages_ms is not None:  # first: what goes whole need not be erased
         await _delete(db, clock.now_ms() - kept.messages_ms)
     if kept.texts_ms is not None:

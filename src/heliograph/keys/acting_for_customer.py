@@ -55,9 +55,9 @@ def acting_for(
     changes: bool = False,
     takes_connect: bool = True,
 ) -> str:
-    """The raw id of the account that a request is about: the customer's, or the key's own when
-    there is no `customer_id`, which is an id (`cus_…`) or an `external_ref`. `takes_connect`: the
-    permission `connect.customers` beside the endpoint's own.
+    """Returns the raw id of the account that a request is about: the customer's, or the key's own
+    when there is no `customer_id`, which is an id (`cus_…`) or an `external_ref`. `takes_connect`:
+    the permission `connect.customers` beside the endpoint's own.
 
     Raises Forbidden without the permission, NotFound for somebody else's customer, for one of the
     other mode and for none, and, if the request `changes` something, Forbidden
@@ -84,8 +84,8 @@ async def acting_for_cached(
 
 
 def home_of(tx: Connection, principal: Principal, customer_id: str | None) -> str:
-    """The country of the account that a request is about, by whose rules a number with a leading 0
-    is read (docs/api.md, "Phone numbers").
+    """Returns the country of the account that a request is about, by whose rules a number with a
+    leading 0 is read (docs/api.md, "Phone numbers").
 
     Of a customer that there is not it is the key's own: what is wrong with the form is told before
     what is not found.

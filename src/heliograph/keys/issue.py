@@ -204,7 +204,9 @@ def page(
 
 
 def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
-    """The key opens nothing from now on; revoking it again changes nothing. Raises NotFound."""
+    """Revokes a key: it opens nothing from now on, and revoking it again changes nothing. Raises
+    NotFound.
+    """
     config.bump(tx)
     tx.execute(
         sa.update(api_keys)

@@ -1,4 +1,4 @@
-"""Rate limits that several processes share through Redis, with one pipeline for all requests that
+"""Shares rate limits among several processes through Redis, with one pipeline for all requests that
 came together. While Redis is away each process counts for itself: the limit never stands open.
 
 Only the API loads this, for the client of Redis is heavy.

@@ -123,13 +123,13 @@ def _answer(request: SendRequest, outcome: SendResult) -> Answer:
 
 
 def _encoded(answer: Answer) -> Answer:
-    """The same, in octets already: ten thousand ids and reasons take milliseconds."""
+    """Returns the same, in octets already: ten thousand ids and reasons take milliseconds."""
     answer.raw = encode({"success": True, **answer.body})
     return answer
 
 
 def _home(db: Database, call: Call, customer_id: str | None) -> str:
-    """The country of the account that a query is about."""
+    """Returns the country of the account that a query is about."""
     if customer_id is None:
         return call.principal.country_code
     with db.read() as tx:

@@ -160,8 +160,8 @@ def tallies_of(tx: Connection, group_ids: Iterable[int]) -> dict[int, GroupTally
 
 
 async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -> None:
-    """Adds to the figures of some groups, each once. Last of what a transaction locks. `slot`: any
-    number that tells apart who may do so at once.
+    """Adds to the figures of some groups, each once. They are the last of what a transaction locks.
+    `slot`: any number that tells apart who may do so at once.
     """
     of_process = (os.getpid() + slot) % SLOTS
     await _ADD.rows(
@@ -170,8 +170,8 @@ async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -
 
 
 async def to_be_held(tx: HotTx, group_ids: set[int]) -> set[int]:
-    """Groups of which nothing that comes back from a carrier may leave again: paused ones, whose
-    queue is held, and canceled ones. They stay as they are until this transaction ends.
+    """Returns groups of which nothing that comes back from a carrier may leave again: paused ones,
+    whose queue is held, and canceled ones. They stay as they are until this transaction ends.
     """
     states = await _STATES.rows(tx, [_GroupId(group_id) for group_id in sorted(group_ids)])
     return {group.id for group in states if group.held or group.canceled_at_ms is not None}

@@ -1,4 +1,4 @@
-"""Every change of a stored message begins with this statement, which locks it."""
+"""Holds the statement that every change of a stored message begins with, and which locks it."""
 
 from typing import Final
 

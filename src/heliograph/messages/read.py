@@ -1,5 +1,5 @@
-"""Clients see messages so: one with its timeline, and reports of many (docs/api.md, "Messages" and
-"Reports").
+"""Reads messages as clients see them: one with its timeline, and reports of many (docs/api.md,
+"Messages" and "Reports").
 
 There is no index of an account's messages: it would cost every send a second, random write. A send
 and its messages are one run of ids (tables.py). So a report walks the account's sends, newest
@@ -64,7 +64,7 @@ class Message(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """A report is narrowed to this; a field that is None narrows nothing. `send_id` is raw."""
+    """Says what a report is narrowed to; a field that is None narrows nothing. `send_id` is raw."""
 
     group_id: int | None = None
     send_id: str | None = None
@@ -317,7 +317,7 @@ def _send_filters(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 def _id_bounds(column: sa.Column[str], span: Span) -> list[sa.ColumnElement[bool]]:
-    """Roughly the span as a range of the key, so that what lies outside is not looked at;
+    """Returns roughly the span as a range of the key, so that what lies outside is not looked at;
     `created_at` decides exactly.
     """
     bounds: list[sa.ColumnElement[bool]] = []

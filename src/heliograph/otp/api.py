@@ -50,7 +50,9 @@ SEND_PATH: Final = "POST /otp/send"
 
 
 class Own(NamedTuple):
-    """An account sends one-time passwords with these when its request does not say otherwise."""
+    """Holds the sender and the text of an account's one-time passwords when its request names no
+    others.
+    """
 
     sender: str | None  # its default sender
     text: str
@@ -166,8 +168,8 @@ def _verifier(cache: ConfigCache, db: Database, codes: Codes) -> Handler:
 
 
 def _nothing_there(given: Given) -> InvalidRequest:
-    """Nothing was sent to a phone that was given without a country: in whichever one it
-    is, the caller knows.
+    """Returns the refusal for a phone that was given without a country and to which nothing was
+    sent. Only the caller knows which country it was sent to.
     """
     if given.phone is None:
         return refused("phone", no_phone(given.as_dialled))
@@ -187,8 +189,8 @@ def _request(
     sealer: Sealer,
     service_sender: str,
 ) -> OtpRequest:
-    """A send of one message, whose id is the OTP's. Of the code there are then a hash and a sealed
-    text.
+    """Makes a send of one message, whose id is the OTP's. Of the code there are then a hash and a
+    sealed text.
     """
     number, sandbox = ids.new_number(), call.principal.sandbox
     code = codes.make(sandbox=sandbox)
@@ -230,8 +232,8 @@ def _key(call: Call) -> tuple[str | None, bytes]:
 
 
 def _record(outcome: SendResult, request: OtpSendRequest) -> dict[str, Any]:
-    """Made from what is stored of the send, and of the body that a replay repeats: so a
-    replay is the same by construction.
+    """Makes the record from what is stored of the send, and from the body that a replay repeats: so
+    a replay is the same by construction.
     """
     send = outcome.send
     number = int(send.id, 16)

@@ -74,7 +74,7 @@ class OtpExtension:
     """Extends sends of the type `otp`."""
 
     async def for_batch(self, tx: HotTx, requests: Sequence[SendRequest]) -> "OtpBatchExtension":
-        """Sandbox has no limits: nothing is read for it."""
+        """Reads what a batch is judged by; nothing is read for sandbox, which has no limits."""
         live = [
             request
             for request in requests
@@ -141,7 +141,9 @@ class OtpBatchExtension:
     def _refusal_at(
         self, place: TallyKeyOf, request: OtpRequest, now_ms: int
     ) -> TooManyUnverified | None:
-        """A partner's figures are not told to a customer: it has other customers."""
+        """Returns why one is refused. A partner's figures are not told to a customer: it has other
+        customers.
+        """
         refusal = self._tallies[place].refusal(now_ms)
         if refusal is None or place.account_id == request.account_id:
             return refusal

@@ -140,8 +140,8 @@ def refusal_to_send(sent: Sequence[Otp], now_ms: int) -> ServiceError | None:
 
 
 def judge_try(latest: Otp | None, is_right: bool, tried_by: str, now_ms: int) -> JudgedTry:
-    """A code was given back for the phone whose last OTP is `latest`, by the verification
-    `tried_by` (raw id).
+    """Judges a code that was given back for the phone whose last OTP is `latest`, by the
+    verification `tried_by` (raw id).
     """
     if latest is not None and is_locked(latest, now_ms):
         return JudgedTry(

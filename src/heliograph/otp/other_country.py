@@ -44,8 +44,8 @@ def sent_to(
     """Returns the phone of an account (raw id) that was sent a code and is written so in its own
     country. `given`: `is_as_dialled`.
 
-    If there are several, the only one whose code is outstanding; None: that is not one, or there is
-    none at all.
+    If there are several, it returns the only one whose code is outstanding. It returns None if that
+    is not one, or if there is none at all.
     """
     newest = (
         sa.select(otps.c.phone, otps.c.created_at_ms, otps.c.verified_at_ms)
@@ -67,7 +67,7 @@ def sent_to(
 
 
 def _possible(digits: str) -> list[int]:
-    """All phones that end in these digits, with and without what is dialled in front."""
+    """Returns all phones that end in these digits, with and without what is dialled in front."""
     ends = {digits[front:] for front in range(TRUNK_DIGITS_MAX + 1)}
     return [
         int(code + end)

@@ -71,7 +71,7 @@ def read(text: str) -> list[int]:
 
 
 class Blocked(NamedTuple):
-    """A blocked range, as the operator sees it. `account_id` is raw."""
+    """Describes a blocked range, as the operator sees it. `account_id` is raw."""
 
     account_id: str
     digits: str
@@ -86,8 +86,8 @@ class Blocked(NamedTuple):
 def blocked(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
 ) -> list[Blocked]:
-    """Ranges that are blocked now, those blocked last first; without `account_id` (raw)
-    everybody's.
+    """Returns ranges that are blocked now, those blocked last first; without `account_id` (raw) it
+    returns everybody's.
     """
     columns = otp_ranges.c
     query = sa.select(columns.account_id, columns.digits, columns.sent_at_ms, columns.blocked_at_ms)

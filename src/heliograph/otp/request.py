@@ -95,8 +95,8 @@ def read_code(given: str) -> str:
 
 
 def default_text(name: str) -> str:
-    """The text of an account that gives none, with PLACE in it; its name shortened so that
-    it fits one segment.
+    """Returns the text of an account that gives none, with PLACE in it; the account's name is
+    shortened so that it fits one segment.
     """
     for length in range(len(name), 0, -1):
         shortened = name[:length].rstrip()
@@ -109,7 +109,7 @@ def default_text(name: str) -> str:
 
 
 def _read_phone(form: Form, home: str | None) -> Phone | None:
-    """A phone is read as numbers of POST /sms/send are, but the only one: what is none is
+    """Reads a phone as numbers of POST /sms/send are read, but it is the only one: what is none is
     a bad field.
     """
     country_code = form.value("countryCode", "country_code", read=read_country)
@@ -124,8 +124,8 @@ def _read_phone(form: Form, home: str | None) -> Phone | None:
 
 
 def _read_phone_given_back(form: Form, home: str | None) -> tuple[Phone | None, str | None]:
-    """The phone as `_read_phone` reads it; and as it was given, where a country that was given to
-    /otp/send may be missing.
+    """Returns the phone as `_read_phone` reads it; and as it was given, where a country that was
+    given to /otp/send may be missing.
     """
     country_code = form.value("countryCode", "country_code", read=read_country)
 

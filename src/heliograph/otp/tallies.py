@@ -36,7 +36,7 @@ class Capped(NamedTuple):
 
 
 async def tallies_at(tx: HotTx, places: Iterable[TallyKeyOf]) -> dict[TallyKeyOf, OtpTally]:
-    """The tally of each place, new where there is none; nobody else counts there while the
+    """Returns the tally of each place, new where there is none; nobody else counts there while the
     wallets are locked.
     """
     found = await TALLIES.rows(tx, [TallyKey(*place) for place in sorted(set(places))])

@@ -57,7 +57,7 @@ class UnverifiedAllowance(NamedTuple):
 
 
 def country_of(phone: int) -> str:
-    """The country that a number (E.164 digits) is counted in."""
+    """Returns the country that a number (E.164 digits) is counted in."""
     parsed = parse_phone(str(phone))
     return (parsed.country_code if parsed is not None else None) or NO_COUNTRY
 
@@ -98,7 +98,7 @@ class OtpTally:
         self.sent[-1] += 1
 
     def add_verified(self, sent_at_ms: int, now_ms: int) -> None:
-        """One that was sent then is verified now: it counts where it was sent."""
+        """Counts one that was sent then and is verified now: it counts where it was sent."""
         self.move_to(now_ms)
         ago = max(0, self.hour - sent_at_ms // HOUR_MS)
         days_ago = max(0, self.hour // HOURS - sent_at_ms // DAY_MS)

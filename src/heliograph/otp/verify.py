@@ -231,7 +231,7 @@ class VerificationBatch:
         return Verified(raw)
 
     def key_counts(self) -> list[CountedKeys]:
-        """Those that have changed."""
+        """Returns the counts that have changed."""
         return [
             CountedKeys(account_id, count.day, count.live, count.sandbox)
             for account_id, count in sorted(self._key_counts.items())
@@ -239,7 +239,9 @@ class VerificationBatch:
         ]
 
     def _key_refusal(self, given: VerificationTry) -> ServiceError | None:
-        """Judged before the code, so that no try is spent. The answer is as long as any."""
+        """Judges the key's quota before the code, so that no try is spent. The answer is as long as
+        any.
+        """
         if given.idempotency_key is None:
             return None
         octets = _key_octets(given, _answer(given, ids.raw_of_number(given.number), self.now_ms))
@@ -261,8 +263,8 @@ class VerificationBatch:
         return judged
 
     def _judge_in_sandbox(self, given: VerificationTry, latest: Otp | None) -> JudgedTry:
-        """One code is right for every phone, whenever and however often it is given, and nothing is
-        counted (docs/api.md, "Sandbox").
+        """Judges a code in sandbox. One code is right for every phone, whenever and however often
+        it is given, and nothing is counted (docs/api.md, "Sandbox").
         """
         if not equal(given.code.encode(), SANDBOX_CODE.encode()):
             return JudgedTry(latest, Incorrect(attempts_remaining=TRIES_MAX - 1))

@@ -88,7 +88,7 @@ LATEST: Final = BatchStatement(
 
 
 class JudgedOtp(Row, frozen=True):
-    """A try has changed this of a one-time password."""
+    """Holds what a try has changed of a one-time password."""
 
     id: Id
     failures: SmallInt

@@ -34,7 +34,7 @@ class SiteEvent(NamedTuple):
 
 
 class ActivityFilters(NamedTuple):
-    """A list is narrowed to this; a field that is None narrows nothing."""
+    """Says what a list is narrowed to; a field that is None narrows nothing."""
 
     event: str | None
     status: str | None

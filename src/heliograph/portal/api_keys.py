@@ -1,5 +1,5 @@
-"""The API keys of an account: a list, a form that makes one, which is shown once, and a button that
-revokes one. Making and revoking take a fresh sign-in.
+"""Shows the API keys of an account: a list, a form that makes one, which is shown once, and a
+button that revokes one. Making and revoking take a fresh sign-in.
 """
 
 from collections.abc import Sequence

@@ -34,8 +34,8 @@ def list_page(
 
 
 def older_query(asking: PageRequest, before: str | None) -> str | None:
-    """Returns the query of the next page: the same one, below the raw id `before`. None: there is
-    no next page.
+    """Returns the query of the next page: the same one, below the raw id `before`. It returns None
+    if there is no next page.
     """
     if before is None:
         return None

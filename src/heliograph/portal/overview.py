@@ -1,4 +1,4 @@
-"""The overview: what an account has, and what to do first."""
+"""Shows the overview: what an account has, and what to do first."""
 
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -35,7 +35,7 @@ LIVE_TEXT: Final = marked("Send a live text")
 
 
 class FirstStep(NamedTuple):
-    """A first step, the page where it is taken, and whether it is done."""
+    """Describes a first step: the page where it is taken, and whether it is done."""
 
     text: str
     how: str
@@ -51,8 +51,8 @@ class FailedByCode(NamedTuple):
 
 
 class SentSoFar(NamedTuple):
-    """What was sent in live mode today, in the last hours, and in the last days. `reasons` counts
-    what has failed in these days by the code of its error.
+    """Counts what was sent in live mode today, in the last hours, and in the last days. `reasons`
+    counts what has failed in these days by the code of its error.
     """
 
     today: MessageFigures

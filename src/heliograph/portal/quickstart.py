@@ -1,5 +1,5 @@
-"""The quickstart: programs that send a first text in sandbox, read its status and check a webhook,
-each complete, with the account's sender and a key that is made here.
+"""Shows the quickstart: programs that send a first text in sandbox, read its status and check a
+webhook, each complete, with the account's sender and a key that is made here.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The request log: what requests with the account's keys were answered in the last week. All
+"""Shows the request log: what requests with the account's keys were answered in the last week. All
 failures are there, up to a limit a second, and a sample of the others.
 """
 

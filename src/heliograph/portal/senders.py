@@ -1,4 +1,6 @@
-"""The sender IDs of an account: a list, a form that registers one, and which one is the default."""
+"""Shows the sender IDs of an account: a list, a form that registers one, and which one is the
+default.
+"""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

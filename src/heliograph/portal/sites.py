@@ -1,4 +1,4 @@
-"""The sites that are linked to an account: a list, and what the plugin of one has told."""
+"""Shows the sites that are linked to an account: a list, and what the plugin of one has told."""
 
 import json
 from typing import Any, Final, NamedTuple

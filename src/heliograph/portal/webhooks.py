@@ -1,5 +1,5 @@
-"""The webhook endpoints of an account: a list, a form that adds one, and one endpoint with its
-events, its secret and what may be done with it.
+"""Shows the webhook endpoints of an account: a list, a form that adds one, and one endpoint with
+its events, its secret and what may be done with it.
 """
 
 import asyncio

@@ -184,7 +184,9 @@ def _obey(server: Server, signals: Connection) -> None:
 
 
 async def _shown(lease: Lease) -> None:
-    """A retired process holds no work here: it only begins anew."""
+    """Shows that this process is alive, and begins anew if it is retired: it holds no work here. A
+    retired process holds no work here: it only begins anew.
+    """
     try:
         await lease.looked()
     except Retired:

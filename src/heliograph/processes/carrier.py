@@ -36,7 +36,7 @@ class Running:
 
     async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or
-        however long it takes. May be called again when it was canceled.
+        however long it takes. It may be called again when it was canceled.
         """
         await self.unbind(drain_s)
         await cancelling.end(self.task)

@@ -108,13 +108,13 @@ class Dispatch:
             self._tasks.append(asyncio.create_task(loop()))
 
     def wake(self, carrier_ids: set[int]) -> None:
-        """Something was queued for these carriers."""
+        """Wakes these carriers, because something was queued for them."""
         for carrier_id in carrier_ids:
             if carrier_id in self._running:
                 self._running[carrier_id].turn.wake()
 
     def moved(self) -> int:
-        """Submissions, answers and receipts of the carriers that are at work."""
+        """Counts submissions, answers and receipts of the carriers that are at work."""
         return sum(running.turn.moved for running in self._running.values())
 
     def may_claim(self, allowed: bool) -> None:
@@ -154,7 +154,7 @@ class Dispatch:
             await self._reconcile()
 
     def _others(self) -> frozenset[int]:
-        """Carriers that other processes are for."""
+        """Returns the carriers that other processes are for."""
         return (
             frozenset() if self._lease.kind == CARRIER else with_a_process_of_their_own(self._lease)
         )
@@ -295,7 +295,7 @@ class Dispatch:
         await link.start()
 
     async def _simulator(self, carrier: Carrier, turn: Turn) -> SimulatorLink:
-        """The simulator, with the receipts that it owed when its process was killed."""
+        """Makes the simulator, with the receipts that it owed when its process was killed."""
         link = SimulatorLink(SimulatorSettings(), turn)
         link.resume(
             [

@@ -159,8 +159,8 @@ def prepare(db: Database, now_ms: int) -> Ready:
 
 
 def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:
-    """A campaign to the demo's contacts, slow enough to be watched, unless an earlier one is still
-    under way; and what there is to say of both.
+    """Runs a campaign to the demo's contacts, slow enough to be watched, unless an earlier one is
+    still under way, and says what there is to say of both.
     """
     try:
         with db.write() as tx:

@@ -151,7 +151,9 @@ def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
 
 
 def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
-    """`require_home`, and the database is at home here. Raises likewise."""
+    """Does what `require_home` does, and makes the database at home here. It raises the same
+    errors.
+    """
     require_home(db, data_dir, anew=anew)
     restored_copy.settle(db, data_dir)
 

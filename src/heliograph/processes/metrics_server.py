@@ -45,7 +45,7 @@ log = Log(__name__)
 def showing_metrics_at(
     address: ListenAddress | None, token: str | None
 ) -> AbstractContextManager[None]:
-    """The same at HELIOGRAPH_METRICS_ADDRESS, if it is set."""
+    """Shows the metrics at HELIOGRAPH_METRICS_ADDRESS, if it is set."""
     host, port = address or ("", None)
     return showing_metrics(
         host, port, token, "HELIOGRAPH_METRICS_ADDRESS", "HELIOGRAPH_METRICS_ADDRESS"

@@ -56,9 +56,9 @@ def others_may_send(lease: Lease, carrier_id: int) -> bool:
 
 
 def is_active_scheduler(lease: Lease) -> bool:
-    """One at a time looks after what is everybody's: the oldest scheduler or, while there is none,
-    the oldest of the others that can. Should two of them believe it for a moment, that does no
-    harm: each check is a transaction that takes what it deals with.
+    """Says whether this process looks after what is everybody's. One at a time does: the oldest
+    scheduler or, while there is none, the oldest of the others that can. Should two of them believe
+    it for a moment, that does no harm: each check is a transaction that takes what it deals with.
     """
     for kinds in ((SCHEDULER,), (SERVE, WORKER)):
         able = [epoch for epoch, peer in lease.peers.items() if peer.kind in kinds]

@@ -50,8 +50,8 @@ log = Log(__name__)
 
 
 class Sending:
-    """`take_queue` before anything else, `start` when the configuration is known, `stop` before the
-    end, `release` in any case.
+    """Serves the carriers and webhooks of one process. Call `take_queue` before anything else,
+    `start` when the configuration is known, `stop` before the end, and `release` in any case.
 
     `kind` is one of entry.roles, `carrier_id` the carrier of a process that serves only one.
     """
@@ -114,7 +114,7 @@ class Sending:
         return is_active_scheduler(self._lease)
 
     def wake(self, carrier_ids: set[int]) -> None:
-        """Something was queued for these carriers."""
+        """Wakes these carriers, because something was queued for them."""
         if self._dispatch is not None:
             self._dispatch.wake(carrier_ids)
 
@@ -242,8 +242,8 @@ class Sending:
 
     async def _begin_anew(self) -> None:
         """Closes the binds at once; answers that came are stored, what was claimed and not written
-        is given back. Then as a new process begins. What hangs meanwhile ends the process: then the
-        service manager begins a new one.
+        is given back. Then this process begins as a new one does. What hangs meanwhile ends the
+        process: then the service manager begins a new one.
         """
         log.warning("worker_begins_anew", worker=self._lease.epoch)
         with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):

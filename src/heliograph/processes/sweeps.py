@@ -84,7 +84,7 @@ class Sweeps:
             self._show_only(frozenset())
 
     async def once(self) -> None:
-        """All checks that are due."""
+        """Makes all checks that are due."""
         self._looks += 1
         for running in list(self._running.values()):
             await _alone(running.carrier.name, self._follow_format(running))
@@ -129,8 +129,8 @@ class Sweeps:
             log.info("work_taken_over", messages=taken)
 
     async def _fail_expired(self) -> None:
-        """All whose validity has ended, in small batches; the rest of a very long queue at the next
-        look. Nothing, while nobody knows the time.
+        """Fails all whose validity has ended, in small batches; the rest of a very long queue waits
+        for the next look. It fails nothing while nobody knows the time.
         """
         if clock.is_disputed():
             return
@@ -233,9 +233,9 @@ class Sweeps:
         turn.follow(replace(turn.carrier, id_format=id_format))
 
     async def _read_anew(self, running: Running, now_ms: int) -> None:
-        """Unmatched receipts, whenever the format changes: learnt, or set by the operator, perhaps
-        while no process ran. Each process that serves the carrier does it when it has heard of the
-        change, so the last one finds what the others left unmatched before.
+        """Reads unmatched receipts anew whenever the format changes: it was learnt, or set by the
+        operator, perhaps while no process ran. Each process that serves the carrier does it when it
+        has heard of the change, so the last one finds what the others left unmatched before.
         """
         carrier = running.turn.carrier
         found = await rematch(self._db, carrier, now_ms)

@@ -89,5 +89,7 @@ async def _hear(redis_url: str, wake: Callable[[set[int]], None]) -> None:
 
 
 def _carrier_ids(told: bytes) -> set[int]:
-    """Those that are none are left out: whoever shares the Redis can publish whatever they like."""
+    """Reads the carriers' ids, and leaves out what is none: whoever shares the Redis can publish
+    whatever they like.
+    """
     return {int(word) for word in told.split() if word.isdigit() and len(word) <= DIGITS_MAX}

@@ -16,9 +16,9 @@ log = Log(__name__)
 
 
 def gone_in_time() -> None:
-    """Called when a process is told to stop: ends it, should it not have ended by then. What was
-    accepted is stored, and what was sent is in flight, so that the next one takes it up as after a
-    kill.
+    """Ends a process that was told to stop, should it not have ended by then. It is called when the
+    process is told. What was accepted is stored, and what was sent is in flight, so that the next
+    one takes it up as after a kill.
     """
     _timer(GONE_WITHIN_S, lambda: log.error("not_ended_in_time", within_s=GONE_WITHIN_S))
 

@@ -40,9 +40,9 @@ async def read_at_home(
 async def acting_for_call(
     db: Database, cache: ConfigCache, call: Call, path: str, customer_id: str | None
 ) -> str:
-    """The raw id of the account that a changing request is about; `customer_id` as its body names
-    it. Raises what `acting_for_cached` raises, and Conflict rather than NotFound when the key was
-    used with another body.
+    """Returns the raw id of the account that a changing request is about; `customer_id` is as its
+    body names it. Raises what `acting_for_cached` raises, and Conflict rather than NotFound when
+    the key was used with another body.
     """
     try:
         return await acting_for_cached(cache, call.principal, customer_id, changes=True)

@@ -152,7 +152,7 @@ _PHP: Final = _Spelling(
 
 
 def _literal(value: Any, indent: int, spelling: _Spelling) -> str:
-    """A value as that language writes it, an object over several lines."""
+    """Writes a value as that language does, an object over several lines."""
     if isinstance(value, bool) or value is None:
         return {True: spelling.true, False: spelling.false, None: spelling.null}[value]
     if isinstance(value, str):

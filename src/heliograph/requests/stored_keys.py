@@ -121,8 +121,8 @@ class UsedKeys(Generic[AnswerT]):
         self._used[place] = (sha256, answer)
 
     def replay(self, place: KeyPlace | None, sha256: bytes) -> AnswerT | Conflict | None:
-        """Returns the answer to a request whose key was used, or why it is refused. None: it
-        brings no key, or one that was not used, and is to be carried out.
+        """Returns the answer to a request whose key was used, or why it is refused. It returns None
+        if the request brings no key, or one that was not used, and is to be carried out.
         """
         found = None if place is None else self._used.get(place)
         if found is None:

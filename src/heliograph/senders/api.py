@@ -131,6 +131,6 @@ def read_registration(body: dict[str, Any]) -> Registration:
 
 
 def _customer_id(tx: Connection, account_id: str) -> str | None:
-    """The text id of the account, when it is a Connect customer."""
+    """Returns the text id of the account, when it is a Connect customer."""
     account = accounts.by_id(tx, account_id)
     return None if account.parent_id is None else accounts.text_id(account)

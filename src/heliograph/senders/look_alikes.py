@@ -27,7 +27,7 @@ def skeleton(sender: str) -> str:
 
 
 def as_letters(sender: str) -> str:
-    """The skeleton that a name has which looks like it; of a number too."""
+    """Returns the skeleton of a sender whose digits are read as letters, also if it is a number."""
     letters = _SEPARATORS.sub("", sender.lower()).translate(_SIMILAR)
     for pair, letter in _DIGRAPHS.items():
         letters = letters.replace(pair, letter)

@@ -114,7 +114,7 @@ def release(tx: Connection, sender: str) -> Reserved:
 
 
 def reserved(tx: Connection) -> list[Reserved]:
-    """All that the operator has reserved, by name."""
+    """Returns all that the operator has reserved, by name."""
     return [
         Reserved(*row)
         for row in tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))

@@ -19,7 +19,7 @@ _ALLOWED: Final = (
 
 
 def check(sender: str) -> str:
-    """The sender as it is stored and sent: a `+` before digits is dropped. Raises
+    """Returns the sender as it is stored and sent: a `+` before digits is dropped. Raises
     InvalidRequest.
     """
     if digits := _DIGITS.fullmatch(sender):

@@ -99,8 +99,8 @@ def page(
 
 
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
-    """The approved senders that this account may send from in this mode: live the live ones, in
-    sandbox those of both modes.
+    """Returns the approved senders that this account may send from in this mode: in live mode the
+    live ones, in sandbox those of both modes.
     """
     query = (
         sa.select(*COLUMNS)
@@ -113,8 +113,8 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
 
 
 def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
-    """The account's senders of this name, whatever their status: at most one of each mode, the live
-    one first.
+    """Returns the account's senders of this name, whatever their status: there is at most one of
+    each mode, and the live one comes first.
     """
     query = (
         sa.select(*COLUMNS)

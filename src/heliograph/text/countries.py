@@ -27,7 +27,7 @@ _COUNTRIES: Final = frozenset(_ISO_3166_1.split()) | _BESIDE_ISO
 
 
 def country_codes() -> frozenset[str]:
-    """All country codes that are accepted, upper case: the 249 of ISO 3166-1 alpha-2, and
+    """Returns all country codes that are accepted, upper case: the 249 of ISO 3166-1 alpha-2, and
     AC, TA, XK.
     """
     return _COUNTRIES

@@ -24,8 +24,8 @@ _NOTHING: Final = r"(?!)"  # a pattern that matches nowhere: for a plan without 
 
 
 class NumberingPlan:
-    """A plan says how numbers are dialled in one region: it holds the rules by which a national
-    number is read.
+    """Says how numbers are dialled in one region: it holds the rules by which a national number is
+    read.
     """
 
     __slots__ = (
@@ -73,8 +73,8 @@ class NumberingPlan:
         return pattern.match(national) is not None
 
     def without_trunk(self, national: str) -> str:
-        """`national` without the trunk prefix (0 in most countries) and carrier code, rewritten
-        where the plan says so.
+        """Returns `national` without the trunk prefix (0 in most countries) and carrier code,
+        rewritten where the plan says so.
 
         Argentina turns `0 11 15 …` into `9 11 …`, Guernsey puts 1481 before a local number. A
         number that is whole as it stands and would not be so any more is left alone.
@@ -250,7 +250,7 @@ def _members_pattern(regions: Iterable[str], length: int) -> re.Pattern[str]:
 
 
 def _assigned_pattern(metadata: "PhoneMetadata", length: int) -> str:
-    """A pattern for the national numbers of `length` digits that are assigned in a region,
+    """Returns a pattern for the national numbers of `length` digits that are assigned in a region,
     to whatever type.
     """
     general = _pattern_if_possible(metadata.general_desc, length)

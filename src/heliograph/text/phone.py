@@ -1,4 +1,4 @@
-"""What people write as a phone number becomes E.164 digits and a country, or is refused
+"""A phone number, as people write it, becomes E.164 digits and a country, or is refused
 (docs/api.md, "Phone numbers").
 
 The answers are those of the phonenumbers library, at a twentieth of its price; a property test
@@ -89,7 +89,7 @@ def parse_many(
 
 
 def _international(digits: str) -> Phone | None:
-    """A number that begins with a calling code."""
+    """Reads a number that begins with a calling code."""
     code = calling_codes[digits[:3]]
     if code is not None and code.trunk(digits, code.national_at) is not None:
         # `+44 (0)20 …`: the trunk prefix does not belong there, but many write it
@@ -98,7 +98,9 @@ def _international(digits: str) -> Phone | None:
 
 
 def _national(digits: str, home: NumberingPlan) -> Phone | None:
-    """A number as it is dialled in a country, or as it is dialled from abroad without the `+`."""
+    """Reads a number as it is dialled in a country, or as it is dialled from abroad without the
+    `+`.
+    """
     abroad = home.abroad.match(digits) if home.abroad is not None else None
     # no calling code begins with 0
     if abroad is not None and digits[abroad.end() : abroad.end() + 1] != "0":
@@ -116,7 +118,7 @@ def _national(digits: str, home: NumberingPlan) -> Phone | None:
 
 
 def _dialled(digits: str, home: NumberingPlan) -> Phone | None:
-    """A number as it is dialled in a country, by the library's rules."""
+    """Reads a number as it is dialled in a country, by the library's rules."""
     if digits.startswith(home.calling_code):
         rest = home.without_trunk(digits[len(home.calling_code) :])
         if len(digits) > home.longest or (home.describes(rest) and not home.describes(digits)):
@@ -136,7 +138,7 @@ def _is_assigned(phone: Phone | None, home: NumberingPlan) -> bool:
 
 
 def _full(digits: str, code: CallingCode | None) -> Phone | None:
-    """The number, if its calling code is known and its length possible there."""
+    """Returns the number, if its calling code is known and its length possible there."""
     if code is None or len(digits) not in code.lengths:
         return None
     return Phone(digits, code.country_of(digits))

@@ -1,4 +1,4 @@
-"""A text becomes short messages: this finds its encoding, its segments, and the octets that they
+"""Makes short messages of a text: it finds its encoding, its segments, and the octets that they
 carry (docs/api.md, "Segments and price").
 
 GSM-7 is the default alphabet of 3GPP TS 23.038, section 6.2.1, with its extension table, 6.2.1.1.
@@ -62,10 +62,9 @@ class Segmented(NamedTuple):
 
 
 def count(text: str) -> Segmented:
-    """The encoding of a text and how many segments it takes; more than SEGMENTS_MAX are counted
-    too, for the caller to refuse.
-
-    Linear in the length of the text. ValueError for a lone surrogate.
+    """Returns the encoding of a text and how many segments it takes; more than SEGMENTS_MAX are
+    counted too, for the caller to refuse. The time it takes grows with the length of the text, and
+    no faster. Raises ValueError for a lone surrogate.
     """
     if _BASIC.fullmatch(text):
         septets = len(text)
@@ -144,7 +143,9 @@ def ucs2_text(octets: bytes) -> str:
 
 
 def _check_gsm7(text: str) -> None:
-    """ValueError unless every character is in the default alphabet or its extension table."""
+    """Raises ValueError unless every character is in the default alphabet or its extension
+    table.
+    """
     found = _GSM.match(text)
     end = found.end() if found else 0
     if end < len(text):

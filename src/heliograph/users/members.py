@@ -1,5 +1,5 @@
-"""The members of an account, as its owners see and change them. Somebody new is invited by mail,
-which proves the address: an owner never gets a link that signs in as somebody else.
+"""Lets the owners of an account see and change its members. Somebody new is invited by mail, which
+proves the address: an owner never gets a link that signs in as somebody else.
 """
 
 from typing import Final, NamedTuple

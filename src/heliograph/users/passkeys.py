@@ -1,5 +1,6 @@
-"""Passkeys (WebAuthn): a device keeps a key, and signs with it after its user has unlocked it. So
-one proves two things at once, what somebody has, and a finger, a face or a PIN. It names its user.
+"""A passkey (WebAuthn) is a key that a device keeps, and signs with after its user has unlocked it.
+So one proves two things at once, what somebody has, and a finger, a face or a PIN. It names its
+user.
 """
 
 import json

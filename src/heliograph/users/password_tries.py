@@ -110,7 +110,7 @@ def forget_codes(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Counts that a link is asked for, by the address that it comes from and the user whom it is
+    """Counts a link that is asked for, by the address that it comes from and the user whom it is
     for, whether there is one or not.
 
     Raises TooManyMails.
@@ -123,7 +123,7 @@ def count_mail(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_sign_up(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
-    """Counts that somebody wants an account: by the address that it comes from, the network of
+    """Counts an account that somebody wants: by the address that it comes from, the network of
     this, for all, and by the address that is mailed to. What is refused does not count, if the
     caller rolls back; so whoever is refused takes nothing from others.
 
@@ -140,7 +140,7 @@ def count_sign_up(tx: Connection, guesser: Guesser, *, now_ms: int) -> None:
 
 
 def count_invitation(tx: Connection, account_id: str, email: str, *, now_ms: int) -> None:
-    """Counts that somebody is invited, by the account (raw id) and by whom it is for.
+    """Counts an invitation, by the account (raw id) and by whom it is for.
 
     Raises TooManyMails.
     """

@@ -1,4 +1,5 @@
-"""People sign up here. Until the link in the mail was opened, there is one row, and nothing else.
+"""Lets people sign up. Until the link in the mail was opened, there is one row, and nothing
+else.
 
 Whether the address is a user's is looked at when the mail is sent. So asking does the same work for
 both, and neither the answer nor its time tells.

@@ -1,5 +1,5 @@
-"""Two-step sign-in: after a password or a link, a code of an authenticator app is asked for (TOTP,
-RFC 6238), or one of ten recovery codes, each of which counts once.
+"""Two-step sign-in asks, after a password or a link, for a code of an authenticator app (TOTP, RFC
+6238), or for one of ten recovery codes, each of which counts once.
 """
 
 import hashlib

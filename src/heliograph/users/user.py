@@ -199,7 +199,9 @@ def end_all_sessions(tx: Connection, user_id: str) -> int:
 
 
 def _withdraw_invitations(tx: Connection, user_id: str, account_id: str) -> None:
-    """An invitation that is still open gives no role beside the one that was decided now."""
+    """Withdraws an invitation that is still open: it gives no role beside the one that was decided
+    now.
+    """
     email = sa.select(users.c.email).where(users.c.id == user_id).scalar_subquery()
     open_ones = sa.select(invitations.c.id).where(
         invitations.c.account_id == account_id, invitations.c.email == email

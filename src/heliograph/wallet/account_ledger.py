@@ -1,5 +1,5 @@
-"""An account's ledger, as the account sees it: its own entries, and transfers that others made with
-it.
+"""Reads an account's ledger as the account sees it: its own entries, and transfers that others made
+with it.
 """
 
 from typing import Final

@@ -38,9 +38,9 @@ def count_moved(
     """Counts credits that were moved to a customer as spent by its partner; both wallets are
     locked, and the ids raw.
 
-    Below zero: taken back. That gives back what was moved to this customer today and is left,
-    without what it has sent meanwhile: what was moved on earlier days was counted then. Raises
-    DailyCapReached; then the caller moves nothing.
+    Below zero, they are taken back. That gives back what was moved to this customer today and is
+    left, without what it has sent meanwhile: what was moved on earlier days was counted then.
+    Raises DailyCapReached; then the caller moves nothing.
     """
     today = now_ms // DAY_MS
     spent = _of_today(tx, partner_id, wallets.c.spent_day, wallets.c.spent_credits, today)

@@ -236,7 +236,7 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
 def with_reference(
     tx: Connection, account_id: str, entry_type: str, reference: str
 ) -> Entry | None:
-    """The entry that this reference has made. To be asked while the wallet is locked."""
+    """Returns the entry that this reference has made. The wallet must be locked meanwhile."""
     if entry_type not in _REFERENCE_TYPES:
         return None
     columns = ledger_entries.c

@@ -1,5 +1,5 @@
 """The entries of an account's ledger become lines of a CSV file, with the fields of GET
-/wallet/transactions. Pure.
+/wallet/transactions. No database is read here.
 """
 
 from collections.abc import Sequence

@@ -62,7 +62,7 @@ def all_prices(tx: Connection) -> list[Price]:
 
 
 def remove_price(tx: Connection, currency_code: str) -> None:
-    """Credits are no longer sold for this currency. Raises NotFound."""
+    """Stops selling credits for this currency. Raises NotFound."""
     if (
         tx.execute(sa.delete(prices).where(prices.c.currency == currency_code.upper())).rowcount
         == 0

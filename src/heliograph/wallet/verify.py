@@ -186,8 +186,8 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
 
 
 def _one_sided(tx: Connection) -> Iterator[Discrepancy]:
-    """Entries with a customer whose figures after it are not told, or with none of the service's
-    accounts that tell some.
+    """Finds entries with a customer whose figures after it are not told, or with none of the
+    service's accounts that tell some.
     """
     columns = ledger_entries.c
     of_service = columns.counterpart_id.in_([ISSUANCE_ID, SALES_ID, BANK_ID])

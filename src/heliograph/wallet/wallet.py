@@ -1,5 +1,5 @@
-"""A wallet is an account's money and SMS credits. This also says when their lowness is to be
-told.
+"""Keeps wallets: a wallet is an account's money and SMS credits. It also says when their lowness is
+to be told.
 """
 
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,7 @@ CREDITS_MAX: Final = MINOR_MAX  # as for money: every figure is exact in JSON
 
 
 class Figures(NamedTuple):
-    """A wallet holds this at one moment."""
+    """Holds the credits and the money of a wallet at one moment."""
 
     balance_minor: int
     sms_credits: int
@@ -96,7 +96,9 @@ class Wallet(NamedTuple):
 
 
 def keys_counted(tx: Connection, account_id: str) -> KeyCount:
-    """The Idempotency-Keys that were stored for an account's sends (raw id). Raises NotFound."""
+    """Returns the count of the Idempotency-Keys that were stored for an account's sends (raw id).
+    Raises NotFound.
+    """
     columns = wallets.c.keys_day, wallets.c.keys_octets, wallets.c.sandbox_keys_octets
     row = tx.execute(sa.select(*columns).where(wallets.c.account_id == account_id)).one_or_none()
     if row is None:
@@ -145,7 +147,7 @@ def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
 
 
 def locked(tx: Connection, account_id: str) -> Wallet:
-    """The wallet, kept from every other change until the transaction ends (on SQLite every
+    """Returns the wallet, kept from every other change until the transaction ends (on SQLite every
     writer is alone anyway). Raises NotFound.
     """
     return _one(

@@ -240,8 +240,8 @@ class Deliveries:
             )
 
     async def _let_go_idle(self, wanted: int, due: set[str]) -> None:
-        """Those that have long had nothing to do; and where others want their places,
-        whoever has been without the longest.
+        """Lets go of receivers that have long had nothing to do. Where others want their places, it
+        lets go of those that have been idle the longest.
         """
         now_s = clock.monotonic_s()
         idle = sorted(

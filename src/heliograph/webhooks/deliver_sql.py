@@ -308,8 +308,8 @@ _DISABLE: Final = same(
 
 
 async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Target]:
-    """Endpoints with something due, or disabled and with something waiting, that this process holds
-    or may hold; or `only` one, of `heliograph listen`.
+    """Returns endpoints with something due, or disabled and with something waiting, that this
+    process holds or may hold; or `only` one, of `heliograph listen`.
     """
     if only is None:
         return await _DUE_ORDINARY.rows(tx, _Looking(now_ms, worker))

@@ -94,7 +94,9 @@ class EndpointWorker:
         return not (self._known or self._reading)
 
     def due(self) -> None:
-        """There is something due, as far as the queue tells: it may be what is at work already."""
+        """Notes that there is something due, as far as the queue tells: it may be what is at work
+        already.
+        """
         self._may_be_more = True
         self.pump()
 
@@ -110,7 +112,9 @@ class EndpointWorker:
             self._reads.ask(self)
 
     def post_next(self) -> bool:
-        """Posts what is due first. False: there is nothing that could be posted now."""
+        """Posts what is due first. It returns False if there is nothing that could be posted
+        now.
+        """
         if not self._has_room() or not self._places.take(len(self._open)):
             return False
         task = asyncio.create_task(self._post(self._ahead.popleft()))
@@ -228,7 +232,7 @@ class EndpointWorker:
 def outcome_of_attempt(
     waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int
 ) -> AttemptOutcome:
-    """An attempt's outcome, as it is stored."""
+    """Returns an attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):
         return AttemptOutcome(

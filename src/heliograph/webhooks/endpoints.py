@@ -73,7 +73,7 @@ def _of_row(row: Sequence[Any]) -> WebhookEndpoint:
 
 
 def read_kinds(given: Iterable[str]) -> tuple[str, ...]:
-    """Kinds of events, each once, in the order of `KINDS`; `all` is all of them. Raises
+    """Reads kinds of events, each once, in the order of `KINDS`; `all` is all of them. Raises
     InvalidRequest.
     """
     asked = set(given)
@@ -179,7 +179,7 @@ def enabled(tx: Connection) -> int:
 def troubled(
     tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int
 ) -> list[WebhookEndpoint]:
-    """Those that have met nothing but failures since then or longer, and those that their
+    """Returns those that have met nothing but failures since then or longer, and those that their
     own failures have disabled since then.
     """
     endpoint = webhook_endpoints.c
@@ -223,8 +223,8 @@ def raw_id(endpoint_id: str) -> str:
 def secrets_of(
     tx: Connection, endpoint_id: str, secret_key: Keys, now_ms: int
 ) -> tuple[str, str | None]:
-    """The secret that signs, and the former one for as long as it does too. The id is raw. Raises
-    SecretUnreadable, NotFound.
+    """Returns the secret that signs, and the former one for as long as it does too. The id is raw.
+    Raises SecretUnreadable, NotFound.
     """
     columns = webhook_endpoints.c
     row = tx.execute(
@@ -281,14 +281,16 @@ def finish_rotation(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
 
 
 def disable(tx: Connection, endpoint_id: str, *, now_ms: int) -> WebhookEndpoint:
-    """Nothing more goes there; its events are kept, and can be replayed. Raises NotFound."""
+    """Disables an endpoint: nothing more goes there; its events are kept, and can be replayed.
+    Raises NotFound.
+    """
     endpoint = _locked(tx, endpoint_id)
     _disable(tx, webhook_endpoints.c.id == endpoint.id, now_ms)
     return endpoint_of(tx, endpoint_id)
 
 
 def disable_all(tx: Connection, account_id: str, *, now_ms: int) -> None:
-    """Nothing more goes to any endpoint of the account (raw id), of both modes."""
+    """Disables every endpoint of the account (raw id), of both modes: nothing more goes there."""
     _disable(tx, webhook_endpoints.c.account_id == account_id, now_ms)
 
 
@@ -307,7 +309,7 @@ def enable(tx: Connection, endpoint_id: str) -> WebhookEndpoint:
 
 
 def listen_until(tx: Connection, endpoint_id: str, until_ms: int) -> None:
-    """The id is raw, of an endpoint of `heliograph listen`."""
+    """Keeps an endpoint of `heliograph listen` until that moment. The id is raw."""
     tx.execute(
         webhook_endpoints.update()
         .where(webhook_endpoints.c.id == endpoint_id, ~_ORDINARY)

@@ -76,13 +76,13 @@ _ENDPOINT: Final = same(_EndpointId, Nothing, "DELETE FROM webhook_endpoints WHE
 
 
 async def gone(tx: HotTx, now_ms: int) -> list[str]:
-    """Raw ids of endpoints whose rows are to go, GONE_MAX at most."""
+    """Returns raw ids of endpoints whose rows are to go, GONE_MAX at most."""
     return [endpoint.id for endpoint in await _GONE.rows(tx, _GoneBy(now_ms, GONE_MAX))]
 
 
 async def forget_some(tx: HotTx, endpoint_id: str) -> int:
-    """Deletes what became of its events, ROWS_AT_ONCE rows at most; how many. 0: nothing
-    was left of it but itself, which is deleted now.
+    """Deletes what became of its events, ROWS_AT_ONCE rows at most, and returns how many. 0:
+    nothing was left of it but itself, which is deleted now.
     """
     for some in (_HOLDERS, _QUEUE, _DELIVERIES, _ATTEMPTS):
         rows = await some.rows(tx, _SomeOfEndpoint(endpoint_id, ROWS_AT_ONCE))

@@ -39,9 +39,9 @@ class PostSlots:
         return OWN * self.receivers + self.shared
 
     def take(self, posts: int) -> bool:
-        """Room for one more of an endpoint that has so many under way. It may have fewer shared
-        places than are free: so those that want many come to have the same number, without being
-        counted, and some are always left for the next one.
+        """Takes room for one more of an endpoint that has so many under way, and returns whether
+        there was any. It may have fewer shared places than are free: so those that want many come
+        to have the same number, without being counted, and some are always left for the next one.
         """
         if posts < OWN:
             return True
@@ -51,7 +51,7 @@ class PostSlots:
         return True
 
     def give_back(self, posts: int) -> None:
-        """One is over of an endpoint that had so many."""
+        """Gives back the room of one that is over, of an endpoint that had so many."""
         if posts > OWN:
             self.free += 1
 

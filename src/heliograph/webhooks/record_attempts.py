@@ -117,8 +117,8 @@ class Recorder:
             return await self._store(tx, batch)
 
     async def _store(self, tx: HotTx, batch: list[AttemptOutcome]) -> dict[str, int | None]:
-        """Those whose row is gone were recorded by another process, or the endpoint was disabled
-        meanwhile.
+        """Stores a batch. Those whose row is gone were recorded by another process, or the endpoint
+        was disabled meanwhile.
         """
         done = await DONE.rows(tx, sorted(tried.waiting.key for tried in batch))
         here = {(event.endpoint_id, event.event_id) for event in done}
@@ -167,7 +167,7 @@ class Recorder:
         return changed
 
     def _now_failing(self, batch: Iterable[AttemptOutcome]) -> dict[str, int | None]:
-        """Since when each endpoint has met nothing but failures, where that is news."""
+        """Returns since when each endpoint has met nothing but failures, where that is news."""
         now: dict[str, int | None] = {}
         for tried in batch:
             endpoint_id = tried.waiting.endpoint_id
@@ -184,7 +184,7 @@ class Recorder:
 
 
 def _by_endpoint(row: WaitingEvents | DeliveryRow) -> tuple[str, str]:
-    """The order in which rows are locked."""
+    """Returns the order in which rows are locked."""
     return row.endpoint_id, row.event_id
 
 

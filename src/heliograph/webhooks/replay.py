@@ -97,8 +97,8 @@ def _keep_attempt(tx: Connection, endpoint: WebhookEndpoint, event_id: str, was:
 
 
 def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int) -> int:
-    """Events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most; how many.
-    Raises InvalidRequest.
+    """Replays events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most,
+    and returns how many. Raises InvalidRequest.
     """
     _must_be_enabled(endpoint)
     if since_ms < now_ms - KEPT_MS:

@@ -66,7 +66,9 @@ class Answering(HttpToolsProtocol, ABC):
 
     @abstractmethod
     def overdue(self) -> None:
-        """Called when `until_s` or `unread_until_s` has passed."""
+        """Ends what has taken too long; it is called when `until_s` or `unread_until_s` has
+        passed.
+        """
 
     # --- answering
 

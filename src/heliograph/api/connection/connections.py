@@ -85,7 +85,9 @@ class Connected:
         self._untold = {ADDRESS_LIMIT: 0, PROCESS_LIMIT: 0}
 
     def admit(self, connection: ClientConnection, host: str) -> bool:
-        """Counts a new connection, which waits. False: there is no room, and none can be made."""
+        """Counts a new connection, which waits. It returns False if there is no room, and none can
+        be made.
+        """
         key = network_of(host)
         peer = self._peers.get(key) or ClientAddress(key, self._is_proxy(host))
         if (
@@ -104,12 +106,14 @@ class Connected:
         return True
 
     def waits(self, connection: ClientConnection, peer: ClientAddress) -> None:
-        """Its client is to send a request: it may be closed for somebody else's."""
+        """Notes that the client is to send a request: its connection may be closed for somebody
+        else's.
+        """
         if not peer.is_proxy:
             self._waiting[connection] = peer.waiting[connection] = None
 
     def works(self, connection: ClientConnection, peer: ClientAddress) -> None:
-        """Its client has sent one."""
+        """Notes that the client has sent a request."""
         self._waiting.pop(connection, None)
         peer.waiting.pop(connection, None)
 
@@ -158,7 +162,7 @@ class Connected:
         return longest is not None
 
     def _close_for(self, why: str, connection: ClientConnection | None, host: str) -> None:
-        """Nobody, if there is none."""
+        """Closes a connection to make room, if there is one to close, and counts it."""
         if connection is not None:
             self.gone(connection)
             connection.make_room()

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Dropped(list[tuple[bytes, bytes]]):
-    """Fields that come after a head, which are trailers, go here. No client may say there who it
+    """Drops the fields that come after a head, which are trailers. No client may say there who it
     is, or for whom it asks (RFC 9110, 6.5.1).
     """
 
@@ -45,7 +45,7 @@ class Flow(FlowControl):
 
 
 class Outlet:
-    """An answer has this for its transport. `close`, which it calls when it is whole, is the
+    """Stands for the transport of an answer. `close`, which it calls when it is whole, is the
     protocol's, which may still read.
     """
 

@@ -20,7 +20,9 @@ _few = LineLimit(LINES_A_SECOND_MAX)
 
 
 def whole_answer(error: ServiceError) -> tuple[str, bytes]:
-    """The request id, and the octets of the answer, after which the connection is closed."""
+    """Returns the request id, and the octets of the answer, after which the connection is
+    closed.
+    """
     request_id = new_request_id()
     body = rendered(error, request_id)
     headers = [
@@ -37,7 +39,7 @@ def whole_answer(error: ServiceError) -> tuple[str, bytes]:
 
 
 def answer_not_read(error: ServiceError, client: str | None) -> bytes:
-    """The same octets, once the answer has been counted and logged."""
+    """Returns the same octets, once the answer has been counted and logged."""
     request_id, answer = whole_answer(error)
     # there was no head from which to measure
     metrics.request_answered("unknown", "unknown", error.status, 0.0)

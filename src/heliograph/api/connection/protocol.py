@@ -158,7 +158,9 @@ class Protocol(Answering):
             self.loop.call_soon(self._feed_buffered)
 
     def _throw_away(self, octets: int) -> bool:
-        """Counts what comes after its answer. True: it is enough, and nothing more is read."""
+        """Counts what comes after its answer. It returns True if it is enough, and nothing more is
+        read.
+        """
         self._thrown_away += octets
         is_enough = self._thrown_away > timeouts.LINGER_OCTETS
         if is_enough:
@@ -285,7 +287,9 @@ class Protocol(Answering):
             self._answer_next()
 
     def overdue(self) -> None:
-        """Called when `until_s` or `unread_until_s` has passed."""
+        """Ends what has taken too long; it is called when `until_s` or `unread_until_s` has
+        passed.
+        """
         now_s = self.loop.time()
         if self.unread_until_s <= now_s:
             self._end("unread")

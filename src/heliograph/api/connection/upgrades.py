@@ -1,4 +1,4 @@
-"""A request that wishes for another protocol (`Upgrade`) and has a body.
+"""A request that wishes for another protocol (`Upgrade`) may have a body.
 
 httptools takes all that follows such a head for the other protocol: the body would be lost, or read
 as the next request, which is how requests are smuggled past a proxy. The wish is not granted here,
@@ -15,7 +15,7 @@ FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 class Reader(Protocol):
-    """A parser tells this what it reads."""
+    """Is told by a parser what it reads."""
 
     def on_message_begin(self) -> None: ...
     def on_url(self, url: bytes) -> None: ...

@@ -36,7 +36,7 @@ def docs_page(document: bytes, base_url: str = EXAMPLE_BASE_URL) -> bytes:
 
 @cache
 def content_security_policy() -> str:
-    """The value of the header `Content-Security-Policy` that goes with the page."""
+    """Returns the value of the header `Content-Security-Policy` that goes with the page."""
     style, script = (
         base64.b64encode(hashlib.sha256(_part(name).encode()).digest()).decode()
         for name in ("style.css", "script.js")

@@ -16,8 +16,8 @@ _TOKEN: Final = re.compile(
 
 
 def markup(text: str) -> Markup:
-    """Paragraphs, `##` and `###` headings, lists, tables, fenced code without empty lines, and code
-    spans.
+    """Renders paragraphs, `##` and `###` headings, lists, tables, fenced code without empty lines,
+    and code spans.
     """
     return Markup("\n").join(_block(block.strip()) for block in text.split("\n\n") if block.strip())
 

@@ -177,7 +177,7 @@ class _DocumentReader:
         )
 
     def base(self, base_url: str) -> str:
-        """The address that all paths are below."""
+        """Returns the address that all paths are below."""
         return f"{base_url}{self._document['servers'][0]['url'].removeprefix(base_url)}"
 
     def parameter(self, parameter: Json) -> Field:

@@ -137,8 +137,8 @@ def shared_failures() -> Json:
 
 
 def failure(status: int, reasons: list[str]) -> Json:
-    """The answer of this status, by its reference where others share it. `x-reasons` tells programs
-    which reasons it can have.
+    """Returns the answer of this status, by its reference where others share it. `x-reasons` tells
+    programs which reasons it can have.
     """
     shared = _SHARED.get(tuple(reasons))
     return (
@@ -164,8 +164,8 @@ def _failure(status: int, reasons: list[str]) -> Json:
 
 
 def _headers_of(status: int) -> tuple[str, ...]:
-    """The rate is counted after the key is known, so after the headers are, and not while
-    the database cannot be reached.
+    """Returns the headers of an answer. The rate is counted after the key is known, so after the
+    headers are, and not while the database cannot be reached.
     """
     further = {405: ("Allow",), 429: ("Retry-After",)}
     alone = {

@@ -1,5 +1,5 @@
-"""Descriptions are put together from these parts: schemas, headers, parameters, and examples
-that are all true to one another.
+"""Holds the parts that descriptions are put together from: schemas, headers, parameters, and
+examples that are all true to one another.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _EXAMPLE_NUMBER: Final = EXAMPLE_MS << 80 | 0x7 << 76 | 0b10 << 62 | 0x1A2B3C4D5
 
 
 def example_id(prefix: str, place: int = 0) -> str:
-    """An id as they are made; the same one each time."""
+    """Returns an id as they are made; it is the same one each time."""
     return ids.text_of_number(prefix, _EXAMPLE_NUMBER + place)
 
 
@@ -31,8 +31,8 @@ EXAMPLE_REQUEST_ID: Final = f"req_{_EXAMPLE_NUMBER:032x}"
 
 @dataclass(frozen=True)
 class ResponseLink:
-    """An answer leads to this: a parameter of another operation, by its place in this one's body
-    (OpenAPI 3.1, section 4.8.20).
+    """Describes what an answer leads to: a parameter of another operation, by its place in this
+    one's body (OpenAPI 3.1, section 4.8.20).
     """
 
     name: str
@@ -90,9 +90,9 @@ def flag(description: str, *, nullable: bool = False) -> Json:
 
 
 def always(value: bool | str, description: str) -> Json:
-    """A value that is never another one, with its type, which generators of clients ask for. Of
-    true and false it is said by what it is not: PHP clients compare a boolean constant with its
-    spelling, and would refuse every answer.
+    """Describes a value that is never another one, with its type, which generators of clients ask
+    for. Of true and false it is said by what it is not: PHP clients compare a boolean constant with
+    its spelling, and would refuse every answer.
     """
     if isinstance(value, bool):
         return {
@@ -104,7 +104,7 @@ def always(value: bool | str, description: str) -> Json:
 
 
 def also(schema: Json, *names: str) -> Json:
-    """A field or parameter that has other names. They are told in its description and in
+    """Describes a field or parameter that has other names. They are told in its description and in
     `x-aliases`, and are no fields of their own: a client has one way to say each thing, and
     `countryCode` and `country_code` would be one name in many languages.
     """
@@ -204,8 +204,8 @@ def query(name: str, description: str, schema: Json, example: Any = None) -> Jso
 
 
 def query_text(name: str, description: str, most: int, example: Any = None) -> Json:
-    """A parameter of any text but U+0000, which no database keeps. The pattern is one that
-    PHP reads too.
+    """Describes a parameter of any text but U+0000, which no database keeps. The pattern is one
+    that PHP reads too.
     """
     return query(
         name, description, {"type": "string", "maxLength": most, "pattern": r"^[^\x00]*$"}, example

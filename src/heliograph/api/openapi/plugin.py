@@ -43,8 +43,8 @@ def _line(description: str, most: int) -> Json:
 
 
 def _object(description: str, *, nullable: bool = False) -> Json:
-    """PHP writes an empty array for an empty object. That is taken too, and told in words only: a
-    client has one type for it.
+    """Describes an object. PHP writes an empty array for an empty object. That is taken too, and
+    told in words only: a client has one type for it.
     """
     return {
         "type": ["object", "null"] if nullable else "object",

@@ -25,7 +25,7 @@ _QUOTED: Final = re.compile(r'[,;\t\r\n"]')
 
 
 def neutral(text: str) -> str:
-    """A cell of which no spreadsheet runs anything, however it takes it apart."""
+    """Returns a cell of which no spreadsheet runs anything, however it takes it apart."""
     return _BARE.sub("'", text)
 
 

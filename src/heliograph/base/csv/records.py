@@ -83,12 +83,14 @@ class _Fed:
         self.ended = False
 
     def start_record(self) -> None:
-        """The next line begins a record."""
+        """Begins a record with the next line."""
         self.first, self.of_record, self._characters = self.first + self.of_record, 0, 0
 
     @property
     def text(self) -> str:
-        """The last line, without ends of lines: at its own, or, of old systems, within."""
+        """Returns the last line without its end; an end of a line of old systems within it becomes
+        a space.
+        """
         return self.last.rstrip("\r\n").replace("\r", " ")
 
     def __iter__(self) -> Iterator[str]:

@@ -106,8 +106,8 @@ class Bind:
         return session
 
     async def _until_closed(self, session: SmppSession) -> tuple[int, str]:
-        """Waits for the session's end; the session fault that ended it (0: none) and the reason in
-        words.
+        """Waits for the session's end, and returns the session fault that ended it (0: none) and
+        the reason in words.
         """
         self.session = session
         self._show(LinkState.BOUND, "")
@@ -143,7 +143,7 @@ class Bind:
 
 
 def _tls(settings: SmppSettings) -> ssl.SSLContext | None:
-    """Certificate and host name are always verified. OSError when the authorities' file cannot be
-    read.
+    """Returns how TLS is spoken; certificate and host name are always verified. Raises OSError when
+    the authorities' file cannot be read.
     """
     return ssl.create_default_context(cafile=settings.tls_ca_file) if settings.tls else None

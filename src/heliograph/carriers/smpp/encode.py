@@ -34,8 +34,8 @@ class Coded(NamedTuple):
 
 
 class Encoder:
-    """Splits and encodes messages for one carrier. Pure: the same message always gives the same
-    submissions.
+    """Splits and encodes messages for one carrier. It is pure: the same message always gives the
+    same submissions.
     """
 
     def __init__(self, settings: SmppSettings) -> None:

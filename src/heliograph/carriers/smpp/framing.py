@@ -30,7 +30,7 @@ class Framer:
         self.broken: pdu.PduError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The PDUs that are complete with `data`. Sets `broken` at an impossible
+        """Returns the PDUs that are complete with `data`. Sets `broken` at an impossible
         command_length; what came before it is still given.
         """
         if self.broken is not None:

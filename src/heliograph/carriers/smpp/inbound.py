@@ -52,8 +52,8 @@ class InboundTexts:
 
 
 def masked(address: str) -> str:
-    """A short code or a name as it is; of a phone number its first five digits, and a star for each
-    further one.
+    """Returns a short code or a name as it is; of a phone number it shows the first five digits,
+    and a star for each further one.
     """
     address = address[:_ADDRESS_OCTETS_MAX]
     if sum(character.isdigit() for character in address) <= SHORT_CODE_DIGITS_MAX:

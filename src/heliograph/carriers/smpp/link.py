@@ -31,8 +31,8 @@ _COMMANDS: Final = {
 
 
 class SmppLink:
-    """Implements `Link`. Made and used in one event loop; every report to `inbox` comes from there.
-    `may_bind` is asked before each connection.
+    """Implements `Link`. It is made and used in one event loop; every report to `inbox` comes from
+    there. `may_bind` is asked before each connection.
     """
 
     def __init__(

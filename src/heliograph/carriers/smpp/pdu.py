@@ -169,8 +169,8 @@ def encode_body(
     short_message: bytes,
     tlvs: bytes,
 ) -> bytes:
-    """A submit_sm or deliver_sm body, fields as they usually are: protocol_id 0, sent at
-    once, nothing replaced. Hot.
+    """Encodes the body of a submit_sm or deliver_sm, with its fields as they usually are:
+    protocol_id 0, sent at once, nothing replaced. It is hot.
     """
     return b"%b%b\0%c\0%c\0%b\0%c\0%c\0%c%b%b" % (
         addresses,
@@ -257,8 +257,8 @@ def decode_sm(body: bytes) -> ShortMessage:
 
 
 def decode_data_sm(body: bytes) -> ShortMessage:
-    """The fields of a data_sm body (SMPP 3.4, 4.7.1), whose text is its message_payload. Raises
-    PduError as decode_sm does.
+    """Decodes the fields of a data_sm body (SMPP 3.4, 4.7.1), whose text is its message_payload.
+    Raises PduError as decode_sm does.
     """
     try:
         service_end = body.index(0)

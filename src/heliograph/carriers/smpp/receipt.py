@@ -162,7 +162,9 @@ def _searched(text: str) -> dict[str, str]:
 
 
 def _network_error(value: bytes) -> str | None:
-    """network_error_code is one octet of network type and two of the code (SMPP 3.4, 5.3.2.31)."""
+    """Reads network_error_code: it is one octet of network type and two of the code (SMPP 3.4,
+    5.3.2.31).
+    """
     return str(int.from_bytes(value[1:], "big")) if len(value) == 3 else None
 
 

@@ -42,7 +42,9 @@ class Pace:
 
     @property
     def tps(self) -> float | None:
-        """Submissions a second just now; None: unlimited."""
+        """Returns how many submissions a second are allowed just now, or None if there is no
+        limit.
+        """
         if self._slowed is None or self._agreed is None:
             return self._agreed if self._slowed is None else self._slowed
         return min(self._slowed, self._agreed)

@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 
 class SessionOwner(Protocol):
-    """A session reports to its owner."""
+    """Describes the owner of a session, to which it reports."""
 
     def on_answers(self, answers: list[SubmitAnswer]) -> None: ...
     def on_receipts(self, receipts: list[Receipt]) -> None: ...
@@ -107,7 +107,7 @@ class SmppSession(asyncio.Protocol):
         return self._window.free()
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them in one go; the caller has asked `window_free`. Hot."""
+        """Writes them in one go; the caller has asked `window_free`. It is hot."""
         deadline = self._watch.time_s() + self._settings.answer_timeout_s
         pack, waiting, sequence = pdu.HEADER.pack, self._window.waiting, self._sequence
         octets: list[bytes] = []

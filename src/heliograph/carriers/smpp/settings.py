@@ -1,4 +1,4 @@
-"""An operator sets up an SMPP carrier by these settings."""
+"""Holds the settings by which an operator sets up an SMPP carrier."""
 
 import math
 from collections.abc import Mapping

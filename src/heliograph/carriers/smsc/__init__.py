@@ -1,5 +1,5 @@
-"""The simulator as an SMPP 3.4 server that other people's clients can use, and that misbehaves when
-told to.
+"""Serves the simulator as an SMPP 3.4 server that other people's clients can use, and that
+misbehaves when told to.
 """
 
 from heliograph.carriers.smsc.chaos import KINDS, Chaos, Rule, read_chances

@@ -57,8 +57,8 @@ class Chance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of a script is an act that happens to the submissions (or binds) with the numbers
-    `first` to `last`, or to every `every`-th.
+    """Describes one line of a script: an act that happens to the submissions (or binds) with the
+    numbers `first` to `last`, or to every `every`-th.
     """
 
     place: ActPlace

@@ -57,7 +57,7 @@ class Journal:
 
     def note(self, event: str, **fields: Any) -> None:
         """Writes an event down. Who has many of them asks `is_kept` first, and saves itself the
-        fields. Hot.
+        fields. It is hot.
         """
         if self.is_kept:
             self._lines.append(_encode({"event": event, "at_ms": clock.now_ms(), **fields}))

@@ -35,7 +35,7 @@ _PAYLOAD: Final = LongMessagePart("payload")
 
 
 def message_part_of(message: pdu.ShortMessage) -> tuple[LongMessagePart, bytes]:
-    """The part that it is, and its text's octets without the user data header."""
+    """Returns the part that it is, and its text's octets without the user data header."""
     tlvs = message.tlvs
     octets = message.short_message
     long = _SHORT

@@ -1,4 +1,4 @@
-"""PDUs that are none."""
+"""Makes PDUs that are none."""
 
 from collections.abc import Callable
 from typing import Final

@@ -52,7 +52,7 @@ class Outbox:
         return self.owed < RECEIPTS_OWED_MAX
 
     def owe(self, receipt: AddressedReceipt, delay_s: float, copies: int = 1) -> None:
-        """A receipt that is due in `delay_s`. Hot."""
+        """Owes a receipt that is due in `delay_s`. It is hot."""
         delayed = self._delayed.get(delay_s)
         if delayed is None:
             delayed = self._delayed[delay_s] = Delayed(self._loop, delay_s, self._deliver_due)
@@ -60,7 +60,7 @@ class Outbox:
         delayed.put([receipt] * copies)
 
     def owe_at_once(self, receipt: AddressedReceipt) -> None:
-        """A receipt that is due now; on the session that is `near` it leaves with the next
+        """Owes a receipt that is due now; on the session that is `near` it leaves with the next
         flush.
         """
         self.owed += 1
@@ -81,7 +81,7 @@ class Outbox:
         return receiver
 
     def settled(self) -> None:
-        """A receipt was acknowledged, or given up."""
+        """Notes that a receipt was acknowledged, or given up."""
         self.owed -= 1
 
     def joined(self, receiver: Receiver) -> None:
@@ -89,8 +89,8 @@ class Outbox:
         self.look_again(receiver.system_id)
 
     def left(self, receiver: Receiver, unacknowledged: Iterable[ReceiptToWrite]) -> None:
-        """The session is gone: what it had not acknowledged goes to another, now or when
-        there is one.
+        """Takes back what a session that is gone had not acknowledged: it goes to another session,
+        now or when there is one.
         """
         receivers = self._receivers.get(receiver.system_id, [])
         if receiver in receivers:

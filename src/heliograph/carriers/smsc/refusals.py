@@ -30,7 +30,9 @@ _RELATIVE: Final = re.compile(
 
 
 def mistake_in(message: pdu.ShortMessage) -> int:
-    """The command_status of the first mistake, ESME_ROK when there is none. Hot."""
+    """Returns the command_status of the first mistake, or ESME_ROK when there is none. It is
+    hot.
+    """
     if _RECIPIENT.fullmatch(message.destination_addr) is None:
         return ESME_RINVDSTADR
     if len(message.source_addr) > ADDRESS_CHARACTERS_MAX:

@@ -15,8 +15,8 @@ STOP_WITHIN_S: Final = 3.0
 
 
 class Smsc:
-    """The SMSC is made in the event loop that it runs in. Call `start`, then `stop`. The caller
-    closes the journal.
+    """Serves one SMSC, which is made in the event loop that it runs in. Call `start`, then `stop`.
+    The caller closes the journal.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Smsc:
 
     @property
     def receipts_owed(self) -> int:
-        """Receipts that are not acknowledged yet."""
+        """Counts the receipts that are not acknowledged yet."""
         return self._shared.outbox.owed
 
     @property

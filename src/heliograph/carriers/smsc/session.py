@@ -74,7 +74,7 @@ class EsmeSession(asyncio.Protocol):
         return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged)
 
     def send_receipt(self, owed: ReceiptToWrite) -> None:
-        """Leaves with the next `flush`. Hot."""
+        """Leaves with the next `flush`. It is hot."""
         self._sequence = sequence = self._sequence % pdu.SEQUENCE_MAX + 1
         self._unacknowledged[sequence] = owed
         self._out.append(
@@ -129,7 +129,7 @@ class EsmeSession(asyncio.Protocol):
             self._transport.abort()
 
     def look_again(self) -> None:
-        """There may be room in the window: goes on with the backlog, and reads on."""
+        """Goes on with the backlog, and reads on, because there may be room in the window."""
         frames, self._backlog = self._backlog, []
         self._take(frames)
         if self._framer.broken is not None and not self._backlog and self._is_open():

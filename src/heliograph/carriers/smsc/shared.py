@@ -1,4 +1,4 @@
-"""All sessions of the SMSC share this: its settings, its chaos, its ids, its receipts and its
+"""Holds what all sessions of the SMSC share: its settings, its chaos, its ids, its receipts and its
 journal.
 """
 
@@ -21,7 +21,9 @@ RECEIPT_RETRY_S: Final = 1.0  # after an answer that asks for another try
 
 
 class SharedState:
-    """Made in the event loop that it is used in."""
+    """Holds what all sessions of the SMSC share. It is made in the event loop that it is used
+    in.
+    """
 
     def __init__(self, settings: SmscSettings, chaos: Chaos, journal: Journal) -> None:
         self.settings = settings
@@ -59,7 +61,7 @@ class SharedState:
         )
 
     def acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, again: bool) -> None:
-        """A receipt was answered; with `again` it is to come once more."""
+        """Notes that a receipt was answered; with `again` it is to come once more."""
         self.outbox.settled()
         if again:
             self.outbox.owe(AddressedReceipt(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)

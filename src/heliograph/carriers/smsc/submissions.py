@@ -40,8 +40,8 @@ class _SubmitResponse(NamedTuple):
 
 
 class SubmissionDesk:
-    """Every submit_sm is answered once, in the order of its delay, unless its plan says
-    that it never is.
+    """Answers every submit_sm once, in the order of its delay, unless its plan says that it never
+    is answered.
     """
 
     def __init__(self, shared: SharedState, client: Client) -> None:
@@ -61,7 +61,7 @@ class SubmissionDesk:
         return self._shared.settings.over_window == "stop" and self.is_full()
 
     def forget(self) -> int:
-        """Gives up all answers that are still to come; how many there were."""
+        """Gives up all answers that are still to come, and returns how many there were."""
         for delayed in self._unanswered.values():
             delayed.take_all()
         forgotten, self._outstanding = self._outstanding, 0
@@ -96,7 +96,7 @@ class SubmissionDesk:
         self._say(_SubmitResponse(sequence, status, message_id), plan)
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
-        """Leaves with the session's next flush. Hot."""
+        """Leaves with the session's next flush. It is hot."""
         self._journal.count(
             "submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}"
         )
@@ -154,7 +154,7 @@ class SubmissionDesk:
     def _owe(
         self, message: pdu.ShortMessage, plan: SubmissionPlan, number: int, message_id: str
     ) -> None:
-        """Its receipts, if it asks for any (SMPP 3.4, 5.2.17)."""
+        """Owes the receipts of a submission, if it asks for any (SMPP 3.4, 5.2.17)."""
         _, state, error, is_late = simulated_outcome(message.destination_addr)
         state = plan.state or state
         wanted = message.registered_delivery & 0b11

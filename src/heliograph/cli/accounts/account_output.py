@@ -1,4 +1,4 @@
-"""Commands print accounts so."""
+"""Prints accounts for commands."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -27,7 +27,7 @@ def _change_status(session: CommandRun, acc: str, status: str, reason: str | Non
 
 
 def _why_options(command: Callable[..., None]) -> Callable[..., None]:
-    """--reason and --by of a change of status."""
+    """Adds the options --reason and --by of a change of status."""
     return click.option(
         "--reason",
         type=checked_values.REASON,

@@ -1,4 +1,4 @@
-"""Commands print campaigns so."""
+"""Prints campaigns for commands."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,9 @@ _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
 
 
 def show_campaign(session: CommandRun, campaign: "Campaign", **more: Any) -> None:
-    """One campaign as it stands. For people its times are those of the account's time zone."""
+    """Prints one campaign as it stands. For people its times are those of the account's time
+    zone.
+    """
     from heliograph import accounts
 
     with session.read() as tx:

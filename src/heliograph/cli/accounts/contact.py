@@ -38,7 +38,7 @@ _CLEAR: Final = "none"
 
 
 def _named(callback: Callable[..., None]) -> Callable[..., None]:
-    """CONTACT, and what it is found by."""
+    """Adds the argument CONTACT, and the option that says what it is found by."""
     return click.argument("contact")(whose(country_option(callback)))
 
 
@@ -291,7 +291,7 @@ def remove(
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    """A body of what was given of _fields."""
+    """Returns a body of what was given of _fields."""
     given: dict[str, Any] = {
         name: None if fields[name] == _CLEAR else fields[name]
         for name in ("name", "email")

@@ -50,7 +50,7 @@ def owner_of(tx: "Connection", account: str, sandbox: bool) -> "ContactOwner":
 
 
 def home_of(tx: "Connection", owner: "ContactOwner") -> str:
-    """The account's country, by which a phone with a leading 0 is read (docs/api.md, "Phone
+    """Returns the account's country, by which a phone with a leading 0 is read (docs/api.md, "Phone
     numbers").
     """
     from heliograph import accounts

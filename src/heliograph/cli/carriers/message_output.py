@@ -1,4 +1,4 @@
-"""Commands print messages so: with whole numbers, and without a text."""
+"""Prints messages for commands: it shows whole numbers, and no text."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

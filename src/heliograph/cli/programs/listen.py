@@ -85,7 +85,7 @@ def command(session: CommandRun, account: str, url: str, events: str, sandbox: b
 
 
 def _shown(body: str) -> str:
-    """The event as it is sent, but for what a terminal would obey, which JSON can say in
+    """Returns the event as it is sent, but for what a terminal would obey, which JSON can say in
     another way.
     """
     return "".join(

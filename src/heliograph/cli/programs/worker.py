@@ -1,4 +1,4 @@
-"""`heliograph worker`, and what it shares with `carrier run` and `scheduler`."""
+"""Runs `heliograph worker`, and holds what it shares with `carrier run` and `scheduler`."""
 
 import click
 

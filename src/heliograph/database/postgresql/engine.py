@@ -133,7 +133,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
 
 
 def postgres_hosts(url: str) -> Hosts:
-    """The hosts of this URL, and how each is asked what it is. Raises WrongUrl."""
+    """Returns the hosts of this URL, and how each is asked what it is. Raises WrongUrl."""
     return Hosts(url, _ask)
 
 
@@ -185,8 +185,8 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
 
 
 def _connect(hosts: Hosts, commits: Commits, synchronous_commit: str) -> ImpatientConnection:
-    """A connection to the host that can be written to. When the one that was known does not answer,
-    the others are asked, once.
+    """Opens a connection to the host that can be written to. When the one that was known does not
+    answer, the others are asked, once.
     """
     for is_last in (len(hosts.all) == 1, True):
         chosen = hosts.chosen_host()

@@ -40,10 +40,11 @@ from heliograph.database.sessions import (
 
 
 class Asking:
-    """`with` it, whoever waits for an answer over the connection. Whenever one is overdue the host
-    is asked whether it is there; if it is not, the connection is cut without a word, unless
-    `may_cut` is False: asyncpg would wait for the cancellation of what it asked. A timer for each
-    statement would cost as much as a small one does, so there is one a second at most.
+    """Watches over an answer that is waited for, from the beginning of a `with` block to its end.
+    Whenever one is overdue the host is asked whether it is there; if it is not, the connection is
+    cut without a word, unless `may_cut` is False: asyncpg would wait for the cancellation of what
+    it asked. A timer for each statement would cost as much as a small one does, so there is one a
+    second at most.
     """
 
     def __init__(self, hosts: Hosts, connection: "PostgresConnection") -> None:
@@ -82,8 +83,9 @@ class Asking:
 
 
 class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver has no types
-    """A connection that is closed when what was sent over it is not even acknowledged. One of the
-    hot paths knows its session (`backend`): a commit that is not confirmed is asked after by it.
+    """Is a connection that is closed when what was sent over it is not even acknowledged. One of
+    the hot paths knows its session (`backend`): a commit that is not confirmed is asked after by
+    it.
     """
 
     chosen_host: ChosenHost
@@ -123,7 +125,7 @@ async def postgres_pool(
 
 
 async def postgres_connection(hosts: Hosts) -> PostgresConnection:
-    """One connection that is kept for its session. Raises Unavailable."""
+    """Opens one connection that is kept for its session. Raises Unavailable."""
     with reachable():
         return await _connected(hosts, session_settings(DURABLE))
 

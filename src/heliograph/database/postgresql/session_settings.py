@@ -21,9 +21,10 @@ def session_settings(synchronous_commit: str) -> dict[str, str]:
 
 
 def hot_session_settings(synchronous_commit: str) -> dict[str, str]:
-    """The hot statements are planned once: their arrays differ in length only, and planning anew
-    cost a fifth of the database's time. And by index: a plan made while a table was empty would go
-    on reading it from end to end as it grows.
+    """Returns the settings of sessions on the hot paths. Their statements are planned once: their
+    arrays differ in length only, and planning anew cost a fifth of the database's time. And they
+    are planned by index: a plan made while a table was empty would go on reading it from end to end
+    as it grows.
     """
     return session_settings(synchronous_commit) | {
         "lock_timeout": str(

@@ -31,7 +31,7 @@ Bytes: TypeAlias = Annotated[bytes, "bytea"]
 
 
 class Row(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A statement takes this, or answers it. Rows are compared field by field.
+    """Holds what a statement takes, or what it answers. Rows are compared field by field.
 
     The garbage collector does not look at them, as it would at tuples with names: there are a dozen
     of them for each message.
@@ -46,8 +46,8 @@ class Nothing(Row, frozen=True):
 
 
 class AffectedRow(Row, frozen=True):
-    """A row that was deleted or changed, where only their number is asked for: `RETURNING
-    1 AS one`.
+    """Stands for a row that was deleted or changed, where only their number is asked for:
+    `RETURNING 1 AS one`.
     """
 
     one: Int

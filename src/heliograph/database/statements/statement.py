@@ -50,7 +50,7 @@ class _Text(NamedTuple):
 
 
 class _Declared(Generic[RowT]):
-    """All kinds of statements have this in common: their parameters, their columns, and how a
+    """Holds what all kinds of statements have in common: their parameters, their columns, and how a
     row is made of those.
     """
 
@@ -226,8 +226,8 @@ def _unnested(text: str, table: str, parameters: Sequence[str], columns: Sequenc
 def _numbered(
     text: str, given: Sequence[Parameter], placeholder: Callable[[int, Parameter], str]
 ) -> _Text:
-    """The text with its names replaced, which are numbered as they come. Raises TypeError
-    for a name that no parameter has.
+    """Returns the text with its names replaced by numbers, in the order in which they come. Raises
+    TypeError for a name that no parameter has.
     """
     names = [parameter.name for parameter in given]
     numbers: dict[str, int] = {}

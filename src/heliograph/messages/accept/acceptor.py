@@ -43,7 +43,7 @@ WAITING_MESSAGES_MAX: Final = 200_000  # in memory, not yet stored; past it 503
 
 
 class _BatchFacts(NamedTuple):
-    """A batch of requests is decided by this. The k-th of `facts` and `quotas` belong to the
+    """Holds what a batch of requests is decided by. The k-th of `facts` and `quotas` belong to the
     k-th request; its quota is that of its Idempotency-Key.
     """
 
@@ -329,7 +329,7 @@ def _load_tariff(tx: Connection, keys: Sequence[int]) -> dict[int, Tariff]:
 
 
 def load_tariff(tx: Connection) -> Tariff:
-    """Routes and rates as they are now."""
+    """Loads routes and rates as they are now."""
     return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
 
 

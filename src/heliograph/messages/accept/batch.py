@@ -240,7 +240,7 @@ class SendBatch:
             extension.stored()
 
     def rows(self) -> BatchRows:
-        """All accepted sends, as they are stored."""
+        """Returns all accepted sends, as they are stored."""
         both = list(zip(self.accepted, self._sends, strict=True))
         return BatchRows(
             sends=[
@@ -266,7 +266,7 @@ class SendBatch:
         )
 
     def lay_out(self) -> BatchRows:
-        """The rows of what was accepted since the last time."""
+        """Returns the rows of what was accepted since the last time."""
         rows = self.rows()
         self.accepted, self._sends, self._entries = [], [], []
         return rows

@@ -44,7 +44,7 @@ PIECE: Final = 500
 
 
 class ChunkRequest(NamedTuple):
-    """The messages of a chunk have this in common. Ids are raw."""
+    """Holds what the messages of a chunk have in common. Ids are raw."""
 
     group_id: int
     campaign_id: str
@@ -169,11 +169,13 @@ class _ChunkFilling:
 
     @property
     def tally(self) -> GroupTally:
-        """What is added to the group's figures: the messages that are queued."""
+        """Returns what is added to the group's figures: the messages that are queued."""
         return GroupTally(self._queued, 0, 0, 0, self._segments, self._credits)
 
     def piece(self) -> BatchRows:
-        """The next of the recipients, to be stored; with the last of them the charge for all."""
+        """Returns the next of the recipients, to be stored, and with the last of them the charge
+        for all.
+        """
         some = self._recipients[self._next : self._next + self._most]
         self._next += len(some)
         self._take(some)
@@ -182,7 +184,9 @@ class _ChunkFilling:
         return self._batch.lay_out()
 
     def _take(self, recipients: Sequence[ChunkRecipient]) -> None:
-        """One send for each run of recipients with one text; its messages' ids follow its own."""
+        """Makes one send for each run of recipients with one text; its messages' ids follow its
+        own.
+        """
         for (text, encoding, segments), run in groupby(
             recipients, key=attrgetter("text", "encoding", "segments")
         ):

@@ -137,7 +137,7 @@ async def lock_and_look(
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
-    """Returns of each carrier its id, and the rank of bulk that its queue serves next; None: none
+    """Returns the id of each carrier, and the rank of bulk that its queue serves next; None: none
     waits.
     """
     return [

@@ -33,7 +33,7 @@ class SenderNotApproved(InvalidRequest):
 def no_valid_recipient(
     request: SendRequest, rejected: Sequence[tuple[int, str, str]]
 ) -> NoValidRecipient:
-    """The refusal of a send none of whose recipients is left. `rejected`: index, recipient
+    """Returns the refusal of a send none of whose recipients is left. `rejected`: index, recipient
     and reason, in the order of the indexes; not empty.
     """
     index, recipient, reason = rejected[0]

@@ -37,7 +37,10 @@ class Offers:
     def __init__(
         self, tariff: "Tariff", account_id: str, countries: frozenset[str] | None, *, sandbox: bool
     ) -> None:
-        """`countries` are those that the account may send to; None stands for all with a route."""
+        """Begins with no offers. `countries` are those that the account may send to; None stands
+        for all with a route. `countries` are those that the account may send to; None stands for
+        all with a route.
+        """
         self._tariff = tariff
         self._account_id = account_id
         self._countries = countries

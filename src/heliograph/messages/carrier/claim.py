@@ -32,8 +32,8 @@ log = Log(__name__)
 
 
 class Claim(NamedTuple):
-    """A turn has claimed this. All of it is committed as in flight before anything is done with
-    it.
+    """Holds what a turn has claimed. All of it is committed as in flight before anything is done
+    with it.
     """
 
     writing: list[Submission]
@@ -102,8 +102,8 @@ async def claim(
 async def _others_say(
     tx: HotTx, rows: list[Submission | SubmitAnswer], attempts: dict[str, QueuedRun], worker: int
 ) -> set[tuple[str, int]]:
-    """Parts whose claim is given up, of messages that came back: parts of one can be with two
-    processes at once.
+    """Gives up the claim of parts that others know more of, and returns those. They are parts of
+    messages that came back: parts of one can be with two processes at once.
 
     The message is locked, so that nobody settles it before this claim stands, and read again, for
     an answer may have been stored since the first look. Whom somebody settles just now is not

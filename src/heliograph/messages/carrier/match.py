@@ -308,7 +308,7 @@ async def handsets(tx: HotTx, carrier_id: int, refs: set[str]) -> dict[str, int 
 
 
 async def _unanswered(tx: HotTx, carrier_id: int) -> set[int]:
-    """The last digits of the handsets whose messages the carrier was given and has not
+    """Returns the last digits of the handsets whose messages the carrier was given and has not
     answered: any id may become theirs.
     """
     return {

@@ -23,7 +23,7 @@ from heliograph.messages.states import MESSAGE, QUEUED
 
 
 class SettledMessage(Row, frozen=True):
-    """A turn changes this of a message. A time that is stored already stays."""
+    """Holds what a turn changes of a message. A time that is stored already stays."""
 
     id: Id
     status: Text
@@ -92,7 +92,7 @@ RESENT: Final = BatchStatement(
 
 
 class OutgoingMessage(Row, frozen=True):
-    """A submit_sm needs this of a message and its send."""
+    """Holds what a submit_sm needs of a message and its send."""
 
     id: Id
     recipient: BigInt

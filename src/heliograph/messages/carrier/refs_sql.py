@@ -122,7 +122,7 @@ REF_OF_RECEIPT: Final = BatchStatement(
 
 
 class Echo(Row, frozen=True):
-    """A receipt says this beside its state: its id as it was printed, and what else it brings
+    """Holds what a receipt says beside its state: its id as it was printed, and what else it brings
     back.
     """
 

@@ -161,7 +161,7 @@ def is_from(sender: str, of_receipt: str | None) -> bool:
 
 
 def refund_due(row: MessageRow) -> int:
-    """Credits of a failed message's segments that no carrier accepted, less what was
+    """Returns the credits of a failed message's segments that no carrier accepted, less what was
     refunded before.
     """
     if row.status != FAILED:

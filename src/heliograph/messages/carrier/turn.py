@@ -1,4 +1,4 @@
-"""A carrier's turn: one transaction that records what came in and claims what goes out; the wire
+"""A carrier's turn is one transaction that records what came in and claims what goes out; the wire
 comes after the commit.
 
     take answers and receipts
@@ -112,7 +112,7 @@ class Turn:
         self.carrier = carrier
 
     def wake(self) -> None:
-        """Something was queued for this carrier."""
+        """Wakes the turn, because something was queued for this carrier."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -130,8 +130,8 @@ class Turn:
                 wait_s = 0.0
 
     async def _after_fault(self, error: Exception) -> None:
-        """The database is away, or it refused something: then fewer events at a time, until the one
-        whose values it refuses stands alone.
+        """Waits for a moment after a fault. If the database was there and refused something, the
+        turn takes fewer events at a time, until the one whose values it refuses stands alone.
         """
         log.error(
             "turn_failed",
@@ -148,7 +148,7 @@ class Turn:
         await asyncio.sleep(AFTER_FAULT_S)
 
     def _leave_out(self) -> None:
-        """The event that is refused alone is stored with less of it: an answer as none, so that its
+        """Stores the event that is refused alone with less of it: an answer as none, so that its
         segment is in doubt; a receipt as one that nobody can read. What is refused even so is not
         known to be stored, and stays so: the segment is on the wire until the carrier's next Turn
         finds it in doubt, and the carrier sends a receipt again that was never acknowledged.
@@ -266,8 +266,8 @@ class Turn:
         )
 
     def _write(self, link: Link, submissions: list[Submission]) -> None:
-        """Unless this process was stopped since it claimed them, for so long that others may have
-        taken them over.
+        """Writes submissions, unless this process was stopped since it claimed them, for so long
+        that others may have taken them over.
         """
         if self._may_write():
             link.submit(submissions)
@@ -322,8 +322,8 @@ class Turn:
         self._buffer.clear()
 
     async def _take_back(self) -> None:
-        """Claims of ours that a lost reply to COMMIT left stored but unwritten go back to the
-        queue. For itself: what it may meet is no fault of what came in meanwhile.
+        """Puts claims of ours back into the queue that a lost reply to COMMIT left stored but
+        unwritten. It does so for itself: what it may meet is no fault of what came in meanwhile.
         """
         self._buffer.clear()
         async with self._db.hot() as tx:
@@ -345,7 +345,7 @@ class Turn:
     # what goes out
 
     async def _claim(self, tx: HotTx, link: Link, room: int, now_ms: int) -> claims.Claim:
-        """First comes what was claimed before."""
+        """Claims what goes out now; first comes what was claimed before."""
         writing = [self._buffer.popleft() for _ in range(min(room, len(self._buffer)))]
         if writing:
             held = {

@@ -142,8 +142,8 @@ def not_in_doubt(message_id: str, status: str, error_code: str | None) -> Decisi
 
 
 def batches(doubts: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
-    """Ids of messages in runs of at most SEGMENTS_MAX segments in doubt, of (id, how many
-    of it are).
+    """Yields ids of messages in runs of at most SEGMENTS_MAX segments in doubt, from pairs of an id
+    and how many segments of it are.
     """
     batch: list[str] = []
     held = 0
@@ -342,8 +342,8 @@ async def record(
     who: DecidedBy,
     now_ms: int,
 ) -> None:
-    """Records of each message (raw id → bits of its segments) that this was decided, by whom,
-    and why.
+    """Stores for each message (raw id → bits of its segments) that this was decided, by whom, and
+    why.
     """
     await _RECORD.rows(
         tx,

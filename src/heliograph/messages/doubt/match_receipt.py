@@ -49,7 +49,7 @@ class _InRow(Row, frozen=True):
 
 
 class _ReceiptRow(Row, frozen=True):
-    """A receipt says this; a state that cannot be read is None."""
+    """Holds what a receipt says; a state that cannot be read is None."""
 
     place: Text
     recipient: BigInt | None
@@ -132,9 +132,10 @@ async def match_to(
     *,
     as_one: bool,
 ) -> None:
-    """A receipt, by its id in the operator's form, is this message's (raw id): it settles what is
-    in doubt of it, or ends it if it is sent. `as_one`: this carrier takes a message's segments as
-    one. Raises NotFound, InvalidRequest when the receipt cannot be the message's.
+    """Says that a receipt, named by its id in the operator's form, is this message's (raw id): it
+    settles what is in doubt of it, or ends it if it is sent. `as_one`: this carrier takes a
+    message's segments as one. Raises NotFound, InvalidRequest when the receipt cannot be the
+    message's.
     """
     async with db.hot() as tx:
         doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
@@ -220,9 +221,9 @@ def _check(
 
 
 async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
-    """Bits of a sent message's segments that only other carriers have, and their names. That is
-    told by their ids of it, which are looked for by their age, for there is no index of their
-    messages; and by what was decided about it. What nobody is known to have may be anybody's.
+    """Returns the bits of a sent message's segments that only other carriers have, and their names.
+    That is told by their ids of it, which are looked for by their age, for there is no index of
+    their messages; and by what was decided about it. What nobody is known to have may be anybody's.
     """
     [times] = await _SENT_BY.rows(tx, _AskedMessage(row.id))
     since_ms, until_ms = (
@@ -249,8 +250,8 @@ def _names(receipt: StoredReceipt, message_id: str, part: int) -> bool:
 
 
 def _undelivered(receipt: StoredReceipt, row: MessageRow, left: int) -> int:
-    """The bit of that one of the segments `left` that a receipt is of: the one whose reference it
-    brings back, else the first.
+    """Returns the bit of that one of the segments `left` that a receipt is of: the one whose
+    reference it brings back, else the first.
     """
     numbers = [number for number in range(1, row.segments + 1) if left >> (number - 1) & 1]
     number = next((number for number in numbers if _names(receipt, row.id, number)), numbers[0])

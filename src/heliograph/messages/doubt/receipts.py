@@ -84,8 +84,8 @@ async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_m
 def by_reference(
     unmatched: Iterable[StoredReceipt], on_the_wire: Iterable[OnTheWire]
 ) -> list[Pair]:
-    """Receipts that bring back the reference of exactly one segment, and it is in doubt;
-    the first one for each.
+    """Pairs receipts that bring back the reference of exactly one segment with it, if it is in
+    doubt. The first receipt counts for each.
     """
     referred: dict[int, list[OnTheWire]] = defaultdict(list)
     for segment in on_the_wire:
@@ -110,7 +110,7 @@ def as_the_only_one(
     *,
     last_only: bool,
 ) -> list[Pair]:
-    """Receipts of which only one message can be meant, and what is on the wire of it is all in
+    """Pairs receipts of which only one message can be meant, if what is on the wire of it is all in
     doubt: they are its parts', in order.
 
     One that names a part by reference is not guessed about: if it is none of these, it is another
@@ -151,8 +151,8 @@ def _by_time(receipt: StoredReceipt) -> tuple[int, str]:
 
 
 def may_be(receipt: StoredReceipt, segment: OnTheWire) -> bool:
-    """The handset and the sender agree, and it came after the message was made: one from before is
-    another message's.
+    """Says whether a receipt may be a message's: the handset and the sender agree, and it came
+    after the message was made. One from before is another message's.
     """
     return (
         agrees(segment.recipient, receipt.recipient)
@@ -172,7 +172,7 @@ def _needs_no_id(receipt: StoredReceipt) -> bool:
 async def _may_be_of_others(
     tx: HotTx, carrier: CarrierFacts, pairs: Sequence[Pair], now_ms: int
 ) -> set[str]:
-    """Those messages whose receipts may also be of one that is in doubt no more: one to that
+    """Finds those messages whose receipts may also be of one that is in doubt no more: one to that
     handset, from that sender, of which the carrier was given something whose id was never learnt,
     or whose id one reading of the receipt's is; and where ids do not tell, one that the carrier has
     accepted and whose receipt is still to come. What a receipt without an id is of, among the parts
@@ -220,8 +220,8 @@ def _readings(receipt: StoredReceipt) -> set[str]:
 
 
 async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
-    """The receipt's id becomes the segment's, as if the answer had come, and then the
-    receipt counts. Answers how many were adopted.
+    """Gives the receipt's id to the segment, as if the answer had come; then the receipt counts.
+    Answers how many were adopted.
     """
     ended = {
         (was.message_id, was.part)

@@ -87,7 +87,7 @@ class Traced(NamedTuple):
 
 
 class RecordedDecision(NamedTuple):
-    """An operator decided this about a message."""
+    """Holds what an operator has decided about a message."""
 
     decision: str
     parts: int
@@ -132,12 +132,12 @@ def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, st
 
 
 def numbers(parts: int) -> list[int]:
-    """The segments whose bits are set, counted from 1."""
+    """Returns the segments whose bits are set, counted from 1."""
     return [number for number in range(1, parts.bit_length() + 1) if parts >> (number - 1) & 1]
 
 
 def in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[Traced]:
-    """Messages of which something is in doubt, newest first."""
+    """Returns messages of which something is in doubt, newest first."""
     query = (
         sa.select(inflight.c.message_id)
         .where(inflight.c.state == IN_DOUBT)

@@ -40,8 +40,8 @@ class FairQueue:
         self._read_s = float("-inf")
 
     def resume(self, ends: Iterable[tuple[Any, Any, Any]]) -> None:
-        """(account, carrier id, where its last run ends) of all that waits when a process
-        starts.
+        """Resumes when a process starts, from (account, carrier id, where its last run ends) of all
+        that waits.
         """
         self._ends.update(
             ((account_id, carrier_id), end_us) for account_id, carrier_id, end_us in ends
@@ -103,7 +103,9 @@ class FairQueue:
 
 
 class Ranks:
-    """One transaction was given these ranks. `began` and `ended` are moments of the FairQueue."""
+    """Holds the ranks that one transaction was given. `began` and `ended` are moments of the
+    FairQueue.
+    """
 
     def __init__(
         self, following: dict[int, int], ends: dict[tuple[str, int], int], began: int
@@ -128,7 +130,9 @@ class Ranks:
         return begin_us
 
     def give_back(self) -> None:
-        """An account that could not be stored owes no more than before."""
+        """Gives back the ranks of an account that could not be stored: it owes no more than
+        before.
+        """
         for key, (begin_us, end_us) in self.given.items():
             if self._ends.get(key) == end_us:
                 self._ends[key] = begin_us

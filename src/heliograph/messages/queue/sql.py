@@ -1,5 +1,5 @@
-"""The queue's columns stand here, in their one place, with the statements that put runs into it and
-take them out, in both dialects.
+"""Holds the queue's columns in their one place, with the statements that put runs into it and take
+them out, in both dialects.
 
 A run is messages of one send that follow each other: the first one's id and how many there are
 (`tables.py`).

@@ -37,8 +37,9 @@ async def old_months(tx: HotTx, until: str) -> list[StoredMonth]:
 
 
 async def detach(tx: HotTx, month: str) -> None:
-    """Nobody sees its messages any more, nor misses them: both begin with the same commit. Raises
-    what `is_conflict` names when it would have had to wait for longer than LOCK_MS.
+    """Detaches a month: nobody sees its messages any more, nor misses them, because both begin with
+    the same commit. Raises what `is_conflict` names when it would have had to wait for longer than
+    LOCK_MS.
     """
     await tx.fetch(f"SET LOCAL lock_timeout = {LOCK_MS}")
     await keep_from(tx, MESSAGES, _end_of(month))

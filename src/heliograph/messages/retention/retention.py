@@ -115,7 +115,9 @@ _ERASE_REASONS: Final = same(
 
 
 class KeptFor(NamedTuple):
-    """The operator has set this, in milliseconds; None means for ever."""
+    """Says how long the operator keeps messages and their texts, in milliseconds; None means for
+    ever.
+    """
 
     texts_ms: int | None
     messages_ms: int | None
@@ -128,7 +130,7 @@ def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> Kep
 
 
 def first_kept(tx: Connection, what: str) -> str:
-    """The raw id from which on all of it is there."""
+    """Returns the raw id from which on everything of `what` is there."""
     return (
         tx.execute(
             sa.select(kept_from.c.from_id).where(kept_from.c.what == what)
@@ -149,8 +151,8 @@ async def keep_from(tx: HotTx, what: str, raw_id: str) -> None:
 
 
 async def over_before(tx: HotTx, at_ms: int) -> str:
-    """The id (raw) below which nothing was sent after this moment, and nothing is queued
-    or in flight any more.
+    """Returns the id (raw) below which nothing was sent after this moment, and nothing is queued or
+    in flight any more.
     """
     until = first_id_of(at_ms)
     [oldest] = await _UNDER_WAY.rows(tx, _Before(until))
@@ -167,8 +169,8 @@ async def over_before(tx: HotTx, at_ms: int) -> str:
 
 
 async def erase_some(tx: HotTx, until: str) -> tuple[int, bool]:
-    """Texts and numbers of the oldest messages below the id `until` that may have any, ROWS_AT_ONCE
-    of them. How many numbers, and whether there is more to look at.
+    """Erases texts and numbers of the oldest messages below the id `until` that may have any,
+    ROWS_AT_ONCE of them. Returns how many numbers it erased, and whether there is more to look at.
 
     A text that failed (`error_message`) is our own words and a carrier's code; the client's
     `reference` stays.
@@ -198,7 +200,9 @@ def tables_of(*, postgresql: bool) -> tuple[PruningRule, ...]:
 
 
 async def delete_some(tx: HotTx, kept: PruningRule) -> int:
-    """The oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE; how many."""
+    """Deletes the oldest rows that lie before what is kept of messages, at most ROWS_AT_ONCE, and
+    returns how many.
+    """
     start = await from_id(tx, MESSAGES)
     last = ids.raw_of_number(max(int(start, 16) - 1, 0))
     return await prune_ids(tx, kept, last)

@@ -84,9 +84,9 @@ _RUNS: Final = Statement(
 async def fail_blocked(
     tx: HotTx, people: Sequence[OptedOutPhone], now_ms: int
 ) -> set[OptedOutPhone]:
-    """Messages of groups to these people that no carrier has: failed, `blocked`, refunded. To be
-    called again for whom it answers: a carrier has something for them, or is just taking it, and it
-    may come back. `people`: few enough for one transaction.
+    """Fails messages of groups to these people that no carrier has: they are `blocked` and
+    refunded. It is to be called again for whom it answers: a carrier has something for them, or is
+    just taking it, and it may come back. `people`: few enough for one transaction.
     """
     queued = await _QUEUED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
     waiting = {

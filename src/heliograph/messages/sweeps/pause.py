@@ -36,7 +36,7 @@ _OF_GROUP: Final = f"{_QUEUED} AND s.group_id = :group_id"
 
 
 def _locked(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
-    """Runs that nobody else is just taking."""
+    """Selects and locks runs that nobody else is just taking."""
     return Statement(
         given,
         QueuedRun,
@@ -54,8 +54,8 @@ _OF_ACCOUNT: Final = _locked(QueuedOfAccount, f"{_QUEUED} AND s.account_id = :ac
 
 
 async def hold(db: Database, group_id: int) -> int:
-    """Keeps runs of a group from every carrier, at most RUNS_AT_ONCE; how many. What a carrier was
-    given already goes on.
+    """Keeps runs of a group from every carrier, at most RUNS_AT_ONCE, and returns how many. What a
+    carrier was given already goes on.
     """
     return await _move(db, group_id, _TO_HOLD, HELD_FROM_US)
 
@@ -77,8 +77,8 @@ async def _move(
 
 
 async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
-    """Messages of a canceled group that no carrier has: failed, `canceled`, refunded. Answers how
-    many.
+    """Fails messages of a canceled group that no carrier has: they are `canceled` and refunded.
+    Answers how many.
     """
     async with db.hot() as tx:
         runs = await _TO_FAIL.rows(tx, OfGroup(group_id, BATCH_MAX))
@@ -86,8 +86,8 @@ async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
 
 
 async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
-    """Messages of an account (raw id), of both modes, that no carrier has: failed, `canceled`,
-    refunded. Answers how many; 0: there are no more.
+    """Fails messages of an account (raw id), of both modes, that no carrier has: they are
+    `canceled` and refunded. Answers how many; 0: there are no more.
     """
     async with db.hot() as tx:
         runs = await _OF_ACCOUNT.rows(tx, QueuedOfAccount(account_id, BATCH_MAX))

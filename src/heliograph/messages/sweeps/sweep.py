@@ -164,8 +164,8 @@ async def fail_expired(db: Database, now_ms: int) -> int:
 
 
 async def fail_runs(tx: HotTx, runs: Sequence[QueuedRun], now_ms: int, error_code: str) -> int:
-    """Takes messages out of the queue, of runs that are locked, at most BATCH_MAX: they
-    have failed. How many.
+    """Takes messages out of the queue, of runs that are locked, at most BATCH_MAX: they have
+    failed. It returns how many.
     """
     numbers: list[int] = []
     taken, rests = list[RunKey](), list[QueuedRun]()
@@ -190,7 +190,7 @@ async def fail_taken(
     now_ms: int,
     error_code: str,
 ) -> None:
-    """The messages with these numbers have failed. `taken`: the keys of the runs that they were in;
+    """Fails the messages with these numbers. `taken`: the keys of the runs that they were in;
     `rests`: what is left of those.
     """
     await TAKE_RUNS.rows(tx, taken)

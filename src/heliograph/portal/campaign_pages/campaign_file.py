@@ -1,5 +1,5 @@
-"""A campaign to the numbers of a file: the file is uploaded, and a page reports what became of its
-lines, as `campaign create --numbers` does. It is a draft then.
+"""Makes a campaign to the numbers of a file: the file is uploaded, and a page reports what became
+of its lines, as `campaign create --numbers` does. It is a draft then.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,5 @@
-"""The campaigns of an account: a list, and one campaign with what it is, what it would cost, and
-what became of it. Its buttons launch, schedule, pause, resume and cancel it.
+"""Shows the campaigns of an account: a list, and one campaign with what it is, what it would cost,
+and what became of it. Its buttons launch, schedule, pause, resume and cancel it.
 """
 
 from datetime import datetime

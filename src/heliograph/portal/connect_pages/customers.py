@@ -1,5 +1,5 @@
-"""The customers of a partner: a list that can be searched, and one customer, which credits are
-moved to and from.
+"""Shows the customers of a partner: a list that can be searched, and one customer, which credits
+are moved to and from.
 """
 
 from collections.abc import Sequence

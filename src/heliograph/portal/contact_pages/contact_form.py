@@ -1,5 +1,5 @@
-"""The form of a contact: as a body of the API, filled in with what a contact has, and with what is
-wrong in it.
+"""Makes a body of the API from the form of a contact, and fills the form in with what a contact
+has, and with what is wrong in it.
 
 Each custom field that is there has a field of the form, and new ones have two: their name and their
 value. Tags stand below each other, one a line.

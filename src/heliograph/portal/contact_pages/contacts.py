@@ -1,5 +1,5 @@
-"""The contacts of an account: a list that can be searched, a form that adds one, and one contact
-that is changed, opts out and in, or is removed.
+"""Shows the contacts of an account: a list that can be searched, a form that adds one, and one
+contact that is changed, opts out and in, or is removed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class ContactsWanted(NamedTuple):
 
 
 class OwnContact(NamedTuple):
-    """The contact that a path names, and whose it is."""
+    """Holds the contact that a path names, and says whose it is."""
 
     contact: Contact
     owner: ContactOwner

@@ -1,6 +1,6 @@
-"""Handsets of the simulator: what arrives there, as a phone shows it. It takes all texts of the
-sandbox, and those of live mode whose route leads to it. A text that failed did not arrive, and is
-shown as such.
+"""Shows the handsets of the simulator with what arrives there, as a phone shows it. It takes all
+texts of the sandbox, and those of live mode whose route leads to it. A text that failed did not
+arrive, and is shown as such.
 """
 
 from collections.abc import Iterable

@@ -1,5 +1,5 @@
-"""The messages of an account: a list with filters, the same as a file, and one message with its
-timeline, its credits, and who was told.
+"""Shows the messages of an account: a list with filters, the same as a file, and one message with
+its timeline, its credits, and who was told.
 """
 
 from collections.abc import Sequence

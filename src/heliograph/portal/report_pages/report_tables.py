@@ -124,7 +124,7 @@ def _lines(
     key: Callable[[Grouped], Hashable],
     or_else: str = "",
 ) -> list[ReportLine]:
-    """`or_else` is what a line without a name is called."""
+    """Returns the lines of a table. `or_else` is what a line without a name is called."""
     found = rollup_reports.compared_by(groups, key)
     lines = [
         ReportLine(str(each) or or_else, compared, is_ours=not each)

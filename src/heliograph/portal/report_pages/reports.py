@@ -1,4 +1,4 @@
-"""The page of reports: some days of an account in figures, and its tables as files."""
+"""Shows the page of reports: some days of an account in figures, and its tables as files."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,1 +1,1 @@
-"""The settings of an account, and what was changed of the account by whom."""
+"""Shows the settings of an account, and what was changed of the account by whom."""

@@ -1,5 +1,5 @@
-"""The audit log of an account: a list of what people and programs have changed, and the same as a
-CSV file.
+"""Shows the audit log of an account: a list of what people and programs have changed, and the same
+as a CSV file.
 """
 
 from collections.abc import Iterable

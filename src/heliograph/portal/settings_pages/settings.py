@@ -1,4 +1,5 @@
-"""The settings of an account: its name, country and time zone, and what it may send to and spend.
+"""Shows and changes the settings of an account: its name, country and time zone, and what it may
+send to and spend.
 
 The last two protect the account from stolen keys, and so changing anything takes a fresh sign-in.
 They are the operator's limits, too: an owner tightens them, and only the operator loosens them.

@@ -1,5 +1,5 @@
-"""Passkeys: signing in with one, and looking after one's own. The browser asks what to sign when
-somebody presses the button, so a page may stay open for as long as it likes.
+"""Signs users in with passkeys, and lets them look after their own. The browser asks what to sign
+when somebody presses the button, so a page may stay open for as long as it likes.
 """
 
 from typing import Final

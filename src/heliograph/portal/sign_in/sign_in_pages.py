@@ -1,4 +1,4 @@
-"""Signing in by a link or with a password, confirming who is there, and signing out.
+"""Signs users in by a link or with a password, confirms who is there, and signs them out.
 
 Programs that look at mail open the links in it. So a link shows a page with a button, and the
 button uses the link up.

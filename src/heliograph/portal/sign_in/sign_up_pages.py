@@ -1,5 +1,5 @@
-"""Signing up: whoever wants an account gives an address, and the link that is mailed to it makes
-the account. Whether the address is a user's already, only the mail says.
+"""People sign up here: whoever wants an account gives an address, and the link that is mailed to it
+makes the account. Whether the address is a user's already, only the mail says.
 """
 
 from collections.abc import Callable, Sequence

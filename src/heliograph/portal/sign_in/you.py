@@ -1,4 +1,4 @@
-"""A user's own page: the password, and where he or she is signed in."""
+"""Shows a user's own page: the password, and where he or she is signed in."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The credits and the money of an account: what it has, and every entry of its ledger."""
+"""Shows the credits and the money of an account: what it has, and every entry of its ledger."""
 
 from typing import Final, NamedTuple
 from urllib.parse import urlencode

@@ -103,7 +103,7 @@ class _Watch:
         self.state, self.detail = LinkState.CONNECTING, "no answer in time"
 
     def answered(self, answers: object) -> None:
-        """Nothing is submitted here."""
+        """Does nothing, because nothing is submitted here."""
 
     def received(self, receipts: object) -> None:
         """Leaves receipts unacknowledged: the carrier sends them again to whoever stores them."""
@@ -115,7 +115,7 @@ class _Watch:
 
 
 async def try_to_bind(connection: SmppSettings) -> tuple[LinkState, str]:
-    """Binds to a carrier and unbinds again: what its state became, and why."""
+    """Binds to a carrier and unbinds again, and says what its state became, and why."""
     watch = _Watch()
     link: Link = SmppLink(connection, watch)
     await link.start()

@@ -131,8 +131,8 @@ def hosts(db: Database) -> Iterator[CheckResult]:
 
 
 def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
-    """Messages that a carrier was given and never answered: some settle themselves, and for others
-    somebody has to ask the carrier.
+    """Finds messages that a carrier was given and never answered: some settle themselves, and for
+    others somebody has to ask the carrier.
     """
     columns = inflight.c
     counted = sa.select(

@@ -264,7 +264,9 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
 
 
 def _processes(kinds: Counter[str]) -> CheckResult:
-    """Those that are registered: one that died is for half a minute yet."""
+    """Looks at the processes that are registered: one that died is among them for half a minute
+    yet.
+    """
     found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
     if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
         return CheckResult(

@@ -228,7 +228,9 @@ def _check_host(host: str, allow: AllowedNetworks) -> bool:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host is written as; None: it is a name. Raises InvalidRequest."""
+    """Returns the address that a host is written as, or None if it is a name. Raises
+    InvalidRequest.
+    """
     if not host.startswith("[") and not _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):
         return None
     try:
@@ -252,8 +254,8 @@ class AddressRefused(OSError):
 def judged_socket(
     info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
 ) -> socket.socket:
-    """The socket that will be connected to `info`'s address, as getaddrinfo gives it. Raises
-    AddressRefused.
+    """Returns the socket that will be connected to `info`'s address, as getaddrinfo gives it.
+    Raises AddressRefused.
     """
     family, kind, protocol, _, where = info
     if (

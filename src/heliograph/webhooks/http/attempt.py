@@ -20,8 +20,8 @@ NO_FILES: Final[Reason] = "no_files"
 
 
 class Answered(NamedTuple):
-    """An answer came whole, or its first 64 KiB did. A redirect is an answer like any
-    other; it is not followed.
+    """Says that an answer came whole, or that its first 64 KiB did. A redirect is an answer like
+    any other; it is not followed.
     """
 
     status: int
@@ -35,7 +35,7 @@ class Answered(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """There was no answer, or not the whole of it."""
+    """Says that there was no answer, or not the whole of it."""
 
     reason: Reason
     detail: str  # one line, for people

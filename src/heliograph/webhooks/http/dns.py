@@ -40,7 +40,7 @@ of_account: ContextVar[str] = ContextVar("of_account", default="")
 
 
 def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
-    """Blocks; raises OSError."""
+    """Asks the system's resolver for the addresses of a name, which blocks. Raises OSError."""
     return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 
@@ -82,7 +82,7 @@ class Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The first addresses of a name. Raises OSError."""
+        """Returns the first addresses of a name. Raises OSError."""
         places = self._places(host)
         async with places.of(of_account.get()), places.all:
             answer = self._in_thread(host, port)

@@ -212,7 +212,7 @@ class AnswerReader:
             at = end
 
     def _read_chunk(self, data: bytes, at: int) -> int:
-        """Reads of a chunk what is there; what is left counts its line's end, two octets. Returns
+        """Reads what is there of a chunk; what is left counts its line's end, two octets. Returns
         where it stopped.
         """
         taken = min(len(data) - at, self._left)
@@ -255,5 +255,5 @@ class AnswerReader:
         self.may_keep = self.may_keep and behind == 0
 
     def _is_enough(self) -> None:
-        """Nothing more is read of an answer that goes on; its status counts."""
+        """Reads nothing more of an answer that goes on; its status counts."""
         self.done, self.may_keep = True, False

@@ -44,9 +44,9 @@ _NEVER_ROUNDED: Final = float("inf")
 
 
 class Poster:
-    """Posts through one pool of connections. To be made in the event loop that it is used in, and
-    closed there; made before there is work, for it reads all the system's authorities, which takes
-    from a tenth of a second to a whole one.
+    """Posts through one pool of connections. It is to be made in the event loop that it is used in,
+    and closed there. It is made before there is work, for it reads all the system's authorities,
+    which takes from a tenth of a second to a whole one.
 
     `connections`: at most so many POSTs at once, in all; `per_host`: to one host and port, 0: no
     limit of its own. A POST that has to wait for one does so within its own time, so whoever posts
@@ -93,8 +93,8 @@ class Poster:
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = ""
     ) -> Answered | Failed:
-        """Never raises for what the other side does. `headers` are ours: nothing in them is a
-        customer's. `account_id`: whose endpoint it is.
+        """Posts one event, and never raises for what the other side does. `headers` are ours:
+        nothing in them is a customer's. `account_id`: whose endpoint it is.
         """
         began = time.perf_counter()
         of_account.set(account_id)
@@ -128,7 +128,9 @@ class Poster:
     def _socket(
         self, info: tuple[int, int, int, str, tuple[str | int, ...]], allow: AllowedNetworks
     ) -> socket.socket:
-        """Errors of several addresses come without their numbers, so what counts is noted here."""
+        """Opens a socket. Errors of several addresses come without their numbers, so what counts is
+        noted here.
+        """
         try:
             made = judged_socket(info, allow)
         except OSError as error:

@@ -35,7 +35,7 @@ class CountedTls(ssl.SSLObject):
     _handshake = _beside = 0
 
     def count_anew(self) -> None:
-        """The connection is used for another POST."""
+        """Starts the count again, because the connection is used for another POST."""
         self._beside = 0
 
     def do_handshake(self) -> None:

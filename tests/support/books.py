@@ -1,4 +1,4 @@
-"""The books by SQL alone: what `ledger verify` proves in its own way, added up once more
+"""Proves the books by SQL alone: what `ledger verify` proves in its own way is added up once more
 without any of its code. Only roll-ups are proven by it.
 """
 
@@ -54,9 +54,9 @@ PAID_BACK_WITHOUT_CAUSE = "SELECT id FROM messages WHERE refunded > 0 AND status
 
 
 def assert_books_agree(db: Database) -> None:
-    """Ledger = balance; charged and refunded are the messages' own; one charge a send; figures
-    follow from one another in the order of ids, so all entries must have been written by processes
-    whose clocks agree.
+    """Asserts that the ledger is the balance; that charged and refunded are the messages' own; that
+    there is one charge a send; and that figures follow from one another in the order of ids, so all
+    entries must have been written by processes whose clocks agree.
     """
     with db.read() as tx:
         for account_id, credits, balance_minor, credits_sum, amount_sum in tx.execute(

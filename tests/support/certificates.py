@@ -1,4 +1,4 @@
-"""Certificates for the tests' own servers: an authority, and what it signs."""
+"""Makes certificates for the tests' own servers: an authority, and what it signs."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ Key = ec.EllipticCurvePrivateKey
 
 
 class Authority:
-    """`file`: its own certificate, in PEM, in the folder where all are kept."""
+    """Is an authority. `file` is its own certificate, in PEM, in the folder where all are kept."""
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         self._folder = folder
@@ -32,7 +32,9 @@ class Authority:
         self.file.write_bytes(own.public_bytes(serialization.Encoding.PEM))
 
     def sign(self, *hosts: str, valid_days: int = 1) -> tuple[Path, Path]:
-        """A certificate for names and addresses, and its key. Below 1 day it has expired."""
+        """Signs a certificate for names and addresses, and returns it with its key. Below 1 day it
+        has expired.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
         signed = _certificate(hosts[0], key, self._name, self._key, names, valid_days)
@@ -49,7 +51,7 @@ class Authority:
         return certificate, secret
 
     def server(self, *hosts: str, valid_days: int = 1) -> ssl.SSLContext:
-        """What a server of these hosts needs."""
+        """Returns what a server of these hosts needs."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*self.sign(*hosts, valid_days=valid_days))
         return context

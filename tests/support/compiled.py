@@ -20,7 +20,7 @@ _shared: dict[str, MutableMapping[Any, Any]] = {}
 
 
 def share() -> None:
-    """From now on, engines share what is compiled. Call it once, before the first is made."""
+    """Lets engines share, from now on, what is compiled. Call it once, before the first is made."""
     made = sa.create_engine
 
     @wraps(made)

@@ -1,4 +1,4 @@
-"""In which order tests are dealt to the processes that run them beside each other.
+"""Says in which order tests are dealt to the processes that run them beside each other.
 
 Two thirds of the time of `tests/crash` and `tests/faults` is waiting, and what a page does in a
 browser takes both processors. So at each moment of a run some tests should wait while others work:

@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share."""
+"""Holds what the tests of deploy/ share."""
 
 from collections.abc import Sequence
 

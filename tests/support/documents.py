@@ -62,7 +62,7 @@ class Block(NamedTuple):
 
 
 class Ports(NamedTuple):
-    """Free ones, for one run."""
+    """Holds free ports, for one run."""
 
     http: int
     smpp: int
@@ -76,7 +76,9 @@ class DocumentFailed(AssertionError):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a document that are to be run or saved, and those that say why they are not."""
+    """Yields the blocks of a document that are to be run or saved, and those that say why they are
+    not.
+    """
     for found in _BLOCK.finditer(text):
         comment = (found["comment"] or "").strip()
         if found["language"] in ("sh", "bash", "python", "js") or _FILE.fullmatch(comment):
@@ -85,7 +87,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def files(document: Path) -> dict[str, str]:
-    """What a reader is to save: the contents by name."""
+    """Returns what a reader is to save: the contents by name."""
     found = [
         (_FILE.fullmatch(block.comment), block.code)
         for block in blocks(document.read_text("utf-8"))
@@ -154,7 +156,9 @@ def _script(document: Path, ports: Ports) -> str:
 
 
 def _at_ports(code: str, ports: Ports) -> str:
-    """The same code with free ports where the document says 8080 or 2775, said or unsaid."""
+    """Returns the same code with free ports where the document says 8080 or 2775, said or
+    unsaid.
+    """
     code = re.sub(r"\b(127\.0\.0\.1|localhost):8080\b", rf"\1:{ports.http}", code)
     code = re.sub(r"--port[ =]8080\b", f"--port {ports.http}", code)
     code = re.sub(r"\b3000\b", str(ports.receiver), code)
@@ -166,8 +170,8 @@ def _at_ports(code: str, ports: Ports) -> str:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """A reader's: nothing is configured, `heliograph` runs as a fork of a process that has imported
-    it, and `python` is the one that was installed.
+    """Returns a reader's environment: nothing is configured, `heliograph` runs as a fork of a
+    process that has imported it, and `python` is the one that was installed.
     """
     reader = {"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8"}
     return warm.on_path(reader)

@@ -1,4 +1,4 @@
-"""Front doors: what each room hands out to the others."""
+"""Finds front doors: what each room hands out to the others."""
 
 import ast
 from functools import cache
@@ -28,9 +28,10 @@ def _listed(tree: ast.Module) -> frozenset[str]:
 
 
 def is_handed_out(found: Import) -> bool:
-    """Whether the front doors on the way to what is imported hand it out: each names the module or
-    folder that comes next, and the last one the name itself. Of a file that is handed out, every
-    public name is. A function that is called as its file hands out itself alone, not the file.
+    """Returns whether the front doors on the way to what is imported hand it out: each names the
+    module or folder that comes next, and the last one the name itself. Of a file that is handed
+    out, every public name is. A function that is called as its file hands out itself alone, not the
+    file.
     """
     way = found.module.split(".")
     for length in range(2, len(way)):

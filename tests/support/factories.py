@@ -1,5 +1,5 @@
-"""Factories for tests of the way out: accounts that may send, routes, keys and requests. Plain
-functions, one transaction each.
+"""Holds factories for tests of the way out: accounts that may send, routes, keys and requests. They
+are plain functions, of one transaction each.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ P = ParamSpec("P")
 
 
 def phones(count: int, *, first: int = 0) -> list[str]:
-    """So many numbers in Ghana, all different."""
+    """Returns so many numbers in Ghana, all different."""
     return [str(233_200_000_000 + first + k) for k in range(count)]
 
 
@@ -44,7 +44,9 @@ def open_account(
     sender: str | None = SENDER,
     parent_id: str | None = None,
 ) -> str:
-    """An account in Ghana with this many credits and an approved live sender; its raw id."""
+    """Opens an account in Ghana with this many credits and an approved live sender, and returns its
+    raw id.
+    """
     now_ms = clock.now_ms()
     with db.write() as tx:
         account = accounts.create(
@@ -67,7 +69,9 @@ def grant(db: Database, account_id: str, credits: int) -> None:
 def open_carrier(
     db: Database, name: str = "carrier", *, port: int = 9, prefix: str | None = "", **settings: Any
 ) -> int:
-    """An SMPP carrier on loopback, and the route of `prefix` to it (None: no route); its id."""
+    """Opens an SMPP carrier on loopback, and the route of `prefix` to it (None: no route), and
+    returns its id.
+    """
     with db.write() as tx:
         made = carriers.add_carrier(
             tx,
@@ -88,7 +92,7 @@ def open_route(db: Database, *carrier_names: str, prefix: str = "") -> None:
 
 
 def issue_key(db: Database, account_id: str, *, sandbox: bool = False) -> str:
-    """A key with all permissions that meets no limit."""
+    """Issues a key with all permissions that meets no limit."""
     with db.write() as tx:
         keys.set_tier(tx, *TIER)
         return keys.issue(
@@ -113,7 +117,7 @@ def send_request(
     key_account_id: str | None = None,
     **fields: Any,
 ) -> SendRequest:
-    """A request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type,
+    """Returns a request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type,
     which a body cannot choose.
     """
     body = {
@@ -130,7 +134,9 @@ def send_request(
 
 
 def code_sent(db: Database, otp_id: str) -> str:
-    """The code of an OTP (id in text form), out of the text that is on its way to the carrier."""
+    """Returns the code of an OTP (id in text form), out of the text that is on its way to the
+    carrier.
+    """
     with db.read() as tx:
         stored = tx.execute(
             sa.select(sends.c.text).where(sends.c.id == ids.raw_of_text("otp", otp_id))
@@ -141,12 +147,12 @@ def code_sent(db: Database, otp_id: str) -> str:
 
 
 def unconnected() -> CommitProbe:
-    """For `Commits` of which none is ever unconfirmed."""
+    """Refuses to be asked: it is for `Commits` of which none is ever unconfirmed."""
     raise AssertionError("nobody is asked")
 
 
 def away() -> CommitProbe:
-    """For `Commits` whose database cannot be asked."""
+    """Fails as a database does that cannot be asked; it is for `Commits`."""
     raise psycopg.OperationalError("there is none")
 
 

@@ -1,5 +1,5 @@
-"""Bodies that cost a server the most for their octets: each is as large as a body may be, or as
-many-parted as one that is built may be.
+"""Makes bodies that cost a server the most for their octets: each is as large as a body may be, or
+as many-parted as one that is built may be.
 """
 
 import json
@@ -35,8 +35,8 @@ def _of(**fields: Any) -> bytes:
 
 
 def _filled(unit: bytes, *, parts: int = 0) -> bytes:
-    """`unit` again and again in an array that nothing reads: as often as there is room
-    for, or until there are so many parts.
+    """Repeats `unit` in an array that nothing reads: as often as there is room for, or until there
+    are so many parts.
     """
     each = 1 + unit.count(b",") + unit.count(b"[") + unit.count(b"{")
     room = (OCTETS_MAX - 20) // (len(unit) + 1)
@@ -44,12 +44,12 @@ def _filled(unit: bytes, *, parts: int = 0) -> bytes:
 
 
 def _long(value: bytes) -> bytes:
-    """`value` again and again as one string or number."""
+    """Repeats `value` as one string or number."""
     return value * ((OCTETS_MAX - 200) // len(value))
 
 
 def heavy_sends() -> Iterator[tuple[str, bytes]]:
-    """For POST /sms/send, by name. Their phone numbers are no numbers, or there is no
+    """Yields bodies for POST /sms/send, by name. Their phone numbers are no numbers, or there is no
     sender: nothing is sent.
     """
     yield "never closed", b'{"a":' + b"[" * (OCTETS_MAX - 10)
@@ -99,8 +99,8 @@ def heavy_sends() -> Iterator[tuple[str, bytes]]:
 
 
 def largest_sends() -> Iterator[tuple[str, bytes]]:
-    """What a send may be at most, and is accepted: ten thousand recipients, as each way of writing
-    them down costs the most.
+    """Yields what a send may be at most, and is accepted: ten thousand recipients, as each way of
+    writing them down costs the most.
     """
     yield "digits", _of(recipients=[f"233201{number:06d}" for number in range(NUMBERS)])
     yield (
@@ -128,7 +128,7 @@ def largest_sends() -> Iterator[tuple[str, bytes]]:
 
 
 def heavy_others() -> Iterator[tuple[str, str, bytes]]:
-    """Path, name and body for endpoints that take more than a few fields."""
+    """Yields path, name and body for endpoints that take more than a few fields."""
     entry = {"site_url": "https://shop.example/x", "event": "sent", "body": "b", "cost": 1.5}
     unknown = {f"{'u' * 40}{number}": 1 for number in range(180)}
     site_url = entry["site_url"]

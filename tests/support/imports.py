@@ -1,4 +1,4 @@
-"""What each file of the package imports of the package's other files."""
+"""Finds what each file of the package imports of the package's other files."""
 
 import ast
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""An event loop in a thread of its own, for servers of the tests that outlive what the
-test does.
+"""Runs an event loop in a thread of its own, for servers of the tests that outlive what the test
+does.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """From `with` to its end. Whatever still runs on it then is canceled and closed: a socket that
-    nobody closed would be another test's warning.
+    """Runs a loop from `with` to its end. Whatever still runs on it then is canceled and closed: a
+    socket that nobody closed would be another test's warning.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,7 +31,7 @@ class LoopThread:
         self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T], within_s: float = WITHIN_S) -> T:
-        """What `work` gives, to another thread."""
+        """Returns what `work` gives, to another thread."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(within_s)
 
     async def _end(self) -> None:

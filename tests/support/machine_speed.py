@@ -1,5 +1,5 @@
-"""How slow this machine is at this moment. Others use its processors too, and the same program
-then needs up to twice the processor time.
+"""Measures how slow this machine is at this moment. Others use its processors too, and the same
+program then needs up to twice the processor time.
 """
 
 import struct

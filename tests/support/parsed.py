@@ -1,5 +1,5 @@
-"""What a parsed source says: its texts, its functions, the names that it gives, the columns that a
-call names.
+"""Reads what a parsed source says: its texts, its functions, the names that it gives, the columns
+that a call names.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""`httpx` for servers that speak HTTP without TLS.
+"""Makes clients of `httpx` for servers that speak HTTP without TLS.
 
 Each new client of httpx reads the certificate authorities that the machine trusts, and so does
 each `httpx.get`. That takes 25 ms of a processor, more than the whole request, and tests make

@@ -1,4 +1,4 @@
-"""Settings as tests give them, and how they are refused."""
+"""Makes settings as tests give them, and says how they are refused."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ POSTGRESQL = "postgresql://amina:opensesame@127.0.0.1:5432/heliograph"
 
 
 def refusal(data_dir: Path, **environment: str) -> str:
-    """Why these settings are refused."""
+    """Returns why these settings are refused."""
     with pytest.raises(SettingError) as refused:
         load(data_dir, environment)
     return str(refused.value)
 
 
 def write_config(directory: Path, text: str) -> Path:
-    """The file of settings in a directory."""
+    """Writes the file of settings in a directory."""
     directory.mkdir(exist_ok=True)
     path = directory / CONFIG_FILE
     path.write_text(text, "utf-8")

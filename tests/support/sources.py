@@ -1,4 +1,6 @@
-"""The project's own Python files, as syntax trees: what the tests of this folder look at."""
+"""Reads the project's own Python files as syntax trees: the tests of `tests/architecture` look at
+them.
+"""
 
 import ast
 import gc
@@ -21,7 +23,7 @@ class Source(NamedTuple):
 
 @cache
 def sources(folder: Path) -> tuple[Source, ...]:
-    """Every Python file below the folder, sorted.
+    """Returns every Python file below the folder, sorted.
 
     Syntax trees are millions of objects, none of which is garbage. So the collector is not run
     meanwhile, and does not look at them afterwards.

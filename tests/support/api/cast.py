@@ -1,5 +1,5 @@
-"""The cast of the API's tests: amina, an owner; bilal, her Connect customer; chidi, a stranger who
-must see nothing.
+"""Makes the cast of the API's tests: amina, an owner; bilal, her Connect customer; chidi, a
+stranger who must see nothing.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ PHONE = "233201234567"
 
 @dataclass
 class Actor:
-    """An account, with keys made as they are needed."""
+    """Is an account, with keys made as they are needed."""
 
     db: Database
     name: str
@@ -25,7 +25,7 @@ class Actor:
     _keys: dict[tuple[bool, tuple[str, ...], str], str] = field(default_factory=dict)
 
     def key(self, *permissions: str, sandbox: bool = False, tier: str = TIER[0]) -> str:
-        """A key of hers with these permissions; without any named, with all."""
+        """Returns a key of hers with these permissions; without any named, it has all."""
         wanted = (sandbox, permissions, tier)
         if wanted not in self._keys:
             with self.db.write() as tx:
@@ -42,12 +42,12 @@ class Actor:
         return self._keys[wanted]
 
     def sender(self, name: str) -> None:
-        """An approved sender of hers."""
+        """Gives the account an approved sender."""
         with self.db.write() as tx:
             approve_sender(tx, self.account_id, name)
 
     def suspend(self) -> None:
-        """By the operator, beside the API."""
+        """Suspends the account as the operator does, beside the API."""
         with self.db.write() as tx:
             accounts.suspend(tx, self.account_id)
 
@@ -60,7 +60,9 @@ class Cast:
 
 
 def in_copy(db: Database, cast: Cast) -> Cast:
-    """The same cast, with the keys that it has, in a copy of the database that it was made in."""
+    """Returns the same cast, with the keys that it has, in a copy of the database that it was made
+    in.
+    """
     return Cast(
         *(
             replace(actor, db=db, _keys=dict(actor._keys))
@@ -70,7 +72,7 @@ def in_copy(db: Database, cast: Cast) -> Cast:
 
 
 def make_cast(db: Database) -> Cast:
-    """A route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA;
+    """Makes a route everywhere; amina with 1,000 credits, 50 GHS and the approved sender AMINA;
     bilal, her customer, and chidi with 100 credits each.
     """
     with db.write() as tx:  # one transaction, for every test waits for its fsync

@@ -1,5 +1,5 @@
-"""The published description as a judge: every answer that a test gets is held against it,
-so that it is complete and true.
+"""Judges by the published description: every answer that a test gets is held against it, so that it
+is complete and true.
 """
 
 import json
@@ -60,7 +60,7 @@ class Contract:
             )
 
     def is_failure(self, name: str, response: httpx.Response) -> bool:
-        """Whether an answer outside of /api/v1 has the body of this shared failure."""
+        """Returns whether an answer outside of /api/v1 has the body of this shared failure."""
         described = self.document["components"]["responses"][name]
         return (
             response.headers["content-type"] == "application/json"
@@ -78,7 +78,7 @@ class Contract:
         ).validate(body)
 
     def is_error(self, body: Any) -> bool:
-        """Whether this is the body that every failure has."""
+        """Returns whether this is the body that every failure has."""
         schema = {
             "$ref": "#/components/schemas/ErrorResponse",
             "components": {"schemas": self._schemas},
@@ -86,7 +86,9 @@ class Contract:
         return bool(jsonschema_rs.Draft202012Validator(schema).is_valid(body))
 
     def fields_of(self, endpoint: Endpoint) -> list[str]:
-        """The names of all fields that its body may have, other names of the same included."""
+        """Returns the names of all fields that its body may have, other names of the same
+        included.
+        """
         form = self._resolved(
             self.document["paths"][endpoint.path][endpoint.method.lower()]["requestBody"][
                 "content"
@@ -101,7 +103,7 @@ class Contract:
         ]
 
     def _described(self, method: str, path: str, status: int) -> tuple[str, dict[str, Any] | None]:
-        """The description of an answer, and a name for it."""
+        """Returns the description of an answer, and a name for it."""
         # which is answered the same, but for the body
         asked = "GET" if method == "HEAD" else method
         for endpoint in self.endpoints:
@@ -150,7 +152,7 @@ class Contract:
 
 
 def _has_a_reason_of(described: dict[str, Any], response: httpx.Response) -> bool:
-    """Whether a failure has a reason that this answer can have, with that reason's status
+    """Returns whether a failure has a reason that this answer can have, with that reason's status
     and code. A success has none.
     """
     if "x-reasons" not in described:
@@ -171,7 +173,7 @@ def _matches(template: str, path: str) -> bool:
 
 
 def _strict(schema: Any) -> Any:
-    """The same schema, where an object has no other fields than those described."""
+    """Returns the same schema, where an object has no other fields than those described."""
     if isinstance(schema, list):
         return [_strict(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,6 @@
-"""Which database a file of API tests needs, where one of them is enough. All others get both."""
+"""Says which database a file of API tests needs, where one of them is enough. All others get
+both.
+"""
 
 from typing import Final
 

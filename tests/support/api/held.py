@@ -1,6 +1,6 @@
-"""For how long a request holds the event loop, so that nobody else is answered.
+"""Measures for how long a request holds the event loop, so that nobody else is answered.
 
-Measured is what the process has worked between two looks of a task that looks every millisecond:
+It measures what the process has worked between two looks of a task that looks every millisecond:
 the loop's own work, and that of another thread which keeps the interpreter to itself meanwhile. It
 is the process's time on the processor, and not the clock's: how long the machine gave it to others,
 on which tests run beside one another, says nothing about the request. (What threads do beside the
@@ -58,7 +58,7 @@ async def looked(work: Awaitable[Result]) -> tuple[Result, float]:
 
 
 def slowness() -> float:
-    """How many times as long as on a machine at rest a fixed piece of work takes now: 1 at
+    """Returns how many times as long as on a machine at rest a fixed piece of work takes now: 1 at
     least.
     """
     began_s, kept = time.process_time(), dict[int, str]()
@@ -68,7 +68,7 @@ def slowness() -> float:
 
 
 class Looks:
-    """The longest time without one."""
+    """Looks again and again, and keeps the longest time without a look."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
@@ -83,7 +83,7 @@ class Looks:
 
 
 async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]:
-    """Without a client's own work in the same loop."""
+    """Posts a request without a client's own work in the same loop."""
     answer: dict[str, Any] = {}
 
     async def receive() -> dict[str, Any]:
@@ -112,7 +112,7 @@ async def _post(app: App, key: str, path: str, body: bytes) -> tuple[int, bytes]
 
 @contextmanager
 def little_garbage() -> Iterator[None]:
-    """As in a server, which takes what was made at its start out of the collector's sight
+    """Keeps the garbage collector from what was made before, as a server does
     (processes/exclusive.py: tune_collector).
     """
     threshold = gc.get_threshold()

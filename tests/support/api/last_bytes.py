@@ -1,5 +1,5 @@
-"""Requests that a server gets all at once: each on a connection of its own, all but its
-last byte sent before, then all last bytes.
+"""Sends requests that a server gets all at once: each goes on a connection of its own, all but its
+last byte are sent before, and then all last bytes.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ ANSWERED_WITHIN_S = 60
 
 
 class Answered(NamedTuple):
-    """What came back: `headers` by lower-case name."""
+    """Holds what came back: `headers` by lower-case name."""
 
     status: int
     headers: dict[str, str]
@@ -34,7 +34,7 @@ class Answered(NamedTuple):
 def posted_at_once(
     url: str, path: str, key: str, requests: list[tuple[dict[str, Any], str | None]]
 ) -> list[Answered]:
-    """Answers to POSTs of (body, Idempotency-Key or None), in their order."""
+    """Returns the answers to POSTs of (body, Idempotency-Key or None), in their order."""
     return asyncio.run(asyncio.wait_for(_all(url, path, key, requests), ANSWERED_WITHIN_S))
 
 

@@ -1,4 +1,4 @@
-"""Storage quotas of accounts, and what is stored, as tests see them."""
+"""Sets storage quotas of accounts, and reads what is stored, as tests see them."""
 
 import sqlalchemy as sa
 

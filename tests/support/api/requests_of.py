@@ -1,4 +1,4 @@
-"""A right request for every endpoint, made from the examples of its description: so tests that run
+"""Makes a right request for every endpoint from the examples of its description: so tests that run
 over all endpoints need no list of their own.
 """
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 class Example(NamedTuple):
-    """A request that is right in form. Its path's id, if any, is nobody's."""
+    """Describes a request that is right in form. Its path's id, if any, is nobody's."""
 
     endpoint: Endpoint
     path: str
@@ -28,7 +28,7 @@ class Example(NamedTuple):
 
     @property
     def sends(self) -> dict[str, Any]:
-        """For `Service.request`."""
+        """Returns what `Service.request` takes of it."""
         return {} if self.body is None else {"json": self.body}
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ BEFORE = {"/sitebuilder/logs": link_site, "/sitebuilder/events": link_site}
 
 
 def own_path(api: Service, key: str, example: Example) -> str:
-    """The path, with the id of a record that this key may see; what its example speaks of
+    """Returns the path, with the id of a record that this key may see; what its example speaks of
     is there.
     """
     path = example.endpoint.path
@@ -127,8 +127,8 @@ def _example(endpoint: Endpoint) -> Example:
 
 
 def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
-    """Whether a request gets past all guards: to a 200, or to a record that is not there, or has
-    served.
+    """Returns whether a request gets past all guards: to a 200, or to a record that is not there,
+    or has served.
     """
     reply = api.request(example.endpoint.method, who, example.path, **{**example.sends, **more})
     return reply.status == 200 or reply.reason in (
@@ -144,7 +144,9 @@ def is_answered(api: Service, who: Any, example: Example, **more: Any) -> bool:
 def sent(
     api: Service, example: Example, headers: list[tuple[bytes, bytes]], content: Any = NOT_JSON
 ) -> Reply:
-    """A request with exactly these headers, and a body that would be refused if it were read."""
+    """Sends a request with exactly these headers, and a body that would be refused if it were
+    read.
+    """
 
     async def send() -> Reply:
         response = await api.client.request(
@@ -157,12 +159,12 @@ def sent(
 
 
 def bearer(key: str) -> tuple[bytes, bytes]:
-    """The header that a key stands in."""
+    """Returns the header that a key stands in."""
     return b"authorization", f"Bearer {key}".encode()
 
 
 def body_fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
-    """The fields that an operation's body may have, with what is said of each."""
+    """Returns the fields that an operation's body may have, with what is said of each."""
     schema = (
         operation.get("requestBody", {})
         .get("content", {})

@@ -1,4 +1,4 @@
-"""`heliograph serve` as a process of its own, and its cast."""
+"""Runs `heliograph serve` as a process of its own, and makes its cast."""
 
 import os
 import resource
@@ -30,7 +30,9 @@ class Server(NamedTuple):
 def serving(
     database_url: str, data_dir: Path, files: int | None = None, /, **env: str
 ) -> Iterator[Server]:
-    """`files`: how many it may have open at the very most. `{port}` in a setting is its port."""
+    """Runs a server. `files` says how many files it may have open at the very most. `{port}` in a
+    setting is its port.
+    """
     port = free_port()
     log = data_dir / "serve.log"
     with log.open("wb") as output:

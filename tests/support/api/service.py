@@ -1,5 +1,5 @@
-"""The whole API in this process, on a real database: requests go through the same ASGI application
-that `heliograph serve` runs.
+"""Runs the whole API in this process, on a real database: requests go through the same ASGI
+application that `heliograph serve` runs.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Reply:
-    """An answer, as tests read it."""
+    """Holds an answer, as tests read it."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
@@ -41,7 +41,7 @@ class Reply:
 
     @property
     def ids(self) -> list[str]:
-        """Of the records of a list."""
+        """Returns the ids of the records of a list."""
         return [record["id"] for record in self.data]
 
     @property
@@ -53,8 +53,8 @@ class Reply:
 
 
 class Service:
-    """The application, its database and its cast. Requests are made by an actor, a key, or nobody
-    (None).
+    """Holds the application, its database and its cast. Requests are made by an actor, a key, or
+    nobody (None).
     """
 
     def __init__(self, db: Database, app: App, cast: Cast, run: "Loop") -> None:
@@ -79,7 +79,9 @@ class Service:
         key: str | None = None,
         **more: Any,
     ) -> Reply:
-        """`key`: the Idempotency-Key. `content` in place of `json`: a body as it is."""
+        """Posts a body. `key` is the Idempotency-Key. `content` stands in place of `json` for a
+        body as it is.
+        """
         if key is not None:
             more["headers"] = {**more.get("headers", {}), "Idempotency-Key": key}
         return (
@@ -111,7 +113,7 @@ class Service:
         return Reply(response)
 
     def at_once(self, *requests: Coroutine[Any, Any, Reply]) -> list[Reply]:
-        """The replies to requests (of `requested`) that are under way together."""
+        """Returns the replies to requests (of `requested`) that are under way together."""
 
         async def gather() -> list[Reply]:
             return list(await asyncio.gather(*requests))
@@ -119,8 +121,8 @@ class Service:
         return self.run(gather())
 
     def move_clock(self, by_ms: int) -> None:
-        """Time goes on, and nothing that was remembered of the configuration is believed
-        any more.
+        """Lets time go on, so that nothing that was remembered of the configuration is believed any
+        more.
         """
         clock.move(by_ms)
         self.refresh()
@@ -138,7 +140,7 @@ class Service:
         sender: str = "AMINA",
         **more: Any,
     ) -> dict[str, Any]:
-        """A send that is accepted; its `data`."""
+        """Makes a send that is accepted, and returns its `data`."""
         reply = self.post(
             who, "/sms/send", {"sender": sender, "message": message, "recipients": to, **more}
         )
@@ -148,7 +150,9 @@ class Service:
 
 @cache
 def contract() -> Contract:
-    """Of the endpoints that the application has; none of them is called through it."""
+    """Returns the contract of the endpoints that the application has; none of them is called
+    through it.
+    """
     nowhere = Database("sqlite:////nowhere/at/all.db")
     cache = ConfigCache(nowhere)
     return Contract(
@@ -162,7 +166,7 @@ def contract() -> Contract:
 
 
 class Loop:
-    """An event loop in a thread of its own, so that tests are plain functions."""
+    """Runs an event loop in a thread of its own, so that tests are plain functions."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -184,8 +188,8 @@ class Loop:
 def service_on(
     database_url: str, data_dir: Path, cast: Cast | None = None, **more: Any
 ) -> Iterator[Service]:
-    """`cast`: of the database that this one is a copy of; without one, a cast is made. `more`:
-    further settings.
+    """Yields a service. `cast` is that of the database that this one is a copy of; without one, a
+    cast is made. `more` holds further settings.
     """
     db, run = Database(database_url), Loop()
     try:

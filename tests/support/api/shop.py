@@ -1,4 +1,4 @@
-"""An online shop's plugin, as it talks to the service: it knows one address, one key, and
+"""Acts as an online shop's plugin that talks to the service: it knows one address, one key, and
 docs/api.md, "Site plugin".
 """
 
@@ -14,7 +14,7 @@ DELIVERED_WITHIN_S: Final = 30.0
 
 
 class Order(NamedTuple):
-    """An order of the shop; `billing_phone` as its customer typed it."""
+    """Describes an order of the shop; `billing_phone` is as its customer typed it."""
 
     order_id: str
     customer_name: str
@@ -25,7 +25,7 @@ class Order(NamedTuple):
 
 
 class Shop:
-    """A shop with the plugin installed. Every answer must be a success."""
+    """Is a shop with the plugin installed. Every answer must be a success."""
 
     def __init__(self, base_url: str, site_url: str, sender: str, country: str) -> None:
         self._base_url, self._site_url, self._sender, self._country = (
@@ -41,7 +41,7 @@ class Shop:
         self._http.close()
 
     def save_key(self, key: str) -> dict[str, Any]:
-        """In the plugin's settings; the site is linked then."""
+        """Saves the key in the plugin's settings; the site is linked then."""
         self._http.headers["Authorization"] = f"Bearer {key}"
         about = {
             "site_url": self._site_url,
@@ -84,7 +84,7 @@ class Shop:
         return str(data["message_id"])
 
     def sync(self) -> dict[str, Any]:
-        """Its log, all of it each time: what the service has already is stored once."""
+        """Sends its log, all of it each time: what the service has already is stored once."""
         return dict(self._post("/sitebuilder/logs", {"logs": self._sent})["data"])
 
     def tell(self, event: str, payload: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What anybody can send who reaches the port: octets on sockets, without a client library
+"""Sends what anybody can send who reaches the port: octets on sockets, without a client library
 that would put them right.
 """
 
@@ -41,7 +41,7 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {  # what stands once, and what comes a
 
 
 class Told(NamedTuple):
-    """One answer, and whether the connection has ended after it."""
+    """Holds one answer, and says whether the connection has ended after it."""
 
     status: int
     body: dict[str, Any]
@@ -64,7 +64,7 @@ def connected(url: str, source: str = "127.0.0.1", within_s: float = WITHIN_S) -
 
 
 def told(connection: socket.socket, *, ends: bool = True) -> Told:
-    """The next answer. `ends`: waits for the connection's end after it."""
+    """Returns the next answer. `ends`: waits for the connection's end after it."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         octet = connection.recv(1)
@@ -91,15 +91,15 @@ def told(connection: socket.socket, *, ends: bool = True) -> Told:
 
 
 def asked(url: str, octets: bytes, *, ends: bool = True, source: str = "127.0.0.1") -> Told:
-    """What these octets are answered, on a connection of their own."""
+    """Returns what these octets are answered, on a connection of their own."""
     with connected(url, source) as connection:
         connection.sendall(octets)
         return told(connection, ends=ends)
 
 
 class Flooded(NamedTuple):
-    """How many octets went out, and how the other side ended it: with an answer's first line, or
-    nothing.
+    """Says how many octets went out, and how the other side ended it: with an answer's first line,
+    or nothing.
     """
 
     octets: int
@@ -131,14 +131,16 @@ def flood(url: str, kind: str, octets: int, within_s: float, key: str) -> Floode
 
 
 def peak_mb(process_id: int) -> float:
-    """The most memory that a process has ever had."""
+    """Returns the most memory that a process has ever had."""
     status = Path(f"/proc/{process_id}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 @contextmanager
 def idle(url: str, count: int, source: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
-    """So many connections that ask nothing. Those that the other side ends are not made anew."""
+    """Opens so many connections that ask nothing. Those that the other side ends are not made
+    anew.
+    """
     made: list[socket.socket] = []
     try:
         made.extend(connected(url, source) for _ in range(count))
@@ -149,7 +151,7 @@ def idle(url: str, count: int, source: str = "127.0.0.1") -> Iterator[list[socke
 
 
 def still_open(connections: list[socket.socket]) -> int:
-    """How many the other side has left open."""
+    """Returns how many the other side has left open."""
     found = 0
     for connection in connections:
         connection.setblocking(False)

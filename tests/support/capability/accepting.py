@@ -1,4 +1,4 @@
-"""Requests that are accepted together, and what came of each."""
+"""Accepts requests together, and tells what came of each."""
 
 import asyncio
 import json

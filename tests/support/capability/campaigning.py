@@ -1,4 +1,4 @@
-"""Campaigns that are sent, and the jobs that look after them, as tests hold them."""
+"""Holds campaigns that are sent, and the jobs that look after them, for tests."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LOOKS_MAX = 20
 
 
 class Sent:
-    """A campaign that has become messages, and the jobs that look after it."""
+    """Holds a campaign that has become messages, and the jobs that look after it."""
 
     def __init__(self, house: House, people: int, message: str) -> None:
         self.house = house
@@ -30,13 +30,13 @@ class Sent:
         self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
 
     async def look(self) -> None:
-        """As the process does that looks after it, five times a second."""
+        """Looks as the process does that looks after it, five times a second."""
         await self.house.cache.refresh()
         if (await self.jobs.glance()).at_work:
             await self.jobs.once()
 
     async def looks(self, waiting: int, held: int) -> None:
-        """So often that these are as they shall be; one look ends after a second's work."""
+        """Looks until so many are waiting and so many held; one look ends after a second's work."""
         for _ in range(LOOKS_MAX):
             await self.look()
             if self.runs() == (waiting, held):
@@ -48,14 +48,14 @@ class Sent:
             (campaigns.pause if what == "pause" else campaigns.resume)(tx, self.campaign.id)
 
     def runs(self) -> tuple[int, int]:
-        """How many wait where a carrier takes them from, and how many are held."""
+        """Returns how many wait where a carrier takes them from, and how many are held."""
         held = self.house.count(queue, queue.c.rank_us >= HELD_FROM_US)
         return self.house.count(queue) - held, held
 
 
 class Running:
-    """A launched campaign to so many people, of whom the carrier takes what it is given. The wallet
-    holds 1,000 credits.
+    """Is a launched campaign to so many people, of whom the carrier takes what it is given. The
+    wallet holds 1,000 credits.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Running:
             await self.jobs.once()
 
     async def send(self) -> None:
-        """The carrier takes all that waits, and reports each as delivered."""
+        """Lets the carrier take all that waits, and report each as delivered."""
         while True:
             await self.link.turn.once()
             if not self.link.open:
@@ -116,7 +116,7 @@ class Running:
 
 
 async def sent(house: House, people: int, message: str = "{phone}") -> Sent:
-    """Its texts are queued: each a run of its own, unless all are the same."""
+    """Queues the campaign's texts: each is a run of its own, unless all are the same."""
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, people, "for all of them", now_ms=clock.now_ms())
     made = Sent(house, people, message)

@@ -1,4 +1,4 @@
-"""Contacts and campaigns for tests: plain functions, one transaction each."""
+"""Makes contacts and campaigns for tests: it has plain functions, of one transaction each."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from tests.support.factories import SENDER
 def add_contacts(
     db: Database, account_id: str, people: Iterable[dict[str, Any] | str], *, sandbox: bool = False
 ) -> None:
-    """Each a phone, or {phone, name, tags, custom, opted_out}."""
+    """Adds contacts; each is a phone, or {phone, name, tags, custom, opted_out}."""
     rows = []
     for person in people:
         given = {"phone": person} if isinstance(person, str) else person
@@ -48,7 +48,7 @@ def add_contacts(
 
 
 def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields: Any) -> Campaign:
-    """A draft to all contacts, or to those with the `tags`."""
+    """Writes down a draft to all contacts, or to those with the `tags`."""
     body = {
         "name": "Spring",
         "sender": SENDER,
@@ -69,7 +69,7 @@ def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields
 def write_down_file(
     db: Database, account_id: str, lines: Iterable[object], *, columns: str = "phone", **fields: Any
 ) -> Campaign:
-    """A draft to the numbers of a file with these lines."""
+    """Writes down a draft to the numbers of a file with these lines."""
     body = {"name": "Owed", "sender": SENDER, "message": "Hello", "audience": "numbers", **fields}
     file = io.StringIO("".join(f"{line}\n" for line in (columns, *lines)))
     return campaigns.create_listed(
@@ -82,13 +82,13 @@ def write_down_file(
 
 
 def now(db: Database, campaign: Campaign) -> Campaign:
-    """The campaign as it stands."""
+    """Returns the campaign as it stands."""
     with db.read() as tx:
         return campaign_by_id(tx, campaign.id)
 
 
 def written(db: Database, campaign: Campaign) -> dict[int, tuple[str | None, int | None]]:
-    """The recipients that are written down, and not marked as opted out: their text and
+    """Returns, of the recipients that are written down and not marked as opted out, their text and
     its segments.
     """
     with db.read() as tx:

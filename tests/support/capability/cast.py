@@ -1,4 +1,4 @@
-"""Factories for the tests of use cases: plain functions."""
+"""Holds the factories for the tests of use cases: they are plain functions."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def account(
     balance: int = 0,
     parent_id: str | None = None,
 ) -> accounts.Account:
-    """An account in Ghana, with a wallet in GHS that holds this much."""
+    """Opens an account in Ghana, with a wallet in GHS that holds this much."""
     with db.write() as tx:
         made = accounts.create(tx, name, "GH", parent_id=parent_id, now_ms=NOW_MS)
         wallet.open_wallet(tx, made.id, "GHS")
@@ -39,8 +39,8 @@ def epoch(db: Database) -> int:
 
 
 def at_once(count: int, work: Callable[[int], T]) -> list[T | Exception]:
-    """What `work(k)` gave in each of `count` threads that start together: its result, or the
-    exception.
+    """Returns what `work(k)` gave in each of `count` threads that start together: its result, or
+    the exception.
     """
     start = Barrier(count)
 

@@ -18,8 +18,8 @@ DAY_MS = 86_400_000
 def send(
     db: Database, account_id: str, paid: Sequence[Paid], *, at_ms: int, sandbox: bool = False
 ) -> str:
-    """A send whose messages cost and were paid back this much, charged in one entry and
-    paid back in one entry a message; its raw id.
+    """Makes a send whose messages cost and were paid back this much, charged in one entry and paid
+    back in one entry a message, and returns its raw id.
     """
     number = ids.new_number(at_ms)
     with db.write() as tx:
@@ -79,7 +79,7 @@ def _store(
 def _post(
     tx: Connection, account_id: str, reference: str, paid: Sequence[Paid], at_ms: int
 ) -> None:
-    """The charge, and two days later the refunds."""
+    """Posts the charge, and two days later the refunds."""
     posts = [("sms_charge", -sum(credits for credits, _ in paid), at_ms)]
     posts += [("sms_refund", refunded, at_ms + 2 * DAY_MS) for _, refunded in paid]
     for kind, credits, posted_ms in posts:

@@ -1,4 +1,4 @@
-"""The operator's commands as tests run them: as they are typed, in this process, on the test's
+"""Runs the operator's commands as tests do: as they are typed, in this process, on the test's
 database.
 """
 
@@ -20,7 +20,7 @@ BILAL = CustomerRequest("Bilal Stores", "233201234567", "GH", external_ref="shop
 
 
 class Said(NamedTuple):
-    """What a command left behind."""
+    """Holds what a command left behind."""
 
     status: int
     out: str
@@ -49,7 +49,9 @@ ADD_CARRIER: Final = typed(
 
 
 def runner(database_url: str, directory: Path) -> Run:
-    """`run("account", "list", REDIS_URL="")`: as from a shell, with these variables beside."""
+    """Returns `run`: `run("account", "list", REDIS_URL="")` runs a command as from a shell, with
+    these variables beside.
+    """
 
     def command(*args: object, stdin: str | None = None, **more: str) -> Said:
         env = {
@@ -68,6 +70,6 @@ def runner(database_url: str, directory: Path) -> Run:
 
 
 def text(db: Database, account_id: str) -> str:
-    """The account's id as commands take it."""
+    """Returns the account's id as commands take it."""
     with db.read() as tx:
         return accounts.text_id(accounts.by_id(tx, account_id))

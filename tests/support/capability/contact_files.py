@@ -1,4 +1,4 @@
-"""Files of contacts, and the contacts that are stored."""
+"""Makes files of contacts, and reads the contacts that are stored."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ def write(folder: Path, text: str | bytes, name: str = "contacts.csv") -> Path:
 
 
 def kept(db: Database, account_id: str, *, sandbox: bool = False) -> dict[str, Any]:
-    """Contacts by phone, without what no file tells."""
+    """Returns contacts by phone, without what no file tells."""
     with db.read() as tx:
         found = contacts.page(tx, ContactOwner(account_id, sandbox), limit=10_000)
     assert len({contact.phone for contact in found}) == len(found)

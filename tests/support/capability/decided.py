@@ -1,5 +1,5 @@
-"""A database and the SMSC's log after an operator has decided about messages in doubt, with his
-commands beside a running server.
+"""Makes a database and the SMSC's log after an operator has decided about messages in doubt, with
+his commands beside a running server.
 """
 
 import time
@@ -54,13 +54,13 @@ WITHIN_S = 60.0
 
 @dataclass
 class Decided:
-    """`ids`: of the messages, by what was decided about them."""
+    """Holds what was decided. `ids` are those of the messages, by what was decided about them."""
 
     lived: Lived
     ids: dict[str, str]
 
     def places(self, name: str, event: str = "submit_sm", part: int | None = None) -> list[int]:
-        """Of the log's lines about a message's submissions."""
+        """Returns the places of the log's lines about a message's submissions."""
         own = [
             line
             for line in self.lived.events
@@ -96,7 +96,7 @@ RECIPIENTS = {name: f"2332055501{place:02}" for place, name in enumerate(NAMES)}
 
 
 class _Desk:
-    """An operator, a client and their eyes."""
+    """Is an operator, a client and their eyes."""
 
     def __init__(self, db: Database, data_dir: Path, smsc: SmscProcess, run: Run, key: str) -> None:
         self._db, self._data_dir, self._smsc, self._run, self._key = db, data_dir, smsc, run, key
@@ -109,7 +109,7 @@ class _Desk:
         assert self._server.end() == 0
 
     def begin_anew(self) -> None:
-        """Another server, which does not wait longer and longer to bind, as one does whose
+        """Begins another server, which does not wait longer and longer to bind, as one does whose
         connections are dropped time and again.
         """
         self.end()
@@ -117,7 +117,7 @@ class _Desk:
         self._server.wait_until_ready()
 
     def send(self, name: str) -> None:
-        """And waits until the SMSC has read all of it."""
+        """Sends, and waits until the SMSC has read all of it."""
         text = f"{name}: {TEXTS[1] if name.startswith('long') else TEXTS[0]}"
         answer = plain_http.post(
             f"{self._server.address}/api/v1/sms/send",
@@ -179,7 +179,7 @@ class _Desk:
         assert said.json[0]["refused"] is None
 
     def match(self, name: str) -> None:
-        """With the receipt of the last submission, once it waits for a message."""
+        """Matches the receipt of the last submission, once it waits for a message."""
         ref = self._smsc.events("submit_sm")[-1]["message_id"]
 
         def is_unmatched() -> bool:
@@ -287,6 +287,6 @@ def changed(events: list[Event], places: list[int], **values: Any) -> list[Event
 
 
 def again(events: list[Event], place: int, **values: Any) -> list[Event]:
-    """With a submission that was taken and answered once more, under another id."""
+    """Returns the log with a submission that was taken and answered once more, under another id."""
     event = {**events[place], "status": 0, "message_id": "feed", "sequence": 1_000_000, **values}
     return [*events[: place + 1], event, {**event, "event": "answer"}, *events[place + 1 :]]

@@ -1,4 +1,4 @@
-"""Messages in doubt: made, decided about, and what is recorded of it."""
+"""Makes messages in doubt, decides about them, and reads what is recorded of it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -30,7 +30,7 @@ AFTER = {
 async def in_doubt(
     house: House, *to: str, text: str = "hello", kind: str = "sms", window: int = 2_000
 ) -> ScriptedLink:
-    """A send whose answers never came."""
+    """Makes a send whose answers never came."""
     link = await house.submitted(
         list(to) or PHONE, text, kind=kind, validity_s=3_600, window=window
     )
@@ -47,7 +47,7 @@ async def unanswered(link: ScriptedLink) -> None:
 async def decided(
     house: House, decision: Decision, *places: int, receipts: str = "all"
 ) -> list[DecisionResult]:
-    """SiteDetails these messages, in the order of acceptance; about all, if none is named."""
+    """Decides about these messages, in the order of acceptance, or about all if none is named."""
     rows = house.messages()
     doubts = {
         house.carrier_id: [
@@ -74,8 +74,8 @@ def recorded(house: House) -> list[tuple[str, int, str, str]]:
 
 
 class Beside:
-    """A house whose own parts do what a server beside the commands would do; each time in an event
-    loop of its own.
+    """Is a house whose own parts do what a server beside the commands would do; each time it is in
+    an event loop of its own.
     """
 
     def __init__(self, house: House) -> None:

@@ -1,4 +1,4 @@
-"""Messages whose segments were submitted and not answered."""
+"""Makes messages whose segments were submitted and not answered."""
 
 from heliograph import senders
 from heliograph.base import clock

@@ -1,5 +1,5 @@
-"""Every command with values that are right in form, made from the table of commands: for
-what must be so of all of them.
+"""Lists every command with values that are right in form, which are made from the table of
+commands: for what must be so of all of them.
 """
 
 import os
@@ -67,7 +67,7 @@ _BESIDE: Final = {
 
 
 class Typed(NamedTuple):
-    """A command, and what one types after its name so that nothing of it is wrong in form."""
+    """Holds a command, and what one types after its name so that nothing of it is wrong in form."""
 
     name: str
     command: click.Command
@@ -78,7 +78,7 @@ class Typed(NamedTuple):
 
 
 def write_files(tmp_path: Path) -> None:
-    """The files that the values name."""
+    """Writes the files that the values name."""
     (tmp_path / "password").write_text("opensesame\n")
     (tmp_path / "contacts.csv").write_text("phone\n233201234567\n")
 

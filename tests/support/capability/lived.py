@@ -1,5 +1,5 @@
-"""A database and the SMSC's log after an eventful hour: messages in every state, lost answers,
-segments sent twice. For tests of the audit.
+"""Makes a database and the SMSC's log after an eventful hour: messages in every state, lost
+answers, segments sent twice. It is for tests of the audit.
 """
 
 import json
@@ -40,8 +40,8 @@ QUIET_WITHIN_S = 40.0
 
 @dataclass
 class Lived:
-    """`events`: the SMSC's log, a line each. `accepted`: the messages that were answered
-    200, of which some went to no SMSC.
+    """Holds what is left of the hour. `events` is the SMSC's log, a line each. `accepted`: the
+    messages that were answered 200, of which some went to no SMSC.
     """
 
     db: Database
@@ -118,8 +118,8 @@ def _messages_of(server: ServerProcess, key: str, send_id: str) -> list[dict[str
 
 
 def _is_quiet(db: Database) -> bool:
-    """Nothing waits, and what is in flight is in doubt. While it is not so yet, whatever
-    stands there has its reason.
+    """Returns whether nothing waits, and what is in flight is in doubt. While it is not so yet,
+    whatever stands there has its reason.
     """
     with db.read() as tx:
         read_one_snapshot(tx)
@@ -148,7 +148,7 @@ def _wait(until: Callable[[], bool]) -> None:
 
 
 def written(events: list[Event], path: Path) -> Path:
-    """As a log again."""
+    """Writes events as a log again."""
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
     return path
 
@@ -166,7 +166,7 @@ def audited(
     accepted: list[str] | None = None,
     shown_max: int = 10_000,
 ) -> Audit:
-    """With another log, or after a change of the database, which is undone."""
+    """Audits with another log, or after a change of the database, which is undone."""
     log = read_logs(
         [written(lived.events if events is None else events, path / "smsc.jsonl")], clock.now_ms()
     )
@@ -202,7 +202,7 @@ def submits_of(lived: Lived) -> list[int]:
 
 
 def known(lived: Lived) -> list[int]:
-    """Places of submissions that left a trace in the database: an id, or the status with
+    """Finds places of submissions that left a trace in the database: an id, or the status with
     which their message failed.
     """
     with lived.db.read() as tx:

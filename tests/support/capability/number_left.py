@@ -1,4 +1,6 @@
-"""What an account's work leaves behind of a phone number, in every table that may hold one."""
+"""Shows what an account's work leaves behind of a phone number, in every table that may hold
+one.
+"""
 
 import hashlib
 import json
@@ -42,7 +44,7 @@ def new_id() -> str:
 
 
 def names_it(db: Any) -> Counter[str]:
-    """How many values of each column of the whole database have the number in them, in any
+    """Counts how many values of each column of the whole database have the number in them, in any
     spelling.
     """
     phone = parse_phone(PHONE)
@@ -61,7 +63,9 @@ def names_it(db: Any) -> Counter[str]:
 
 
 async def texts(house: House, account_id: str) -> None:
-    """To the number alone, to it and another, and to another about it; and one that was refused."""
+    """Sends texts: to the number alone, to it and another, and to another about it; and one that
+    was refused.
+    """
     for to, text in (
         ([PHONE], "your code"),
         ([PHONE, OTHER], "to both"),
@@ -83,7 +87,7 @@ async def texts(house: House, account_id: str) -> None:
 
 
 def rows(house: House, account_id: str) -> None:
-    """What other ways leave behind of it."""
+    """Stores what other ways leave behind of it."""
     with house.db.write() as tx:
         for table, values in (
             *_of_contacts(account_id),
@@ -299,7 +303,7 @@ def _of_messages(tx: Connection, account_id: str) -> Rows:
 
 
 def nobodys(house: House) -> None:
-    """Receipts that found no message."""
+    """Stores receipts that found no message."""
     with house.db.write() as tx:
         tx.execute(
             carrier_refs.insert().values(

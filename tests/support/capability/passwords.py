@@ -1,4 +1,4 @@
-"""One-time passwords as tests hold them: the real OtpExtension and Verifier, below HTTP."""
+"""Holds one-time passwords for tests: the real OtpExtension and Verifier, below HTTP."""
 
 import asyncio
 from typing import NamedTuple
@@ -18,17 +18,19 @@ Refusal = tuple[str, int | None]  # the reason, and the seconds or tries that ar
 
 
 class Sent(NamedTuple):
-    """`id` is raw."""
+    """Holds what was sent. `id` is raw."""
 
     id: str
     code: str
 
 
 class OtpHouse(House):
-    """A House that sends codes, and takes them back."""
+    """Is a House that sends codes, and takes them back."""
 
     def __init__(self, url: str, like: House | None = None) -> None:
-        """`like`: another process of the same house, which has opened its accounts and carriers."""
+        """Opens the house. `like` is another process of the same house, which has opened its
+        accounts and carriers.
+        """
         super().__init__(url, like=like)
         self.codes, self.sealer = Codes(SECRET_KEY), text_sealer(SECRET_KEY)
         self.acceptor = Acceptor(
@@ -45,7 +47,7 @@ class OtpHouse(House):
         sandbox: bool = False,
         sender: str = SENDER,
     ) -> tuple[OtpRequest, str]:
-        """As POST /otp/send makes it, and its code."""
+        """Returns a request as POST /otp/send makes it, and its code."""
         number, whose = ids.new_number(), account_id or self.amina
         code = code or self.codes.make(sandbox=sandbox)
         return OtpRequest(
@@ -71,7 +73,7 @@ class OtpHouse(House):
         ), code
 
     async def asked(self, *requests: tuple[OtpRequest, str]) -> list[Sent | Refusal]:
-        """What becomes of these, which come together."""
+        """Returns what becomes of these, which come together."""
         await self.cache.refresh()
         outcomes = await asyncio.gather(
             *(self.acceptor.accept(request) for request, _ in requests), return_exceptions=True
@@ -85,7 +87,7 @@ class OtpHouse(House):
         return (await self.asked(self.request(phone, **more)))[0]  # type: ignore[arg-type]
 
     async def sent(self, phone: str = PHONE, **more: str | bool) -> Sent:
-        """One that goes out."""
+        """Sends one that goes out."""
         outcome = await self.ask(phone, **more)
         assert isinstance(outcome, Sent), outcome
         return outcome
@@ -99,7 +101,7 @@ class OtpHouse(House):
     async def give(
         self, code: str, phone: str = PHONE, *, account_id: str | None = None, sandbox: bool = False
     ) -> str | Refusal:
-        """`verified`, or why not."""
+        """Gives a code back, and returns `verified`, or why not."""
         return (
             await self.given_together(
                 self.given(code, phone, account_id=account_id, sandbox=sandbox)

@@ -1,4 +1,4 @@
-"""An attack that has one-time passwords sent to many ranges of numbers."""
+"""Makes an attack that has one-time passwords sent to many ranges of numbers."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ RANGES = 200
 
 
 def attack(each: int, first: int = 0) -> Iterator[str]:
-    """So many numbers in each of 200 ranges, of eight countries in turn."""
+    """Asks for so many numbers in each of 200 ranges, of eight countries in turn."""
     for place in range(first, first + each):
         for number in range(RANGES):
             start, length = list(COUNTRIES.items())[number % len(COUNTRIES)]

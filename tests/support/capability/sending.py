@@ -1,5 +1,5 @@
-"""The way out as tests hold it: the real Acceptor and Turn on a real database, and a Link
-whose every move the test decides.
+"""Holds the way out for tests: the real Acceptor and Turn on a real database, and a Link whose
+every move the test decides.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ CHANCES = 5
 
 
 def only_worker(db: Database, epoch: int) -> None:
-    """A process begins with this epoch, after all others have died."""
+    """Lets a process begin with this epoch, after all others have died."""
     with db.write() as tx:
         tx.execute(workers.delete())
         tx.execute(
@@ -55,7 +55,7 @@ def only_worker(db: Database, epoch: int) -> None:
 
 
 def lease_of(db: Database, epoch: int) -> Lease:
-    """Of a process that has begun with this epoch."""
+    """Returns the lease of a process that has begun with this epoch."""
     lease = Lease(db, "worker")
     lease.epoch = epoch
     lease.look()
@@ -63,8 +63,8 @@ def lease_of(db: Database, epoch: int) -> Lease:
 
 
 class LossyDatabase(Database):
-    """A database whose hot transactions can be made to end badly: `fates` holds how the
-    next ones do, one after the other.
+    """Is a database whose hot transactions can be made to end badly: `fates` holds how the next
+    ones do, one after the other.
     """
 
     def __init__(self, url: str) -> None:
@@ -103,8 +103,8 @@ class LossyDatabase(Database):
 
 
 class ScriptedLink:
-    """A Link without a wire: it keeps what it is given, and the test says what is answered. One
-    submission a segment.
+    """Is a Link without a wire: it keeps what it is given, and the test says what is answered. It
+    makes one submission a segment.
     """
 
     def __init__(self, turn: Turn, window: int) -> None:
@@ -158,7 +158,9 @@ class ScriptedLink:
         late: bool = False,
         command_status: int = 0,
     ) -> list[str]:
-        """The carrier answers these, each with an id of its own unless one is given; those ids."""
+        """Lets the carrier answer these, each with an id of its own unless one is given, and
+        returns those ids.
+        """
         refs = []
         for submission in submissions:
             self.refs += 1
@@ -193,14 +195,14 @@ class ScriptedLink:
         sender: str | None = SENDER,
         reference: int | None = None,
     ) -> Receipt:
-        """A delivery receipt comes in."""
+        """Lets a delivery receipt come in."""
         receipt = Receipt(ref, state, error, recipient, sender, reference, raw, object())
         self.turn.received([receipt])
         return receipt
 
 
 class Row(NamedTuple):
-    """What the tests look at of a message."""
+    """Holds what the tests look at of a message."""
 
     id: str
     recipient: int
@@ -213,8 +215,8 @@ class Row(NamedTuple):
 
 
 class House:
-    """One account with a sender and credits, one carrier with a route to it. `turn()` gives the
-    carrier's turn and scripted link.
+    """Holds one account with a sender and credits, and one carrier with a route to it. `turn()`
+    gives the carrier's turn and scripted link.
     """
 
     def __init__(
@@ -235,7 +237,9 @@ class House:
         self.db.close()
 
     async def succeeded(self, worker: int = SUCCESSOR) -> int:
-        """The process dies and another one takes over: how many messages went back to the queue."""
+        """Lets the process die and another one take over, and returns how many messages went back
+        to the queue.
+        """
         only_worker(self.db, worker)
         return await take_over(self.db, worker, clock.now_ms())
 
@@ -267,7 +271,7 @@ class House:
     async def send(
         self, to: str | Sequence[str] = "233201234567", text: str = "hello", **more: Any
     ) -> Accepted:
-        """Accepted by the real Acceptor, under the configuration of this moment. Raises what it
+        """Sends by the real Acceptor, under the configuration of this moment. Raises what it
         refuses with. A machine so busy that what was read is too old a moment later is given
         another chance.
         """
@@ -299,7 +303,7 @@ class House:
         window: int = 100,
         **more: Any,
     ) -> ScriptedLink:
-        """A send that is on the wire, unanswered."""
+        """Makes a send that is on the wire, unanswered."""
         await self.send(to, text, **more)
         link = self.turn(window)
         await link.turn.once()
@@ -308,7 +312,7 @@ class House:
     # what is stored
 
     def messages(self) -> list[Row]:
-        """All messages, in the order in which they were accepted."""
+        """Returns all messages, in the order in which they were accepted."""
         with self.db.read() as tx:
             return [
                 Row(*row)
@@ -337,7 +341,7 @@ class House:
             return wallet.wallet_of(tx, account_id or self.amina).sms_credits
 
     def entries(self, kind: str) -> list[int]:
-        """The credits of all ledger entries of a type."""
+        """Returns the credits of all ledger entries of a type."""
         with self.db.read() as tx:
             return list(
                 tx.execute(
@@ -348,8 +352,8 @@ class House:
             )
 
     def assert_sound(self) -> None:
-        """The ledger proves the balances, the charges the messages, and the tallies and
-        roll-ups are what those add up to.
+        """Asserts that the ledger proves the balances, the charges the messages, and that the
+        tallies and roll-ups are what those add up to.
         """
         count_all(self.db)
         with self.db.read() as tx:
@@ -367,7 +371,7 @@ class House:
             carriers.remove_route(tx, "")
 
     def carrier_is(self, state: LinkState, *, carrier_id: int | None = None) -> None:
-        """Recorded as the carrier's state, from now on."""
+        """Records this as the carrier's state, from now on."""
         with self.db.write() as tx:
             carriers.record_state(
                 tx, WORKER, carrier_id or self.carrier_id, state, "", clock.now_ms()

@@ -1,4 +1,4 @@
-"""Messages as the sweeps find them."""
+"""Makes messages as the sweeps find them."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.support.factories import PHONE
 async def in_doubt(
     house: House, *to: str, text: str = "hello", kind: str = "sms", **more: Any
 ) -> ScriptedLink:
-    """A send whose answers never came."""
+    """Makes a send whose answers never came."""
     link = await house.submitted(list(to) or PHONE, text, kind=kind, **more)
     link.answer(*link.open.values(), outcome=Outcome.UNANSWERED)
     await link.turn.once()

@@ -1,4 +1,4 @@
-"""Statements that change what is stored of messages, for audits that must find it."""
+"""Holds statements that change what is stored of messages, for audits that must find it."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ FRESH, BACK = {**RUN, "rank_us": BULK_FROM_US}, RUN
 
 
 def one(status: str, **others: object) -> sa.ScalarSelect[Any]:
-    """The id of a message of one segment."""
+    """Returns the id of a message of one segment."""
     where = [messages.c[name] == value for name, value in others.items()]
     return (
         sa.select(messages.c.id)
@@ -59,7 +59,7 @@ def update(status: str, values: dict[str, object], **others: object) -> sa.Updat
 
 
 def puts(message: sa.ScalarSelect[Any], run: dict[str, Any]) -> sa.Insert:
-    """Into the queue, as its send's."""
+    """Returns the statement that puts a run into the queue, as its send's."""
     its = sa.select(messages.c.id, messages.c.send_id, messages.c.segments).where(
         messages.c.id == message
     )
@@ -86,7 +86,9 @@ def queues(
 
 
 def fails(code: str, why: str | None = None, **others: object) -> list[sa.Executable]:
-    """Of a message that was delivered: the log says taken, DELIVRD, acknowledged."""
+    """Returns the statements that fail a message that was delivered: the log says taken, DELIVRD,
+    acknowledged.
+    """
     at_ms = {"failed_at_ms": messages.c.delivered_at_ms, "delivered_at_ms": None}
     return [
         update(

@@ -1,4 +1,4 @@
-"""Turns that are taken until nothing is left to do."""
+"""Takes a carrier's turns until nothing is left to do."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from tests.support.capability.sending import ScriptedLink
 
 
 def twice(link: ScriptedLink) -> list[tuple[str, int]]:
-    """The segments that went out more than once."""
+    """Returns the segments that went out more than once."""
     return [
         segment
         for segment, times in Counter((s.message_id, s.part) for s in link.submitted).items()

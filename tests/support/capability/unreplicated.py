@@ -1,4 +1,4 @@
-"""A PostgreSQL server whose standby confirms nothing."""
+"""Runs a PostgreSQL server whose standby confirms nothing."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ ENDED_WITHIN_S = 10.0
 
 
 class Unreplicated:
-    """A server whose commits wait for a standby that there is not, from `lose` to `confirm`."""
+    """Is a server whose commits wait for a standby that there is not, from `lose` to `confirm`."""
 
     def __init__(self, server: PrivatePostgres) -> None:
         self.server = server

@@ -1,4 +1,4 @@
-"""The delivery of webhooks at work, and endpoints to deliver to."""
+"""Runs the delivery of webhooks, and makes endpoints to deliver to."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,7 +19,7 @@ WITHIN_S = 20.0
 
 
 async def happened(house: House, count: int = 1) -> None:
-    """So many changes of amina's, each with its event."""
+    """Makes so many changes of amina's, each with its event."""
     async with house.db.hot() as tx:
         listeners = await load_listeners(tx, [house.amina])
         await emit(
@@ -66,7 +66,7 @@ def hangs(_: asyncio.StreamWriter) -> Awaitable[None]:
 
 
 async def lives(by: Lease) -> None:
-    """It shows itself, also when the test's clock has been moved."""
+    """Keeps a process alive in the eyes of others, also when the test's clock has been moved."""
     while True:
         await by.looked()
         await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Endpoints, and what is stored of their events, as tests see it."""
+"""Makes endpoints, and reads what is stored of their events, as tests see it."""
 
 import json
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def endpoint(
     include_customers: bool = False,
     age_ms: int = 0,
 ) -> tuple[WebhookEndpoint, str]:
-    """A new one, and its secret. `age_ms`: made so long ago."""
+    """Makes an endpoint, and returns it with its secret. `age_ms` says how long ago it was made."""
     with db.write() as tx:
         return endpoints.add(
             tx,
@@ -53,7 +53,7 @@ def endpoint(
 
 
 def events(db: Database) -> list[dict[str, Any]]:
-    """The bodies of all events, oldest first."""
+    """Returns the bodies of all events, oldest first."""
     with db.read() as tx:
         return [
             json.loads(body)
@@ -64,7 +64,7 @@ def events(db: Database) -> list[dict[str, Any]]:
 
 
 def waiting(db: Database) -> list[tuple[int, int]]:
-    """(due_at_ms, tries) of all that wait, the earliest first."""
+    """Returns (due_at_ms, tries) of all that wait, the earliest first."""
     with db.read() as tx:
         return [
             (row[0], row[1])
@@ -77,7 +77,7 @@ def waiting(db: Database) -> list[tuple[int, int]]:
 
 
 def outcomes(db: Database) -> list[tuple[str, int, int | None]]:
-    """(outcome, tries, status) of all that do not wait any more."""
+    """Returns (outcome, tries, status) of all that do not wait any more."""
     columns = webhook_deliveries.c
     with db.read() as tx:
         return [
@@ -91,7 +91,7 @@ def outcomes(db: Database) -> list[tuple[str, int, int | None]]:
 
 
 def failures(db: Database) -> list[tuple[int, int | None, str]]:
-    """(number of the try, status, reason) of all attempts that failed, in order."""
+    """Returns (number of the try, status, reason) of all attempts that failed, in order."""
     columns = webhook_attempts.c
     with db.read() as tx:
         return [
@@ -103,12 +103,12 @@ def failures(db: Database) -> list[tuple[int, int | None, str]]:
 
 
 async def happened(house: House, count: int, said: str = "") -> None:
-    """So many events message.sent of amina, numbered; `said` stands in their data."""
+    """Makes so many events message.sent of amina, numbered; `said` stands in their data."""
     await happened_to(house.db, house.amina, count, said)
 
 
 async def happened_to(db: Database, account_id: str, count: int, said: str = "") -> None:
-    """So many events message.sent of an account."""
+    """Makes so many events message.sent of an account."""
     async with db.hot() as tx:
         await emit(
             tx,
@@ -127,6 +127,6 @@ async def happened_to(db: Database, account_id: str, count: int, said: str = "")
 
 
 def checked(receiver: Receiver, secret: str) -> Any:
-    """The newest event, verified by code that others wrote."""
+    """Returns the newest event, verified by code that others wrote."""
     headers = dict(line.split(": ", 1) for line in receiver.heads[-1].splitlines()[1:] if line)
     return Webhook(secret).verify(receiver.bodies[-1], headers)

@@ -1,4 +1,4 @@
-"""HAProxy as the handbook sets it up."""
+"""Runs HAProxy as the handbook sets it up."""
 
 import re
 
@@ -6,8 +6,8 @@ from tests.support.sources import ROOT
 
 
 def handbook_haproxy(*ports: int) -> str:
-    """deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate, and as
-    whoever starts it.
+    """Returns deploy/haproxy.cfg with these ports for 8081, 8082; it listens without a certificate,
+    and as whoever starts it.
     """
     whole = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
     said = whole[whole.index("\ndefaults\n") :].replace("    log global\n", "")

@@ -1,5 +1,5 @@
-"""What must hold after every fault: accepted messages are known and settled, the money agrees, the
-carrier's log leaves nothing unexplained.
+"""Checks what must hold after every fault: accepted messages are known and settled, the money
+agrees, the carrier's log leaves nothing unexplained.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ Segment = tuple[str, int]  # recipient and part: each message has a recipient of
 
 
 class Settled(NamedTuple):
-    """What the checker counted."""
+    """Holds what the checker counted."""
 
     messages: int
     segments: int
@@ -31,7 +31,7 @@ class Settled(NamedTuple):
 
 
 def unsettled(db: Database) -> int:
-    """Messages that wait, are on the wire, or whose receipt is still to come."""
+    """Returns messages that wait, are on the wire, or whose receipt is still to come."""
     with db.read() as tx:
         waiting = tx.execute(
             sa.select(sa.func.coalesce(sa.func.sum(queue.c.count), 0))
@@ -44,8 +44,8 @@ def unsettled(db: Database) -> int:
 
 
 def on_the_wire(db: Database) -> set[Segment]:
-    """What the server had recorded as being submitted when it was killed: all that may be in doubt,
-    and so be sent once more.
+    """Returns what the server had recorded as being submitted when it was killed: it is all that
+    may be in doubt, and so be sent once more.
     """
     with db.read() as tx:
         rows = tx.execute(
@@ -105,8 +105,8 @@ def check_after_kills(
 def _nothing_is_lost_or_made_up(
     rows: Mapping[str, Any], accepted: Mapping[Order, str], said: Mapping[Order, dict[str, Any]]
 ) -> None:
-    """Every unanswered request was asked again, so what is stored is what was accepted: no more, no
-    less, and to the letter.
+    """Checks that what is stored is what was accepted: no more, no less, and to the letter. Every
+    unanswered request was asked again.
     """
     assert set(rows) == {ids.raw_of_text("msg", message_id) for message_id in accepted.values()}
     for order, message_id in accepted.items():
@@ -154,8 +154,9 @@ def _the_carrier_got_what_was_sent(
 def _what_was_submitted_again_was_in_doubt(
     submits: Sequence[Submit], doubts: Sequence[set[Segment]], aged: Collection[int], window: int
 ) -> int:
-    """Once, because of the kill that came after it had been submitted, and not before the doubt was
-    old; of each kill at most a window. Answers how many there were.
+    """Checks that what was submitted again was so once, because of the kill that came after it had
+    been submitted, and not before the doubt was old; of each kill it was at most a window. Answers
+    how many there were.
     """
     assert all(len(doubt) <= window for doubt in doubts), "more in doubt than a window"
     arrivals: dict[Segment, list[int]] = defaultdict(list)

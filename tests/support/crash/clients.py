@@ -1,5 +1,5 @@
-"""Clients that send while servers come and go, and take every failure for one: none of them asks
-twice.
+"""Runs clients that send while servers come and go, and take every failure for one: none of them
+asks twice.
 """
 
 import http.client
@@ -17,8 +17,8 @@ PATH = "/api/v1/sms/send"
 
 
 class Clients:
-    """Each sends one order after the other, to a recipient that nobody else has, and never
-    asks twice.
+    """Sends one order after the other from each client, to a recipient that nobody else has, and
+    never asks twice.
     """
 
     def __init__(self, address: str, key: str, *, keep_alive: bool) -> None:
@@ -74,7 +74,7 @@ def order_to(recipient: int) -> bytes:
 
 @contextmanager
 def load(address: str, key: str) -> Iterator[list[Clients]]:
-    """Clients of both kinds, until the end of the block."""
+    """Runs clients of both kinds, until the end of the block."""
     kinds = [Clients(address, key, keep_alive=True), Clients(address, key, keep_alive=False)]
     for clients in kinds:
         clients.start()

@@ -1,5 +1,5 @@
-"""A throwaway copy of this machine: its files below an overlay, a network and processes of its own.
-What is done there is gone with it.
+"""Makes a throwaway copy of this machine, which has its files below an overlay, and a network and
+processes of its own. What is done there is gone with it.
 
 Its PostgreSQL is a fresh cluster of Debian's, its Redis and HAProxy are the real programs, all at
 their usual ports. There is no systemd in it: `systemctl` and `systemd-run` are a script that starts
@@ -127,9 +127,9 @@ def _file(name: str, text: str) -> str:
 
 
 def run(script: str, directory: Path) -> str:
-    """What the script printed, standard error included, as root on a fresh copy at the top of the
-    checkout, where the service is installed and its units are not. Raises AssertionError with all
-    of it when a command fails; ServiceMissing when there can be no such copy.
+    """Returns what the script printed, standard error included, as root on a fresh copy at the top
+    of the checkout, where the service is installed and its units are not. Raises AssertionError
+    with all of it when a command fails; ServiceMissing when there can be no such copy.
     """
     missing = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
     if os.geteuid() != 0 or missing:

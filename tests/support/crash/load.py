@@ -1,5 +1,5 @@
-"""Clients that send while the server is killed under them, and do what good clients do: ask again,
-with the same Idempotency-Key.
+"""Runs clients that send while the server is killed under them, and do what good clients do: ask
+again, with the same Idempotency-Key.
 """
 
 import threading
@@ -18,8 +18,8 @@ ANSWERED_WITHIN_S = 10
 
 
 class Order(NamedTuple):
-    """One request: each has a number of its own to send to, and a text of its own, of one, two or
-    three segments.
+    """Describes one request: each has a number of its own to send to, and a text of its own, of
+    one, two or three segments.
     """
 
     number: int
@@ -42,8 +42,9 @@ class Order(NamedTuple):
 
 
 class Load:
-    """`accepted`: the message ids of orders that were answered 200. `asked_again`: of those whose
-    answer nobody had seen, how they were answered then (True: replayed).
+    """Sends orders. `accepted` holds the message ids of orders that were answered 200.
+    `asked_again` says of those whose answer nobody had seen how they were answered then (True:
+    replayed).
     """
 
     def __init__(self, key: str) -> None:
@@ -57,8 +58,8 @@ class Load:
         self.wrong: list[str] = []
 
     def start(self, url: str) -> None:
-        """Until the server is gone: first what it was asked before and nobody saw the
-        answer, then one order after the other.
+        """Sends until the server is gone: first what it was asked before and nobody saw the answer,
+        then one order after the other.
         """
         self._has_answer.clear()
         self._threads = [
@@ -68,8 +69,8 @@ class Load:
             thread.start()
 
     def wait_for_an_answer(self) -> None:
-        """The first since it started: from then on the server is at work, however slow the
-        machine is.
+        """Waits for the first answer since it started: from then on the server is at work, however
+        slow the machine is.
         """
         assert self._has_answer.wait(ANSWERED_WITHIN_S), "no request was answered"
 
@@ -78,13 +79,13 @@ class Load:
             thread.join()
 
     def ask_again(self, url: str) -> None:
-        """All that is still unanswered; the server lives."""
+        """Asks again for all that is still unanswered; the server lives."""
         with self._client(url) as client:
             while self._unanswered:
                 assert self._ask(client, self._unanswered.popleft(), again=True)
 
     def read_all(self, url: str) -> dict[Order, dict[str, object]]:
-        """What GET /messages/{id} says of each accepted order."""
+        """Returns what GET /messages/{id} says of each accepted order."""
         with self._client(url) as client, ThreadPoolExecutor(CLIENTS) as threads:
             answers = threads.map(
                 lambda message_id: client.get(f"/messages/{message_id}"), self.accepted.values()
@@ -123,7 +124,7 @@ class Load:
                     return
 
     def _ask(self, client: httpx.Client, order: Order, *, again: bool) -> bool:
-        """Whether an answer came."""
+        """Returns whether an answer came."""
         try:
             answer = self._post(client, order)
         except httpx.HTTPError:

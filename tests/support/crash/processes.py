@@ -1,5 +1,5 @@
-"""`heliograph serve`, or a part of it, as a process that a test stops, kills, and watches
-by its log.
+"""Runs `heliograph serve`, or a part of it, as a process that a test stops, kills, and watches by
+its log.
 """
 
 import os
@@ -25,7 +25,9 @@ RUNNING: "set[subprocess.Popen[Any]]" = set()  # that nobody has ended yet
 
 
 class ServerProcess:
-    """Made started. `address`: where it answers, once `wait_until_ready` has returned."""
+    """Is a process, which is started when it is made. `address` is where it answers, once
+    `wait_until_ready` has returned.
+    """
 
     def __init__(
         self,
@@ -38,8 +40,8 @@ class ServerProcess:
         /,
         **env: str,
     ) -> None:
-        """`within`: what runs it, such as `netns.within(cable)`; `files`: how many it may
-        have open at the very most.
+        """Starts the process. `within` is what runs it, such as `netns.within(cable)`; `files` says
+        how many it may have open at the very most.
         """
         port = port or free_port()
         self.name = command[0]
@@ -85,7 +87,7 @@ class ServerProcess:
             time.sleep(0.02)
 
     def wait_for_event(self, event: str, within_s: float, times: int = 1) -> None:
-        """Until the log has it so many times."""
+        """Waits until the log has this event so many times."""
         until_s = time.monotonic() + within_s
         while self.log.count(f'"{event}"') < times:
             assert time.monotonic() < until_s, (
@@ -94,8 +96,8 @@ class ServerProcess:
             time.sleep(0.02)
 
     def answering(self) -> list[psutil.Process]:
-        """The processes of `api` that answer requests: those that it has spawned, without Python's
-        own tracker of resources.
+        """Returns the processes of `api` that answer requests: those that it has spawned, without
+        Python's own tracker of resources.
         """
         return [
             child
@@ -112,7 +114,7 @@ class ServerProcess:
 
 
 def kill_left(before: "set[subprocess.Popen[Any]]") -> None:
-    """What a test has started and, because it failed, not ended: it would take its part of
+    """Kills what a test has started and, because it failed, not ended: it would take its part of
     the machine from all that follow.
     """
     for process in RUNNING - before:

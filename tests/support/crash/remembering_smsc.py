@@ -1,5 +1,5 @@
-"""An SMSC that behaves as carriers do around a crash: it keeps a log of every submit_sm, and every
-receipt until it is acknowledged.
+"""Runs an SMSC that behaves as carriers do around a crash: it keeps a log of every submit_sm, and
+every receipt until it is acknowledged.
 
 Its PDUs are read and written with struct alone, so that it shares no code with the client that it
 judges.
@@ -24,7 +24,7 @@ GONE_WITHIN_S: Final = 10.0
 
 
 class Submit(NamedTuple):
-    """One submit_sm as it arrived: a part of a text, by its user data header."""
+    """Describes one submit_sm as it arrived: a part of a text, by its user data header."""
 
     recipient: str
     reference: int | None
@@ -35,8 +35,8 @@ class Submit(NamedTuple):
 
 
 class RememberingSmsc:
-    """`submits`: all that arrived, in order, over all connections. `keeps_back`: the receipts of
-    numbers that end in 3, 6 or 9, until `let_go`.
+    """Remembers what it was sent. `submits` holds all that arrived, in order, over all connections.
+    `keeps_back` holds the receipts of numbers that end in 3, 6 or 9, until `let_go`.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, keeps_back: bool) -> None:
@@ -50,7 +50,7 @@ class RememberingSmsc:
         self.loop = loop
 
     def count_kill(self) -> None:
-        """When all that the killed client had written has arrived."""
+        """Counts a kill, when all that the killed client had written has arrived."""
         until_s = time.monotonic() + GONE_WITHIN_S
         while self.sessions:
             assert time.monotonic() < until_s, "the killed client's connections are still there"
@@ -58,7 +58,7 @@ class RememberingSmsc:
         self.kills += 1
 
     def let_go(self) -> None:
-        """From now on no receipt is kept back."""
+        """Keeps no receipt back from now on."""
         self.loop.call_soon_threadsafe(self._let_go)
 
     def _let_go(self) -> None:

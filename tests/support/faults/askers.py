@@ -1,5 +1,5 @@
-"""Who wants nothing but a server's time: connections that ask it one thing after another,
-for as long as the block lasts.
+"""Wants nothing but a server's time: connections ask it one thing after another, for as long as the
+block lasts.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ ANSWER_OCTETS_MAX: Final = 65_536
 
 @contextmanager
 def asking(address: str, path: str, connections: int) -> "Iterator[Counter[int]]":
-    """They ask for a page. Gives what they were answered so far: how many answers of each
-    status.
+    """Asks for a page over all connections. It yields what they were answered so far: how many
+    answers of each status.
     """
     with _keeping_on(
         address, lambda: f"GET {path} HTTP/1.1\r\nHost: heliograph\r\n\r\n".encode(), connections
@@ -30,7 +30,7 @@ def asking(address: str, path: str, connections: int) -> "Iterator[Counter[int]]
 def posting(
     address: str, path: str, key: str, bodies: Sequence[bytes], connections: int
 ) -> "Iterator[Counter[int]]":
-    """They post these bodies in turn, with a tenant's key. Gives what they were answered
+    """Posts these bodies in turn, with a tenant's key. It yields what the connections were answered
     so far: how many answers of each status.
     """
     head = (

@@ -1,5 +1,5 @@
-"""Campaigns of the deployment: launched, watched, and at their end held against all that knows
-of them.
+"""Runs campaigns of the deployment: they are launched, watched, and at their end held against all
+that knows of them.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ OWN_TEXTS: Final = "{name}, your code at {phone} is {code}"
 
 
 class Under:
-    """A campaign under test, to `count` contacts of its own, of whom each tenth has opted out.
-    `people`: those who get it, in order.
+    """Is a campaign under test, to `count` contacts of its own, of whom each tenth has opted out.
+    `people` are those who get it, in order.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Under:
         campaigns.launch(self.deployment.db, self.draft.id)
 
     def do(self, what: Callable[[Connection], T]) -> T:
-        """One transaction of whoever commands it."""
+        """Does one transaction of whoever commands the campaign."""
         return self.deployment.db.transact(what)
 
     @property
@@ -92,8 +92,8 @@ class Under:
         return sum(number.endswith(REFUSED) for number in self.people)
 
     def held(self) -> tuple[bool, int, int]:
-        """Whether it is held, all of it; how many runs are, and how many wait where a carrier takes
-        them from.
+        """Returns whether all of it is held, how many runs are, and how many wait where a carrier
+        takes them from.
         """
         of_it = sa.select(queue.c.rank_us >= HELD_FROM_US).join_from(
             queue, sends, sends.c.id == queue.c.send_id
@@ -110,7 +110,9 @@ class Under:
         return bool(held), runs[True], runs[False]
 
     def rows(self) -> Sequence[Any]:
-        """Its messages: id, recipient, status, error_code, segments, credits, refunded, text."""
+        """Returns its messages: id, recipient, status, error_code, segments, credits, refunded,
+        text.
+        """
         columns = messages.c
         with self.deployment.db.read() as tx:
             return tx.execute(
@@ -129,8 +131,8 @@ class Under:
             ).all()
 
     def check(self) -> None:
-        """Everybody has become a message once; its tallies and what the API says are those of the
-        messages. The clients know them from now on.
+        """Checks that everybody has become a message once, and that its tallies and what the API
+        says are those of the messages. The clients know them from now on.
         """
         rows, campaign = self.rows(), self.now
         assert sorted(str(row.recipient) for row in rows) == self.people, "missing, or twice"
@@ -161,21 +163,23 @@ class Under:
         self.know(rows)
 
     def know(self, rows: Sequence[Any]) -> None:
-        """To the deployment these are messages like those that clients were answered 200 for."""
+        """Tells the deployment of these messages: to it they are like those that clients were
+        answered 200 for.
+        """
         for row in rows:
             self.deployment.clients.accepted[ids.text_of_raw("msg", row.id)] = Order(
                 str(row.recipient), row.text
             )
 
     def shown(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """Returns it as the API shows it."""
         address = f"{self.deployment.api.address}/api/v1/campaigns/{campaigns.text_id(self.draft)}"
         answer = plain_http.get(address, headers=self.deployment.clients.headers, timeout=30)
         return dict(answer.raise_for_status().json()["data"])
 
 
 def all_sent(deployment: Deployment, all_of: Sequence[Under]) -> None:
-    """What was in doubt is settled, and each of them is over."""
+    """Settles what was in doubt, and waits until each of them is over."""
 
     def only_doubts() -> bool:
         with deployment.db.read() as tx:
@@ -200,8 +204,8 @@ def all_sent(deployment: Deployment, all_of: Sequence[Under]) -> None:
 def check_all(
     deployment: Deployment, carrier: CarrierUnderTest, all_of: Sequence[Under], receiver: Hearing
 ) -> None:
-    """Each of them; the carrier has seen everybody; the wallet is short of what the
-    messages cost; and the end of each was told once.
+    """Checks each of them, that the carrier has seen everybody, that the wallet is short of what
+    the messages cost, and that the end of each was told once.
     """
     for under in all_of:
         under.check()

@@ -1,4 +1,4 @@
-"""A carrier under test: `heliograph smsc` as a process, and a proxy in front of it."""
+"""Runs a carrier under test: `heliograph smsc` as a process, and a proxy in front of it."""
 
 import json
 import subprocess
@@ -17,8 +17,8 @@ WITHIN_S: Final = 40.0
 
 
 class CarrierUnderTest:
-    """Made running. `proxy` stands between the deployment and the SMSC; `log` is the SMSC's file
-    of all that it saw.
+    """Is a carrier, which runs when it is made. `proxy` stands between the deployment and the SMSC;
+    `log` is the SMSC's file of all that it saw.
     """
 
     def __init__(self, name: str, directory: Path, options: Sequence[str], script: str) -> None:
@@ -34,7 +34,7 @@ class CarrierUnderTest:
         self.proxy = Proxy(self.smsc_port).__enter__()
 
     def start(self, *options: str, script: str = "") -> None:
-        """With other options than before, after `stop`; its log goes on."""
+        """Starts with other options than before, after `stop`; its log goes on."""
         self._script.write_text(script)
         self._process = warm.start(
             [
@@ -60,7 +60,9 @@ class CarrierUnderTest:
             raise AssertionError(f"the SMSC did not start with {options}; what it said is above")
 
     def stop(self, *, kill: bool = False) -> None:
-        """In order it unbinds; killed it does not. Receipts that it owed are lost either way."""
+        """Stops it: in order it unbinds, killed it does not. Receipts that it owed are lost either
+        way.
+        """
         if self._process is not None:
             (self._process.kill if kill else self._process.terminate)()
             self._process.communicate(timeout=WITHIN_S)
@@ -71,7 +73,7 @@ class CarrierUnderTest:
         self.stop()
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        """The log's whole lines so far, of these kinds."""
+        """Returns the log's whole lines so far, of these kinds."""
         with self.log.open("rb") as file:
             file.seek(self._read_octets)
             lines, newline, _ = file.read().rpartition(b"\n")
@@ -80,16 +82,16 @@ class CarrierUnderTest:
         return [event for event in self._read if event["event"] in kinds]
 
     def submits(self, *, accepted: bool = True) -> list[dict[str, Any]]:
-        """Every submit_sm that it took (or, with `accepted` False, that came at all)."""
+        """Returns every submit_sm that it took (or, with `accepted` False, that came at all)."""
         return [event for event in self.events("submit_sm") if not accepted or event["status"] == 0]
 
     def repeated(self) -> int:
-        """How many segments it took more often than once, each time counted."""
+        """Returns how many segments it took more often than once, each time counted."""
         times = Counter((submit["recipient"], submit["part"]) for submit in self.submits())
         return sum(times.values()) - len(times)
 
     def wait_for(self, kind: str, count: int, within_s: float = WITHIN_S) -> list[dict[str, Any]]:
-        """Until its log holds so many."""
+        """Waits until its log holds so many."""
         until_s = time.monotonic() + within_s
         while len(found := self.events(kind)) < count:
             assert time.monotonic() < until_s, (
@@ -99,7 +101,9 @@ class CarrierUnderTest:
         return found
 
     def waiting(self) -> tuple[int, int]:
-        """How many submit_sm of one session wait for their answers: now, and at the worst."""
+        """Returns how many submit_sm of one session wait for their answers: now, and at the
+        worst.
+        """
         waiting: Counter[int] = Counter()
         worst = 0
         for event in self.events("submit_sm", "answer", "lost"):

@@ -1,5 +1,5 @@
-"""Clients of the deployment: they send with Idempotency-Keys, ask again until they are answered,
-and remember what was answered 200.
+"""Runs clients of the deployment: they send with Idempotency-Keys, ask again until they are
+answered, and remember what was answered 200.
 """
 
 import itertools
@@ -26,8 +26,8 @@ GHANA: Final = "23320"
 
 
 class Order(NamedTuple):
-    """One request: nobody else's recipient and a text of its own, so that the carrier's
-    log tells them apart.
+    """Describes one request: nobody else has its recipient, and its text is its own, so that the
+    carrier's log tells them apart.
     """
 
     recipient: str
@@ -39,7 +39,7 @@ class Order(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """`status` 0: none came."""
+    """Holds a reply; its `status` is 0 if none came."""
 
     at_s: float
     took_s: float
@@ -47,8 +47,8 @@ class Reply(NamedTuple):
 
 
 class Clients:
-    """`accepted`: orders by the message id that a 200 named. `replies`: every try's.
-    `wrong`: answers that are neither 200, 429 nor 503.
+    """Sends orders. `accepted` holds orders by the message id that a 200 named, and `replies` those
+    of every try. `wrong` holds answers that are neither 200, 429 nor 503.
     """
 
     def __init__(self, address: Callable[[], str], key: str) -> None:
@@ -62,14 +62,14 @@ class Clients:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of a request in their account's name."""
+        """Returns the headers of a request in their account's name."""
         return {"Authorization": f"Bearer {self._key}"}
 
     def orders(
         self, count: int, prefix: str = GHANA, octets: int = 0, ending: str = "5"
     ) -> list[Order]:
-        """New ones. `octets`: how long each text is, at least; `ending`: of the recipient,
-        which the SMSC looks at (000 is not delivered …).
+        """Returns new orders. `octets` says how long each text is, at least; `ending` is that of
+        the recipient, which the SMSC looks at (000 is not delivered …).
         """
         numbers = itertools.islice(self._numbers, count)
         return [
@@ -83,7 +83,7 @@ class Clients:
     def send(
         self, count: int, prefix: str = GHANA, octets: int = 0, ending: str = "5"
     ) -> list[str]:
-        """So many orders, each until it is answered; their message ids."""
+        """Sends so many orders, each until it is answered, and returns their message ids."""
         orders = self.orders(count, prefix, octets, ending)
         with self._session() as session, ThreadPoolExecutor(CLIENTS) as threads:
             ids = list(threads.map(lambda order: self._until_answered(session, order), orders))
@@ -94,7 +94,7 @@ class Clients:
     def sending(
         self, per_second: float = 50.0, prefix: str = GHANA, octets: int = 0, clients: int = CLIENTS
     ) -> Iterator[None]:
-        """They send all the while, and at the end ask again for what nobody has answered."""
+        """Sends all the while, and at the end asks again for what nobody has answered."""
         over = threading.Event()
         threads = [
             threading.Thread(
@@ -113,13 +113,13 @@ class Clients:
         self.ask_again()
 
     def ask_again(self) -> None:
-        """All that is still unanswered."""
+        """Asks again for all that is still unanswered."""
         with self._session() as session:
             while self._unanswered:
                 assert self._until_answered(session, self._unanswered.popleft()), self.wrong[:3]
 
     def wait_for(self, count: int, within_s: float = 40.0) -> None:
-        """Until so many more were answered 200."""
+        """Waits until so many more were answered 200."""
         count += len(self.accepted)
         until_s = time.monotonic() + within_s
         while len(self.accepted) < count:
@@ -129,7 +129,7 @@ class Clients:
             time.sleep(0.01)
 
     def write_accepted(self, file: Path) -> None:
-        """For the checker, `ledger verify --accepted`."""
+        """Writes the accepted orders for the checker, `ledger verify --accepted`."""
         file.write_text("".join(f"{message_id}\n" for message_id in self.accepted))
 
     def _keep_sending(
@@ -156,7 +156,7 @@ class Clients:
         )
 
     def _ask(self, session: httpx.Client, order: Order) -> str | None:
-        """The message id of a 200. Without one the order waits to be asked again, or its
+        """Returns the message id of a 200. Without one the order waits to be asked again, or its
         answer is a wrong one.
         """
         at_s = time.monotonic()

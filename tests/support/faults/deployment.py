@@ -1,5 +1,5 @@
-"""The deployment under test: real processes on a real database, carriers behind proxies, clients
-who remember what they were promised.
+"""Runs the deployment under test: real processes on a real database, carriers behind proxies,
+clients who remember what they were promised.
 """
 
 import json
@@ -35,7 +35,7 @@ PARTS: Final = (("api", "--workers", "2" if LONG else "1"), ("worker",))
 
 
 class Seen(NamedTuple):
-    """What a row of the matrix shows for one database."""
+    """Holds what a row of the matrix shows for one database."""
 
     messages: int
     lost: int
@@ -46,8 +46,8 @@ class Seen(NamedTuple):
 
 
 class Deployment:
-    """`carrier` and `start` it, send with `clients`, do the fault, `settle`, and end with
-    `holds`.
+    """Is a deployment: open a `carrier` and `start` it, send with `clients`, do the fault,
+    `settle`, and end with `holds`.
     """
 
     def __init__(self, kind: str, url: str, redis_url: str, directory: Path) -> None:
@@ -79,16 +79,16 @@ class Deployment:
         script: str = "",
         **settings: Any,
     ) -> CarrierUnderTest:
-        """An SMSC with these options (`heliograph smsc --help`) and script; numbers with
-        the prefix go there. `settings`: of the carrier.
+        """Runs an SMSC with these options (`heliograph smsc --help`) and script; numbers with the
+        prefix go there. `settings` are those of the carrier.
         """
         made = self.carriers[name] = CarrierUnderTest(name, self.directory, options, script)
         made.id = open_carrier(self.db, name, port=made.proxy.port, prefix=prefix, **settings)
         return made
 
     def database_proxy(self, *, for_all: bool = True, listens_at: str = "127.0.0.1") -> Proxy:
-        """One that stands between PostgreSQL and the processes that begin after this; not
-        `for_all`: those that are run with it.
+        """Puts a proxy between PostgreSQL and the processes that begin after this; not `for_all`,
+        it is between PostgreSQL and those that are run with it.
         """
         parts = urlsplit(self._url)
         proxy = self.proxy(parts.port or 5432, parts.hostname, listens_at)
@@ -103,20 +103,20 @@ class Deployment:
         ).geturl()
 
     def redis_proxy(self) -> Proxy:
-        """Before `start`: one that stands between the processes and Redis."""
+        """Puts a proxy between the processes and Redis, before `start`."""
         parts = urlsplit(self.env["REDIS_URL"])
         proxy = self.proxy(parts.port or 6379, parts.hostname)
         self.env["REDIS_URL"] = parts._replace(netloc=f"127.0.0.1:{proxy.port}").geturl()
         return proxy
 
     def proxy(self, port: int, host: str | None = None, listens_at: str = "127.0.0.1") -> Proxy:
-        """One in front of any server; it ends with the deployment."""
+        """Puts a proxy in front of any server; it ends with the deployment."""
         self._proxies.append(Proxy(port, host or "127.0.0.1", listens_at).__enter__())
         return self._proxies[-1]
 
     def start(self, commands: Sequence[Sequence[str]] = ()) -> None:
-        """On SQLite everything in one process; on PostgreSQL the API and what sends in processes of
-        their own. Waits until it answers.
+        """Starts everything in one process on SQLite, and the API and what sends in processes of
+        their own on PostgreSQL. It waits until the deployment answers.
         """
         for command in commands or (ALONE if self.kind == "sqlite" else PARTS):
             self.run(*command)
@@ -132,7 +132,7 @@ class Deployment:
         clock: Mapping[str, str] | None = None,
         **env: str,
     ) -> ServerProcess:
-        """One process more: `run("worker")`. Its log has its place and number for a name.
+        """Runs one process more: `run("worker")`. Its log has its place and number for a name.
         `database`: a proxy of its own, or another URL of it; `within`: what runs it, such as
         `netns.within(cable)`; `files`: how many it may have open at the very most; `clock`: of
         `fake_time`.
@@ -156,12 +156,12 @@ class Deployment:
 
     @property
     def api(self) -> ServerProcess:
-        """The newest process that answers requests."""
+        """Returns the newest process that answers requests."""
         return next(server for server in reversed(self.servers) if server.name in ("serve", "api"))
 
     @property
     def sender(self) -> ServerProcess:
-        """The newest process that sends."""
+        """Returns the newest process that sends."""
         return next(
             server
             for server in reversed(self.servers)
@@ -169,8 +169,8 @@ class Deployment:
         )
 
     def move_to(self, url: str) -> None:
-        """What looks at the database from outside of the processes looks at this one from
-        now on.
+        """Lets what looks at the database from outside of the processes look at this one from now
+        on.
         """
         self.db.close()
         self._url, self.db = url, Database(url)
@@ -178,7 +178,7 @@ class Deployment:
     # --- looking at it
 
     def command(self, *words: str, status: int = 0) -> Any:
-        """What `heliograph … --json` prints, decoded; None when nothing."""
+        """Returns what `heliograph … --json` prints, decoded, or None when it prints nothing."""
         done = self._run(words)
         assert done.returncode == status, f"{words}: {done.returncode}, {done.stderr}"
         return json.loads(done.stdout) if done.stdout else None
@@ -188,7 +188,7 @@ class Deployment:
         return warm.run([*words, "--data-dir", self._data, "--json"], env=env, timeout=120)
 
     def message(self, message_id: str) -> dict[str, Any]:
-        """What the API says of it."""
+        """Returns what the API says of a message."""
         answer = plain_http.get(
             f"{self.api.address}/api/v1/messages/{message_id}",
             headers=self.clients.headers,
@@ -197,7 +197,7 @@ class Deployment:
         return dict(answer.raise_for_status().json()["data"])
 
     def count(self, status: str) -> int:
-        """How many messages have it."""
+        """Returns how many messages have this status."""
         with self.db.read() as tx:
             return int(
                 tx.execute(
@@ -206,7 +206,7 @@ class Deployment:
             )
 
     def in_flight(self, state: str = "submitting") -> int:
-        """How many segments are: claimed, submitting, in_doubt."""
+        """Returns how many segments are in this state: claimed, submitting, in_doubt."""
         with self.db.read() as tx:
             return int(
                 tx.execute(
@@ -222,7 +222,7 @@ class Deployment:
     def until(
         self, condition: Callable[[], object], what: str, within_s: float = WITHIN_S
     ) -> float:
-        """Waits for it; how many seconds that took."""
+        """Waits for it, and returns how many seconds that took."""
         began_s = time.monotonic()
         while not condition():
             assert time.monotonic() - began_s < within_s, f"not within {within_s} s: {what}"
@@ -232,8 +232,8 @@ class Deployment:
     # --- moving time
 
     def settle_doubts(self, within_s: float = WITHIN_S) -> None:
-        """Of what the carriers took they have said what became of it; what is in doubt
-        even so is old enough to be sent once more.
+        """Settles doubts: of what the carriers took they have said what became of it; what is in
+        doubt even so is old enough to be sent once more.
         """
         self.until(
             lambda: all(
@@ -246,8 +246,8 @@ class Deployment:
         self.age_doubts()
 
     def age_doubts(self) -> None:
-        """What is in doubt was so for as long as it takes to be sent once more (120 s): moved, not
-        waited for.
+        """Ages what is in doubt by as long as it takes to be sent once more (120 s): time is moved,
+        not waited for.
         """
         with self.db.write() as tx:
             tx.execute(
@@ -259,7 +259,9 @@ class Deployment:
     # --- its end
 
     def settle(self, within_s: float = SETTLED_WITHIN_S) -> float:
-        """Until every accepted message has its last state; how many seconds that took."""
+        """Waits until every accepted message has its last state, and returns how many seconds that
+        took.
+        """
         return self.until(
             lambda: not unsettled(self.db), f"all settled; {self.sender.log[-2_000:]}", within_s
         )
@@ -267,9 +269,9 @@ class Deployment:
     def holds(
         self, *, repeated_max: int = 0, failed: int = 0, recovered_s: float | None = None, how: str
     ) -> Seen:
-        """The end of each row: settles, stops the processes in order, and has the checker look.
-        `repeated_max`: the row's bound; `failed`: how many messages are to have failed;
-        `recovered_s`: from the fault's end, or from its beginning where it must be found, until
+        """Ends each row: it settles, stops the processes in order, and has the checker look.
+        `repeated_max` is the row's bound; `failed` says how many messages are to have failed;
+        `recovered_s` runs from the fault's end, or from its beginning where it must be found, until
         what `how` says.
         """
         self.clients.ask_again()
@@ -286,8 +288,8 @@ class Deployment:
         return seen
 
     def _checked(self) -> tuple[int, int]:
-        """How many accepted messages are lost, and how many segments a carrier took again: as
-        `ledger verify` has it, which fails when the carriers' logs joined to the messages leave
+        """Returns how many accepted messages are lost, and how many segments a carrier took again:
+        as `ledger verify` has it, which fails when the carriers' logs joined to the messages leave
         anything unexplained.
         """
         assert_books_agree(self.db)
@@ -305,13 +307,13 @@ class Deployment:
         return told["lost"], repeated
 
     def stop(self) -> None:
-        """All processes that still run, in order; each must end well."""
+        """Stops all processes that still run, in order; each must end well."""
         for server in reversed(self.servers):
             if server.process.poll() is None:
                 assert server.end() == 0, server.log[-2_000:]
 
     def close(self) -> None:
-        """Whatever is left, by force."""
+        """Closes whatever is left, by force."""
         for server in self.servers:
             if server.process.poll() is None:
                 server.process.kill()

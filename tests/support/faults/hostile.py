@@ -1,8 +1,7 @@
-"""Receivers of webhooks that mean harm, in a process of their own: `python -m
+"""Runs receivers of webhooks that mean harm, in a process of their own: `python -m
 tests.support.faults.hostile FOLDER` prints the port of each as JSON.
 
-A process of their own, and one that has the processor only when nobody else wants it: an attacker's
-processor is not ours.
+The process has the processor only when nobody else wants it: an attacker's processor is not ours.
 """
 
 import asyncio

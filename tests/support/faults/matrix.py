@@ -1,4 +1,4 @@
-"""The rows of the fault matrix, and what tests have shown of each."""
+"""Lists the rows of the fault matrix, and what tests have shown of each."""
 
 import json
 import os
@@ -17,7 +17,7 @@ DATABASE_CELL: Final = 4
 
 
 class Row(NamedTuple):
-    """A fault, and what it may cost."""
+    """Describes a fault, and what it may cost."""
 
     number: int | str  # a letter for cases of their own
     fault: str
@@ -228,8 +228,8 @@ ROWS: Final = (
 
 
 class Result(NamedTuple):
-    """One test of a row, as it ended. What it has `seen` is a deployment.Seen, or nothing when it
-    failed before.
+    """Describes one test of a row, as it ended. What it has `seen` is a deployment.Seen, or nothing
+    when it failed before.
     """
 
     row: int | str
@@ -241,7 +241,9 @@ class Result(NamedTuple):
 
 
 def quick_or_long(quick: float, long: float) -> float:
-    """How long, or how many: `make test` has a few seconds for a row, `make faults` has minutes."""
+    """Returns how long, or how many: `make test` has a few seconds for a row, `make faults` has
+    minutes.
+    """
     return long if LONG else quick
 
 
@@ -261,7 +263,7 @@ def read(file: Path) -> list[Result]:
 
 
 def missing(results: list[Result]) -> list[str]:
-    """What the matrix lacks, or has not held: a line for each."""
+    """Returns what the matrix lacks, or has not held: a line for each."""
     wrong = []
     for row in ROWS:
         for database in row.databases:

@@ -1,4 +1,4 @@
-"""Three database hosts and one for the service, in network namespaces, with the files and
+"""Runs three database hosts and one for the service, in network namespaces, with the files and
 commands of docs/failover.md.
 """
 
@@ -45,7 +45,7 @@ _PATHS: Final = {
 
 
 def commands(where: str) -> list[str]:
-    """The blocks of the page that are for that host, in order."""
+    """Returns the blocks of the page that are for that host, in order."""
     return [
         block.code
         for block in blocks(PAGE.read_text("utf-8"))
@@ -54,8 +54,8 @@ def commands(where: str) -> list[str]:
 
 
 class Cluster:
-    """Made stopped. All methods are for a thread that has entered the host of the service: `with
-    cluster.network.entered(APP)`.
+    """Is a cluster, which is stopped when it is made. All methods are for a thread that has entered
+    the host of the service: `with cluster.network.entered(APP)`.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Cluster:
     # --- the page's commands
 
     def begin(self, node: str) -> None:
-        """etcd and patroni of a database host; what still runs of them stays."""
+        """Begins etcd and patroni of a database host; what still runs of them stays."""
         [code] = commands("on each database host")
         lines = [line for line in code.splitlines() if not self._pids(node, line.split()[0])]
         self._begin(
@@ -114,7 +114,7 @@ class Cluster:
         )
 
     def run(self, code: str) -> str:
-        """What a block prints that is for the host of the service."""
+        """Returns what a block prints that is for the host of the service."""
         done = subprocess.run(
             ["bash", "-euc", code],
             cwd=self._home(APP),
@@ -129,7 +129,7 @@ class Cluster:
         return done.stdout
 
     def database(self, name: str) -> None:
-        """Another database of the role's."""
+        """Makes another database of the role's."""
         with psycopg.connect(
             "host=127.0.0.1 port=5000 user=postgres password=change-me-1", autocommit=True
         ) as sql:
@@ -138,7 +138,7 @@ class Cluster:
     # --- looking at it
 
     def members(self, role: str) -> list[str]:
-        """Who says of themselves that they have it: leader, sync_standby, replica."""
+        """Returns who says of themselves that they have it: leader, sync_standby, replica."""
         for address in ADDRESSES.values():
             with suppress(httpx.HTTPError, ValueError):
                 told: list[dict[str, Any]] = plain_http.get(
@@ -156,7 +156,7 @@ class Cluster:
         return (self.members("leader") or [""])[0]
 
     def is_whole(self) -> bool:
-        """A leader, a synchronous standby, and another one."""
+        """Returns whether there are a leader, a synchronous standby, and another one."""
         return [len(self.members(role)) for role in ("leader", "sync_standby", "replica")] == [
             1,
             1,
@@ -164,8 +164,8 @@ class Cluster:
         ]
 
     def is_whole_for_a_while(self) -> bool:
-        """The same, and patroni has looked at it again since: what it tells may be as old
-        as that.
+        """Returns whether it is whole, and patroni has looked at it again since: what it tells may
+        be as old as that.
         """
         leader = self.leader
         for _ in range(LOOKS):
@@ -189,7 +189,7 @@ class Cluster:
     # --- the faults
 
     def kill(self, node: str, *programs: str) -> None:
-        """`kill -9` of these at a host; of all that runs there when none is named."""
+        """Does `kill -9` to these at a host; to all that runs there when none is named."""
         for pid in self._pids(node, *programs):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -219,7 +219,7 @@ class Cluster:
         return self.directory / node
 
     def _write_files(self, node: str) -> None:
-        """The page's, with this host's name and address in place of db1's, and its own
+        """Writes the page's files, with this host's name and address in place of db1's, and its own
         directories.
         """
         self._home(node).mkdir()

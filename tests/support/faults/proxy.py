@@ -1,5 +1,5 @@
-"""A TCP proxy of our own: it cuts, refuses, swallows, delays and loses what two parties say to each
-other.
+"""Runs a TCP proxy of our own: it cuts, refuses, swallows, delays and loses what two parties say to
+each other.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Loss:
-    """Something that is to be lost; `wait` until it was."""
+    """Describes something that is to be lost; `wait` until it was."""
 
     def __init__(
         self, when: When, said_by: Party, times: int, then: Literal["cut", "swallow"]
@@ -73,15 +73,19 @@ class Proxy:
     # --- the faults
 
     def cut(self, *, reset: bool = True, oldest: int | None = None) -> int:
-        """Ends all connections, or so many: with RST, or with FIN. How many there were."""
+        """Ends all connections, or so many: with RST, or with FIN. It returns how many there
+        were.
+        """
         return self._do(self._cut(reset, oldest))
 
     def refuse(self, *, reset: bool = True) -> int:
-        """The server is down: connections end, and new ones are refused until `accept`."""
+        """Acts as if the server is down: connections end, and new ones are refused until
+        `accept`.
+        """
         return self._do(self._refuse(reset))
 
     def refuse_new(self) -> None:
-        """The server cannot be reached: the connections that are there stay as they are,
+        """Acts as if the server cannot be reached: the connections that are there stay as they are,
         and new ones are refused until `accept`.
         """
         self._do(self._close())
@@ -90,24 +94,25 @@ class Proxy:
         self._do(self._listen())
 
     def swallow(self, *said_by: Party, new_ones_too: bool = False) -> None:
-        """Half-open: the connections stay, and nothing that is said on them by these (default:
-        both) arrives any more. When one party ends such a connection, the other's is reset.
+        """Leaves connections half-open: they stay, and nothing that is said on them by these
+        (default: both) arrives any more. When one party ends such a connection, the other's is
+        reset.
         """
         self._do(self._swallow(said_by or ("client", "server"), new_ones_too))
 
     def swallow_no_more(self) -> None:
-        """From now on new connections are whole."""
+        """Makes new connections whole from now on."""
         self._swallows_new = False
 
     def delay(self, *, client_s: float = 0.0, server_s: float = 0.0) -> None:
-        """What is said by each arrives so much later."""
+        """Lets what is said by each arrive so much later."""
         self.delay_s = {"client": client_s, "server": server_s}
 
     def lose(
         self, when: When, *, said_by: Party, times: int = 1, then: Literal["cut", "swallow"] = "cut"
     ) -> Loss:
-        """What fulfils `when` does not arrive, the first `times` times; then its connection is cut,
-        or says nothing any more.
+        """Loses what fulfils `when`, the first `times` times; then its connection is cut, or says
+        nothing any more.
 
         The reply to COMMIT: `lose(lambda said, heard: COMMITTED in said, said_by="server")`, with a
         condition on `heard` to choose which.
@@ -117,7 +122,7 @@ class Proxy:
         return loss
 
     def lead_to(self, port: int) -> None:
-        """New connections go to this port of the same host."""
+        """Leads new connections to this port of the same host."""
         self._target = (self._target[0], port)
 
     # --- its life
@@ -149,7 +154,7 @@ class Proxy:
         return await self._cut(reset)
 
     async def _all_made(self) -> None:
-        """Connections that are being made count as made."""
+        """Waits for connections that are being made: they count as made."""
         while self._connecting:
             await asyncio.sleep(0.001)
 
@@ -192,7 +197,7 @@ class Proxy:
             self._connections.pop(connection, None)
 
     def loss_of(self, said_by: Party, said: bytes, heard: bytes) -> Loss | None:
-        """What is to be lost now, if anything."""
+        """Returns what is to be lost now, if anything."""
         return next(
             (
                 loss
@@ -204,7 +209,7 @@ class Proxy:
 
 
 class _Connection:
-    """Two sockets, and what is on its way between them."""
+    """Holds two sockets, and what is on its way between them."""
 
     def __init__(
         self,

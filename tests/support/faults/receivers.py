@@ -1,4 +1,4 @@
-"""Receivers of the deployment's webhooks: servers of the test's own, each with an endpoint,
+"""Runs receivers of the deployment's webhooks: servers of the test's own, each with an endpoint,
 which misbehave until they are mended or let go.
 """
 
@@ -61,7 +61,9 @@ FAULTS: Final[dict[str, Fault]] = {
 
 
 class Hearing:
-    """A receiver and what it has heard. Made by `hearing`; calling it is its behaviour."""
+    """Is a receiver that keeps what it has heard. It is made by `hearing`; calling it is its
+    behaviour.
+    """
 
     def __init__(self, deployment: Deployment, fault: Fault | None) -> None:
         self._deployment = deployment
@@ -83,7 +85,7 @@ class Hearing:
             self.unanswered -= 1
 
     async def _until_mended(self, fault: Fault, writer: asyncio.StreamWriter) -> None:
-        """What hangs when it is mended is answered then, or cut."""
+        """Holds a request until the receiver is mended. What hangs then is answered, or cut."""
         doing = asyncio.ensure_future(fault(writer))
         try:
             while not doing.done() and self.fault is not None:
@@ -100,19 +102,19 @@ class Hearing:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The bodies that came, in order, repeats too."""
+        """Returns the bodies that came, in order, repeats too."""
         return [json.loads(body) for body in list(self.receiver.bodies)]
 
     @property
     def times(self) -> Counter[str]:
-        """How often each event came, by its id."""
+        """Returns how often each event came, by its id."""
         return Counter(event["id"] for event in self.events)
 
     def mend(self) -> None:
         self.fault = None
 
     def failures(self) -> list[Any]:
-        """Its failed attempts: status, reason, took_ms, event_id, oldest first."""
+        """Returns its failed attempts: status, reason, took_ms, event_id, oldest first."""
         columns = webhook_attempts.c
         with self._deployment.db.read() as tx:
             return list(
@@ -124,7 +126,7 @@ class Hearing:
             )
 
     def outcomes(self) -> Counter[str]:
-        """Of what does not wait any more."""
+        """Returns the outcomes of what does not wait any more."""
         columns = webhook_deliveries.c
         with self._deployment.db.read() as tx:
             return Counter(
@@ -134,7 +136,7 @@ class Hearing:
             )
 
     def took_ms(self) -> list[int]:
-        """How long each success took."""
+        """Returns how long each success took."""
         columns = webhook_deliveries.c
         with self._deployment.db.read() as tx:
             return list(
@@ -158,7 +160,9 @@ def hearing(
     host: str = "127.0.0.1",
     kinds: Sequence[str] = OF_MESSAGES,
 ) -> Iterator[Hearing]:
-    """A receiver of the deployment's live events, about messages unless other kinds are named."""
+    """Yields a receiver of the deployment's live events, about messages unless other kinds are
+    named.
+    """
     heard = Hearing(deployment, fault)
     with receiver_in_a_thread(heard, tls) as heard.receiver:
         made, _ = endpoint(
@@ -187,7 +191,9 @@ def waiting(deployment: Deployment, of: Hearing) -> int:
 
 
 def make_due(deployment: Deployment) -> None:
-    """What waits for its next try has waited long enough: moved, not waited for."""
+    """Makes what waits for its next try due: it has waited long enough, for time is moved, not
+    waited for.
+    """
     now_ms = clock.now_ms()
     with deployment.db.write() as tx:
         tx.execute(
@@ -198,7 +204,7 @@ def make_due(deployment: Deployment) -> None:
 
 
 def all_told(deployment: Deployment, of: Hearing) -> bool:
-    """Whether each message's states came as one event each, whatever their order and
+    """Returns whether each message's states came as one event each, whatever their order and
     however often.
     """
     told = Counter(
@@ -213,8 +219,8 @@ def all_told(deployment: Deployment, of: Hearing) -> bool:
 
 
 def delays_s(of: Hearing, since: int = 0) -> list[float]:
-    """From each change to the first time that its event came. `since`: without so many
-    requests that came first.
+    """Returns the time from each change to the first time that its event came. `since` leaves out
+    so many requests that came first.
     """
     first: dict[str, float] = {}
     for event, at_ms in zip(of.events[since:], of.at_ms[since:], strict=False):

@@ -1,4 +1,4 @@
-"""Several processes of one carrier."""
+"""Runs several processes of one carrier."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ SERVE_IT = ("carrier", "run", "carrier")
 def serving(
     deployment: Deployment, carrier: CarrierUnderTest, count: int = 1, **more: Any
 ) -> list[ServerProcess]:
-    """So many more processes of the carrier's own, one after the other, each bound."""
+    """Runs so many more processes of the carrier's own, one after the other, each bound."""
     started = []
     for _ in range(count):
         binds = len(carrier.events("bind"))

@@ -19,7 +19,7 @@ MESSAGES: Final = 5
 
 
 def send_valid_for(deployment: Deployment, validity_s: int) -> None:
-    """Messages for the carrier that is away."""
+    """Sends messages for the carrier that is away."""
     for order in deployment.clients.orders(MESSAGES, prefix=ELSEWHERE):
         headers = {**deployment.clients.headers, "Idempotency-Key": order.idempotency_key}
         body = {

@@ -1,4 +1,4 @@
-"""An authenticator app, as others wrote it, and users who have one."""
+"""Runs an authenticator app, as others wrote it, and makes users who have one."""
 
 import pyotp
 from sqlalchemy.engine import Connection
@@ -10,12 +10,12 @@ STEP_MS = 30_000
 
 
 def code_of(secret: str, now_ms: int) -> str:
-    """What the app shows."""
+    """Returns what the app shows."""
     return pyotp.TOTP(secret.replace(" ", "")).at(now_ms // 1_000)
 
 
 def given_codes(tx: Connection, user_id: str, now_ms: int) -> tuple[str, list[str]]:
-    """The secret of a user who has set an app up, and the recovery codes."""
+    """Returns the secret of a user who has set an app up, and the recovery codes."""
     users.two_step.begin(tx, SECRET_KEY, user_id, now_ms=now_ms)
     secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user_id)
     code = code_of(secret, now_ms)

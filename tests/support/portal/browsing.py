@@ -1,5 +1,5 @@
-"""The portal in a real browser: who comes in, what is sent meanwhile, and pictures of pages, which
-go to build/portal/.
+"""Opens the portal in a real browser: it knows who comes in and what is sent meanwhile, and takes
+pictures of pages, which go to build/portal/.
 """
 
 import os
@@ -33,7 +33,7 @@ at_both_widths = pytest.mark.parametrize(
 
 
 def link(server: Server) -> str:
-    """A link that signs in the owner of amina's account."""
+    """Returns a link that signs in the owner of amina's account."""
     db = server.cast.amina.db
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=clock.now_ms())
@@ -42,7 +42,7 @@ def link(server: Server) -> str:
 
 
 def opened(browser: Browser, width: int) -> Page:
-    """A page in a window of its own, of somebody whom the browser does not know."""
+    """Opens a page in a window of its own, of somebody whom the browser does not know."""
     return browser.new_context(viewport={"width": width, "height": HEIGHT}).new_page()
 
 

@@ -1,4 +1,4 @@
-"""The pages of campaigns, as tests fill them in and read them."""
+"""Fills in and reads the pages of campaigns for tests."""
 
 import html
 import re
@@ -22,5 +22,5 @@ def path_of(home: str, campaign: Campaign) -> str:
 
 
 def words_of(page: str) -> str:
-    """What a person reads of a page."""
+    """Returns what a person reads of a page."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())

@@ -1,5 +1,5 @@
-"""Forty texts that somebody could give a name to, so that a page does something else with it than
-show it; and what a page is made of, whatever it shows.
+"""Lists forty texts that somebody could give a name to, so that a page does something else with it
+than show it; and reads what a page is made of, whatever it shows.
 """
 
 from html.parser import HTMLParser
@@ -79,7 +79,9 @@ ADDRESSES: Final = ("href", "src", "action", "formaction", "hx-get", "hx-post")
 
 
 def structure_of(page: str) -> tuple[list[object], list[str]]:
-    """The elements of a page with the names of their attributes, in order, and where it leads."""
+    """Returns the elements of a page with the names of their attributes, in order, and where it
+    leads.
+    """
     parser = _Structure()
     parser.feed(page)
     parser.close()

@@ -27,7 +27,7 @@ def _program() -> str:
 
 
 def violations(page: Page, *, of: dict[str, Any] = OF_ALL) -> list[str]:
-    """What is wrong with a page as it is shown now: each rule that is broken, and where."""
+    """Returns what is wrong with a page as it is shown now: each rule that is broken, and where."""
     # the page's policy forbids scripts in the page, but not what the browser is told from outside
     if not page.evaluate("'axe' in window"):
         page.evaluate(_program())

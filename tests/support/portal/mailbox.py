@@ -1,4 +1,4 @@
-"""A mail server that others wrote, and what the portal has sent to it."""
+"""Runs a mail server that others wrote, and reads what the portal has sent to it."""
 
 import email
 import email.message
@@ -16,7 +16,7 @@ LINK = re.compile(r"https?://[^/\s]+(/portal/(?:sign-in|sign-up|invitation)/[\w-
 
 
 class Mailbox:
-    """A mail server, and what it took. With `is_out` it takes nothing."""
+    """Is a mail server that keeps what it took. With `is_out` it takes nothing."""
 
     def __init__(self) -> None:
         self.got: list[email.message.EmailMessage] = []
@@ -33,7 +33,7 @@ class Mailbox:
         return "250 OK"
 
     def link(self) -> str:
-        """The path of the link in the newest mail."""
+        """Returns the path of the link in the newest mail."""
         found = LINK.search(self.got[-1].get_content())
         assert found is not None
         return found[1]
@@ -41,7 +41,7 @@ class Mailbox:
 
 @contextmanager
 def taking_mail() -> Iterator[Mailbox]:
-    """A server on this machine, in a thread of its own."""
+    """Runs a mail server on this machine, in a thread of its own."""
     box = Mailbox()
     controller = Controller(box, hostname="127.0.0.1", port=box.port)
     controller.start()

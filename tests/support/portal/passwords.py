@@ -1,4 +1,4 @@
-"""Passwords as users set them in the portal, and sign in with them."""
+"""Sets passwords as users do in the portal, and signs in with them."""
 
 from tests.support.portal.visitor import EMAIL, Visitor
 

@@ -1,4 +1,6 @@
-"""French with marks around all that was translated. What a page shows outside of them was not."""
+"""Makes French with marks around all that was translated. What a page shows outside of them was
+not.
+"""
 
 import re
 from collections.abc import Iterator

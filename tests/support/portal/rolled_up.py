@@ -1,4 +1,4 @@
-"""Roll-ups that a test stores by itself, without the messages that they would be of."""
+"""Stores roll-ups by itself, without the messages that they would be of."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an account has, and the routes of its pages, for tests that ask all of them."""
+"""Makes what an account has, and lists the routes of its pages, for tests that ask all of them."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "custome
 
 
 class There(NamedTuple):
-    """What the account has: the parameters of paths that lead to it."""
+    """Holds what the account has: the parameters of paths that lead to it."""
 
     account: str
     message: str
@@ -36,7 +36,7 @@ class There(NamedTuple):
 
 
 def customer_of(db: Database, account_id: str) -> str:
-    """A Connect customer of an account."""
+    """Makes a Connect customer of an account."""
     asked, _ = connect.read_customer_request(
         {"full_name": "bilal", "phone": "233201234599", "country_code": "GH"}
     )
@@ -46,7 +46,7 @@ def customer_of(db: Database, account_id: str) -> str:
 
 
 def things_of(db: Database, account_id: str, customer_id: str) -> There:
-    """One of each thing that an account can have."""
+    """Makes one of each thing that an account can have."""
     with db.write() as tx:
         made = keys.issue(
             tx,
@@ -89,7 +89,7 @@ def things_of(db: Database, account_id: str, customer_id: str) -> There:
 
 
 class Asked(NamedTuple):
-    """A page of the account, or a form of it."""
+    """Names a page of the account, or a form of it."""
 
     method: str
     path: str

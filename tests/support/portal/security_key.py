@@ -1,5 +1,5 @@
-"""A security key that does what it is told, also what no good one would: sign for another site,
-again, or less often than before.
+"""Acts as a security key that does what it is told, also what no good one would: sign for another
+site, again, or less often than before.
 """
 
 import hashlib

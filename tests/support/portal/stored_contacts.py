@@ -1,4 +1,6 @@
-"""Contacts that are there before a page is asked for, and those that are there after it."""
+"""Stores contacts that are there before a page is asked for, and reads those that are there after
+it.
+"""
 
 import httpx
 
@@ -16,7 +18,7 @@ def those_of(db: Database, account_id: str, *, sandbox: bool = False) -> list[Co
 
 
 def stored(db: Database, account_id: str, *, sandbox: bool = False, **body: object) -> Contact:
-    """A contact, made as the API makes it."""
+    """Returns a contact, made as the API makes it."""
     change = contacts.read_change(
         {"phone": "233201234567", **body}, phone_required=True, home="GH"
     ).change

@@ -1,4 +1,6 @@
-"""A visitor of the portal as a browser is one: keeps cookies, and sends the forms of pages."""
+"""Acts as a visitor of the portal, as a browser is one: it keeps cookies, and sends the forms of
+pages.
+"""
 
 import asyncio
 import html
@@ -22,7 +24,7 @@ EMAIL = "ama@example.com"  # of amina's owner
 
 
 def home_of(db: Database, account_id: str) -> str:
-    """The path of an account's pages."""
+    """Returns the path of an account's pages."""
     with db.read() as tx:
         return visit.home_of(accounts.by_id(tx, account_id))
 
@@ -65,8 +67,8 @@ class Visitor:
         return self._run(self._client.post(path, **more))
 
     def get_beside(self, path: str, form: str, how_often: int) -> float:
-        """Sends an empty form so often at once, and asks for a page meanwhile. How many seconds the
-        page took.
+        """Sends an empty form so often at once, and asks for a page meanwhile. It returns how many
+        seconds the page took.
         """
         data = {"form_token": self.token}
 

@@ -1,4 +1,4 @@
-"""IP addresses in all the ways in which they can be written."""
+"""Spells IP addresses in all the ways in which they can be written."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
@@ -7,7 +7,7 @@ Address = IPv4Address | IPv6Address
 
 
 def spelled(address: Address) -> list[str]:
-    """Hosts of URLs that some reader takes for this address."""
+    """Returns hosts of URLs that some reader takes for this address."""
     if address.version == 6:
         full, number = address.exploded, int(address)
         return [

@@ -1,4 +1,4 @@
-"""Partners and customers as a state machine knows them: what each should have."""
+"""Holds partners and customers as a state machine knows them, and what each should have."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from heliograph.wallet import Figures
 
 @dataclass
 class Held:
-    """What somebody should have. A customer's `partner` is its number; `sandbox`: figures
+    """Says what somebody should have. A customer's `partner` is its number; `sandbox` holds figures
     that nobody paid for.
     """
 

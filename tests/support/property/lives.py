@@ -1,8 +1,8 @@
-"""How often a state machine is run from its beginning to its end."""
+"""Says how often a state machine is run from its beginning to its end."""
 
 
 def lives(url: str, on_sqlite: int) -> int:
-    """Return how many runs a machine gets on the database of this URL, at least 4.
+    """Returns how many runs a machine gets on the database of this URL, at least 4.
 
     The rules are the same on both databases, and SQLite exercises them in all runs. PostgreSQL gets
     half as many runs, because each takes about twice as long there. Only its statements and locks

@@ -1,4 +1,4 @@
-"""A state machine of hypothesis: whatever happens to money and messages."""
+"""Runs a state machine of hypothesis: whatever happens to money and messages."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -51,7 +51,7 @@ RECEIPTS = st.sampled_from([*[ReceiptState.DELIVRD] * 8, *ReceiptState])
 
 
 class Money(RuleBasedStateMachine):
-    """One account, one carrier with a window of 5; the machine is client, carrier,
+    """Holds one account and one carrier with a window of 5; the machine is client, carrier,
     operator, clock and network.
     """
 
@@ -143,8 +143,8 @@ class Money(RuleBasedStateMachine):
         cents=st.sampled_from([250, -100, 1_999, -1_000_000]),
     )
     def the_operator_corrects(self, credits: int, cents: int) -> None:
-        """Credits and money, up and down; what would leave less than nothing is refused, and then
-        nothing of it is stored.
+        """Corrects credits and money, up and down; what would leave less than nothing is refused,
+        and then nothing of it is stored.
         """
         held = self.house.credits()
         try:
@@ -178,8 +178,8 @@ class Money(RuleBasedStateMachine):
         fate=FATES,
     )
     def turn(self, answers: list[Outcome], receipts: list[ReceiptState], fate: str) -> None:
-        """The carrier answers some of what is on the wire, and sends receipts for some of
-        what it has taken; then comes a turn.
+        """Lets the carrier answer some of what is on the wire, and send receipts for some of what
+        it has taken; then comes a turn.
         """
         for submission, outcome in zip(list(self.link.open.values()), answers, strict=False):
             (ref,) = self.link.answer(
@@ -310,8 +310,8 @@ class Money(RuleBasedStateMachine):
                 assert row.id not in self.terminal
 
     def settle_everything(self) -> None:
-        """Some more of everything, so that each situation is met; then time goes by until nothing
-        can happen any more, and what no carrier took has been paid back, and nothing else.
+        """Does some more of everything, so that each situation is met; then time goes by until
+        nothing can happen any more, and what no carrier took has been paid back, and nothing else.
         """
         self.grant(50)
         self.ask_for_more_than_there_is()

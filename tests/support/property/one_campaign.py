@@ -1,4 +1,4 @@
-"""One account, its carrier and its campaign, as a machine moves them and looks at them."""
+"""Holds one account, its carrier and its campaign, as a machine moves them and looks at them."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -26,7 +26,7 @@ CHUNK, AHEAD = 4, 9
 
 
 class OneCampaign(RuleBasedStateMachine):
-    """What the machine of campaigns acts on, in an event loop of its own."""
+    """Holds what the machine of campaigns acts on, in an event loop of its own."""
 
     campaign_id: str
 

@@ -1,4 +1,4 @@
-"""Who has opted out of a campaign that is under way, as its state machine knows them."""
+"""Knows who has opted out of a campaign that is under way, for its state machine."""
 
 import sqlalchemy as sa
 
@@ -13,9 +13,9 @@ IN_FLIGHT = messages.c.id.in_(sa.select(inflight.c.message_id))
 
 
 class OptingOut:
-    """`audience`: as it was frozen. `left_out`: opted out since, and no message then. `blocked`:
-    opted out, and no carrier had anything for them at the look after it: nothing goes there any
-    more.
+    """Knows who has opted out of a campaign. `audience` is as it was frozen. `left_out` have opted
+    out since, and were no message then. `blocked` have opted out, and no carrier had anything for
+    them at the look after it: nothing goes there any more.
     """
 
     def __init__(self, house: House) -> None:
@@ -29,16 +29,16 @@ class OptingOut:
         self.situations: set[str] = set()
 
     def launched(self, audience: set[int]) -> None:
-        """This audience was frozen. A note that no look has read yet is for it, too, also when the
-        contact is gone.
+        """Notes that this audience was frozen. A note that no look has read yet is for it, too,
+        also when the contact is gone.
         """
         self.audience = audience
         self.left_out |= audience & self._noted
         self._unseen |= audience & self._noted
 
     def opts_out(self, phone: int, then: str) -> None:
-        """A contact that wants campaigns wants none any more. `then`: it is `removed`, or
-        wants them `back`.
+        """Notes that a contact that wants campaigns wants none any more. `then` says that it is
+        `removed`, or wants them `back`.
         """
         owner = ContactOwner(self._house.amina, False)
         with self._house.db.read() as tx:
@@ -72,8 +72,8 @@ class OptingOut:
             tx.execute(sa.update(table).where(table.c.phone == phone).values(opted_out=False))
 
     def wanted(self, listed: set[int]) -> tuple[set[int], int]:
-        """Whom a launch is for now, and how many of its audience have opted out. `listed`:
-        of a file; else it is all contacts.
+        """Returns whom a launch is for now, and how many of its audience have opted out. `listed`
+        are those of a file; without it, all contacts are meant.
         """
         with self._house.db.read() as tx:
             out = {
@@ -93,8 +93,8 @@ class OptingOut:
             self.situations.add("opted out while queued")
 
     def looked(self) -> None:
-        """A look has come to its end: whoever had opted out has nothing waiting, but what a carrier
-        has.
+        """Notes that a look has come to its end: whoever had opted out has nothing waiting, but
+        what a carrier has.
         """
         with self._house.db.read() as tx:
             rows = tx.execute(

@@ -1,4 +1,4 @@
-"""Partners and their customers, as a machine knows them, and what each of them does."""
+"""Holds partners and their customers, as a machine knows them, and what each of them does."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.support.property.holders import Held, principal, text_id
 
 
 class Partners(RuleBasedStateMachine):
-    """What everybody should have, beside the database that says what they have."""
+    """Knows what everybody should have, beside the database that says what they have."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Partners(RuleBasedStateMachine):
             self.partners[who].credits -= customer.sms_credits
 
     def moved(self, customer: Held, credits: int) -> Moved | Exception:
-        """As the API does it, with the customer's own partner."""
+        """Moves credits as the API does, with the customer's own partner."""
         partner, sandbox = self.partner_of(customer), customer.sandbox
 
         def effect(tx: Any) -> Moved:

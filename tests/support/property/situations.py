@@ -1,4 +1,4 @@
-"""The ways to its end that a message can go: those which the money machine must have come
+"""Lists the ways to its end that a message can go: those which the money machine must have come
 through.
 """
 
@@ -19,7 +19,7 @@ SITUATIONS = {
 
 
 def situation_of(row: Row) -> str | None:
-    """The way to its end that a message has gone, if it is one of SITUATIONS."""
+    """Returns the way to its end that a message has gone, if it is one of SITUATIONS."""
     taken = row.parts_accepted.bit_count()
     if row.status == "delivered":
         return "delivered"

@@ -1,6 +1,6 @@
-"""What the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy, libfaketime, network
-namespaces, PHP, Java, Ruby, Chromium for pages, curl for the documentation, patroni, etcd and
-PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
+"""Provides what the tests need beside Python: PostgreSQL, Redis, Node, Kannel, HAProxy,
+libfaketime, network namespaces, PHP, Java, Ruby, Chromium for pages, curl for the documentation,
+patroni, etcd and PgBouncer for fail-over, and promtool and systemd's programs for deploy/.
 
 Those that already run at their default addresses are used; otherwise private ones are started on
 free ports and stopped at the end, whatever happens. `HELIOGRAPH_TEST_DATABASE_URL` and
@@ -20,7 +20,7 @@ class ServiceMissing(Exception):
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now."""
+    """Returns a TCP port of 127.0.0.1 that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 def private_only() -> bool:
-    """Whether servers that already run are to be left alone."""
+    """Returns whether servers that already run are to be left alone."""
     wanted = os.environ.get("HELIOGRAPH_TEST_SERVICES", "")
     if wanted not in ("", "private"):
         raise ServiceMissing(f"HELIOGRAPH_TEST_SERVICES is {wanted!r}; it can only be 'private'.")

@@ -1,5 +1,5 @@
-"""`python -m tests.support.services`: says where the tests find what they need, and as root
-installs what is missing (Debian, Ubuntu).
+"""Says where the tests find what they need, and as root installs what is missing (Debian, Ubuntu):
+`python -m tests.support.services`.
 """
 
 import os
@@ -112,8 +112,8 @@ def _install(needs: list[Need]) -> None:
 
 @contextmanager
 def _nothing_started() -> Iterator[None]:
-    """Debian's packages start their services when they are installed, unless /usr/sbin/policy-rc.d
-    says no.
+    """Keeps services from starting. Debian's packages start theirs when they are installed, unless
+    /usr/sbin/policy-rc.d says no.
     """
     if POLICY.exists():
         yield

@@ -1,6 +1,6 @@
-"""Chromium: the browser that the tests of pages drive, through Playwright. It is Debian's, because
-Playwright's own is in no package registry. And it is the program without windows of its own, which
-does the same with a quarter less of a processor's time.
+"""Finds Chromium, the browser that the tests of pages drive, through Playwright. It is Debian's,
+because Playwright's own is in no package registry. And it is the program without windows of its
+own, which does the same with a quarter less of a processor's time.
 """
 
 import shutil
@@ -13,5 +13,5 @@ ADVICE = (
 
 
 def find_chromium() -> str | None:
-    """The program that will be used; None when it is missing."""
+    """Returns the program that will be used, or None when it is missing."""
     return next((path for name in PACKAGES if (path := shutil.which(name))), None)

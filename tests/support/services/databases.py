@@ -1,7 +1,7 @@
-"""Databases for tests: migrated once a session, then copied; and one on PostgreSQL that is emptied
-and used again.
+"""Makes databases for tests: they are migrated once a session, then copied; and one on PostgreSQL
+is emptied and used again.
 
-Measured on two cores with fsync: a copy takes 36 ms and dropping it 50 ms, emptying takes 2 ms, so
+On two cores with fsync, a copy takes 36 ms and dropping it 50 ms, and emptying takes 2 ms: so
 emptying is what most tests get.
 """
 
@@ -41,7 +41,7 @@ _LEFT_BEHIND = """
 
 
 class PostgresDatabases:
-    """The databases of one session of tests. Their names begin with the session's, which its
+    """Makes the databases of one session of tests. Their names begin with the session's, which its
     connection carries as long as it lives.
     """
 
@@ -56,12 +56,12 @@ class PostgresDatabases:
             self._drop(name)
 
     def new(self) -> str:
-        """The URL of a migrated database of its own."""
+        """Returns the URL of a migrated database of its own."""
         return self._url_of(self._create(template=self._template))
 
     def reused(self) -> str:
-        """The URL of the one database that is given out again and again, as empty as after its
-        migrations. Whoever was connected is not any more.
+        """Returns the URL of the one database that is given out again and again, as empty as after
+        its migrations. Whoever was connected is not any more.
         """
         self._reusable.empty()
         return self._reusable.url
@@ -104,7 +104,7 @@ class PostgresDatabases:
 
 
 class ReusableDatabase:
-    """A migrated database that can be brought back to what it held at first."""
+    """Is a migrated database that can be brought back to what it held at first."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -165,14 +165,14 @@ class ReusableDatabase:
 
 
 class SqliteDatabases:
-    """Copies of one migrated file."""
+    """Makes copies of one migrated file."""
 
     def __init__(self, directory: Path, prepare: Callable[[str], None]) -> None:
         self._directory = directory
         self._prepare = prepare
 
     def new(self, directory: Path) -> str:
-        """The URL of a migrated database in that directory."""
+        """Returns the URL of a migrated database in that directory."""
         file = directory / "heliograph.db"
         shutil.copyfile(self._template, file)
         return f"sqlite:///{file}"

@@ -1,4 +1,4 @@
-"""A small disk of the test's own, to fill: a file system in memory, which root may mount."""
+"""Makes a small disk of the test's own, to fill: a file system in memory, which root may mount."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ _AT_ONCE_OCTETS = 65_536
 
 
 class SmallDisk:
-    """`path`: anybody may write there."""
+    """Is a small disk; anybody may write at `path`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._filler = path / "filler"
 
     def fill(self) -> None:
-        """Not one octet more can be written, until `make_room`."""
+        """Fills the disk: not one octet more can be written, until `make_room`."""
         with self._filler.open("ab", buffering=0) as file:
             size = _AT_ONCE_OCTETS
             while size:

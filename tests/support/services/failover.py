@@ -1,4 +1,6 @@
-"""What docs/failover.md builds with, beside PostgreSQL and HAProxy: patroni, etcd and PgBouncer."""
+"""Finds what docs/failover.md builds with, beside PostgreSQL and HAProxy: patroni, etcd and
+PgBouncer.
+"""
 
 import os
 import shutil
@@ -19,14 +21,14 @@ ADVICE = (
 
 
 def find_programs() -> str | None:
-    """Where they are; None when one is missing."""
+    """Returns where they are, or None when one is missing."""
     found = [shutil.which(program, path=PATH) for program in ("patroni", "etcd", "pgbouncer")]
     return None if None in found else ", ".join(map(str, found))
 
 
 class PgBouncer(PrivateService):
-    """With the handbook's configuration in front of that PostgreSQL, whose place it takes
-    for the role `heliograph`.
+    """Runs PgBouncer with the handbook's configuration in front of that PostgreSQL, whose place it
+    takes for the role `heliograph`.
     """
 
     user = UNPRIVILEGED[0] if os.geteuid() == 0 else ""  # it refuses to run as root

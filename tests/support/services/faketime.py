@@ -1,4 +1,4 @@
-"""libfaketime for the tests: a process of ours under another clock than the machine's."""
+"""Runs a process of ours under another clock than the machine's, by libfaketime."""
 
 from pathlib import Path
 
@@ -17,9 +17,9 @@ def find_library() -> str | None:
 
 
 def fake_time(**variables: str) -> dict[str, str]:
-    """The environment of such a process. `FAKETIME="+0 x60"`: its clocks run 60 times as fast;
-    `FAKETIME_TIMESTAMP_FILE=…, FAKETIME_NO_CACHE="1"`: what stands in that file, read each time;
-    `FAKETIME_DONT_FAKE_MONOTONIC="1"`: the wall clock alone.
+    """Returns the environment of such a process. `FAKETIME="+0 x60"`: its clocks run 60 times as
+    fast; `FAKETIME_TIMESTAMP_FILE=…, FAKETIME_NO_CACHE="1"`: what stands in that file, read each
+    time; `FAKETIME_DONT_FAKE_MONOTONIC="1"`: the wall clock alone.
     """
     library = find_library()
     if library is None:

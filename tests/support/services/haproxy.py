@@ -1,4 +1,4 @@
-"""HAProxy: the load balancer of the handbook's example, in front of several API processes."""
+"""Runs HAProxy, the load balancer of the handbook's example, in front of several API processes."""
 
 import os
 import re
@@ -20,7 +20,7 @@ ADVICE = (
 
 
 def find_haproxy() -> str | None:
-    """Its version, such as `2.6.12`; None when it is missing."""
+    """Returns its version, such as `2.6.12`, or None when it is missing."""
     program = shutil.which("haproxy", path=PATH)
     if program is None:
         return None
@@ -32,7 +32,7 @@ def find_haproxy() -> str | None:
 
 
 class HAProxy(PrivateService):
-    """With this configuration, in which `127.0.0.1:8080` is where it listens."""
+    """Runs HAProxy with this configuration, in which `127.0.0.1:8080` is where it listens."""
 
     def __init__(self, configuration: str) -> None:
         program = shutil.which("haproxy", path=PATH)

@@ -1,4 +1,4 @@
-"""Kannel: an SMS gateway that others wrote, the client of our SMSC that its users most
+"""Finds Kannel, an SMS gateway that others wrote: it is the client of our SMSC that its users most
 likely have.
 """
 
@@ -16,7 +16,7 @@ ADVICE = (
 
 
 def find_kannel() -> str | None:
-    """Its version, such as `1.4.5`; None when it is missing."""
+    """Returns its version, such as `1.4.5`, or None when it is missing."""
     bearerbox, smsbox = (shutil.which(program, path=PATH) for program in ("bearerbox", "smsbox"))
     if bearerbox is None or smsbox is None:
         return None

@@ -47,7 +47,9 @@ class Identity(TypedDict):
 
 
 def as_user(name: str) -> Identity:
-    """What makes `subprocess` run a command as that user; an empty name is whoever we are."""
+    """Returns what makes `subprocess` run a command as that user; an empty name is whoever we
+    are.
+    """
     if not name:
         return {"user": None, "group": None, "extra_groups": None}
     account = pwd.getpwnam(name)

@@ -1,5 +1,5 @@
-"""One cable between the machine and a namespace of a test's own, which can be pulled. It
-needs root, and `ip` of iproute2.
+"""Lays one cable between the machine and a namespace of a test's own, which can be pulled. It needs
+root, and `ip` of iproute2.
 """
 
 import os
@@ -16,7 +16,7 @@ PREFIX = "hgt"
 
 
 class Cable(NamedTuple):
-    """A namespace and the one link that it has: the machine is `outside`, what runs in the
+    """Holds a namespace and the one link that it has: the machine is `outside`, what runs in the
     namespace is `inside`.
     """
 

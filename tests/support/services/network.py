@@ -1,5 +1,5 @@
-"""Networks of the tests' own: namespaces of Linux, joined by a bridge that stands in one of them,
-with interfaces to take down.
+"""Makes networks of the tests' own: namespaces of Linux, joined by a bridge that stands in one of
+them, with interfaces to take down.
 
 Nothing of the machine's own network is touched; what was made goes with the namespaces. It needs
 root.
@@ -47,8 +47,8 @@ def inside(name: str, *command: str) -> list[str]:
 
 @contextmanager
 def entered(name: str) -> Iterator[None]:
-    """What this thread opens in the block, and the threads and processes that it starts, are in the
-    namespace.
+    """Enters the namespace: what this thread opens in the block, and the threads and processes that
+    it starts, are in it.
     """
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -60,7 +60,9 @@ def entered(name: str) -> Iterator[None]:
 
 
 class Network:
-    """Nodes on one bridge. `addresses`: the nodes' names and addresses, all of one /24."""
+    """Holds nodes on one bridge. `addresses` gives the nodes' names and addresses, all of one
+    /24.
+    """
 
     def __init__(self, addresses: dict[str, str]) -> None:
         self.addresses = addresses
@@ -93,7 +95,7 @@ class Network:
 
     @contextmanager
     def entered(self, node: str) -> Iterator[None]:
-        """As `entered`, at a node."""
+        """Does what `entered` does, at a node."""
         with entered(self.namespace(node)):
             yield
 

@@ -1,4 +1,4 @@
-"""The version after this one, made up: a copy of this one with two migrations more, for tests of
+"""Makes up the version after this one: a copy of this one with two migrations more, for tests of
 upgrades.
 """
 

@@ -1,4 +1,4 @@
-"""Node and npm: they run what others wrote, for our tests: the SMPP peer (npm `smpp`), the
+"""Finds Node and npm: they run what others wrote, for our tests: the SMPP peer (npm `smpp`), the
 verifier of webhooks (npm `standardwebhooks`).
 """
 
@@ -14,7 +14,7 @@ ADVICE = (
 
 
 def find_node() -> str | None:
-    """The version of the Node that will be used, such as `v20.11.0`; None when it is
+    """Returns the version of the Node that will be used, such as `v20.11.0`, or None when it is
     missing, too old, or comes without npm.
     """
     node = shutil.which("node")

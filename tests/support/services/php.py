@@ -1,5 +1,5 @@
-"""PHP with Guzzle, and Java: OpenAPI Generator, which runs on Java, makes a client in PHP for our
-tests. PHP checks a webhook's signature too.
+"""Finds PHP with Guzzle, and Java: OpenAPI Generator, which runs on Java, makes a client in PHP for
+our tests. PHP checks a webhook's signature too.
 """
 
 import shutil
@@ -20,7 +20,9 @@ JAVA_ADVICE: Final = (
 
 
 def find_php() -> str | None:
-    """The PHP that will be used; None when it, one of its modules, or Guzzle is missing."""
+    """Returns the PHP that will be used, or None when it, one of its modules, or Guzzle is
+    missing.
+    """
     php = shutil.which("php")
     if php is None or not GUZZLE.exists():
         return None

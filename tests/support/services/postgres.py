@@ -1,4 +1,4 @@
-"""PostgreSQL for the tests: a server that runs, or a private one."""
+"""Provides PostgreSQL for the tests: a server that runs, or a private one."""
 
 import getpass
 import os
@@ -32,8 +32,8 @@ ADVICE = (
 
 
 class PrivatePostgres(PrivateService):
-    """A server with the settings of a fresh installation, so with fsync: what is committed survives
-    `kill`.
+    """Runs a server with the settings of a fresh installation, so with fsync: what is committed
+    survives `kill`.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class PrivatePostgres(PrivateService):
         parent: Path | None = None,
         **settings: str,
     ) -> None:
-        """`standby_of`: the URL of a server that this one follows until it is promoted; `parent`:
-        where its home is made; `settings`: more of PostgreSQL's.
+        """Prepares a server. `standby_of` is the URL of a server that this one follows until it is
+        promoted; `parent` is where its home is made; `settings` are more of PostgreSQL's.
         """
         programs = find_programs()
         if programs is None:
@@ -136,7 +136,7 @@ class PrivatePostgres(PrivateService):
         return _objection(self.url) is None
 
     def listen_at(self, address: str) -> str:
-        """Its URL at another address of this machine, from its next start on: for who
+        """Returns its URL at another address of this machine, from its next start on: it is for who
         comes from that address's network (of 24 bits).
         """
         self._addresses.append(address)
@@ -147,8 +147,9 @@ class PrivatePostgres(PrivateService):
 
 @contextmanager
 def server_in_memory() -> Iterator[str | None]:
-    """The URL of a private server whose files are in memory; None where that cannot be, or another
-    server was named. It waits for its disk as any other does, but this disk takes no time.
+    """Yields the URL of a private server whose files are in memory, or None where that cannot be,
+    or another server was named. It waits for its disk as any other does, but this disk takes no
+    time.
     """
     has_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= MEMORY_MIN
     if NAMED in os.environ or not has_room or find_programs() is None:
@@ -162,8 +163,8 @@ def server_in_memory() -> Iterator[str | None]:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """The URL of a database on a server where databases can be created; a private server
-    if none runs.
+    """Yields the URL of a database on a server where databases can be created, which is a private
+    server if none runs.
     """
     if running := find_server():
         yield running
@@ -173,8 +174,8 @@ def postgres_server() -> Iterator[str]:
 
 
 def find_server() -> str | None:
-    """A server that runs and on which we may create databases: the one that was named, or
-    the one at the default address.
+    """Finds a server that runs and on which we may create databases: the one that was named, or the
+    one at the default address.
     """
     if named := os.environ.get(NAMED):
         if objection := _objection(named):
@@ -190,8 +191,8 @@ def find_server() -> str | None:
 
 
 def find_programs() -> Path | None:
-    """The folder that holds initdb and postgres; Debian keeps them outside PATH, one
-    folder a version.
+    """Finds the folder that holds initdb and postgres; Debian keeps them outside PATH, one folder a
+    version.
     """
     on_path = shutil.which("initdb")
     found = [Path(on_path).resolve().parent] if on_path else []
@@ -209,7 +210,7 @@ def find_programs() -> Path | None:
 
 
 def _objection(url: str) -> str | None:
-    """Why this server does not do; None if it does."""
+    """Says why this server does not do, or returns None if it does."""
     try:
         with psycopg.connect(url, connect_timeout=2, autocommit=True) as connection:
             row = connection.execute(

@@ -1,4 +1,4 @@
-"""A service of our own, which a test may stop, kill and start again."""
+"""Runs a service of our own, which a test may stop, kill and start again."""
 
 import subprocess
 import sys
@@ -19,29 +19,31 @@ LOG_TAIL_CHARACTERS = 2_000
 
 
 class PrivateService(ABC):
-    """A server on a free port of 127.0.0.1, with a temporary directory as its home. Made
+    """Is a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
     stopped; use it as a context or call `close`.
     """
 
     user = ""  # whom it runs as when we are root; empty: root
 
     def __init__(self, parent: Path | None = None) -> None:
-        """`parent`: where its home is made; None: where temporary directories are."""
+        """Makes the server's home in `parent`; None stands for where temporary directories are.
+        `parent` is where its home is made; None stands for where temporary directories are.
+        """
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix="heliograph-test-", dir=parent))
         self._keeper: subprocess.Popen[str] | None = None
 
     @abstractmethod
     def command(self) -> list[str]:
-        """What to run, in the foreground."""
+        """Returns what to run, in the foreground."""
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Whether it answers."""
+        """Returns whether it answers."""
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """Returns what it has said so far."""
         return (self.directory / "log").read_text(errors="replace")
 
     def start(self) -> None:

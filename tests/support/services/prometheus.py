@@ -1,4 +1,4 @@
-"""Prometheus's own checker of rules and queries, for what `deploy/` gives to a monitoring."""
+"""Runs Prometheus's own checker of rules and queries, for what `deploy/` gives to a monitoring."""
 
 import os
 import re
@@ -13,7 +13,7 @@ ADVICE = (
 
 
 def find_promtool() -> str | None:
-    """Its version, such as `2.42.0`; None when it is missing."""
+    """Returns its version, such as `2.42.0`, or None when it is missing."""
     program = shutil.which("promtool", path=PATH)
     if program is None:
         return None

@@ -1,4 +1,6 @@
-"""Redis for the tests: a database number of our own on a server that runs, or a private server."""
+"""Provides Redis for the tests: a database number of our own on a server that runs, or a private
+server.
+"""
 
 import os
 import shutil
@@ -20,7 +22,7 @@ ADVICE = (
 
 
 class PrivateRedis(PrivateService):
-    """A server that stores nothing on disk."""
+    """Runs a server that stores nothing on disk."""
 
     def __init__(self) -> None:
         program = shutil.which("redis-server")
@@ -49,7 +51,7 @@ class PrivateRedis(PrivateService):
 
 @contextmanager
 def redis_server() -> Iterator[str]:
-    """The URL of an empty Redis database that is ours alone until the end of the block."""
+    """Yields the URL of an empty Redis database that is ours alone until the end of the block."""
     if running := _claim_database():
         try:
             yield running
@@ -68,7 +70,7 @@ def empty(url: str) -> None:
 
 
 def answers(url: str) -> bool:
-    """Whether a Redis server is there that we may use."""
+    """Returns whether a Redis server is there that we may use."""
     with _client(url) as client:
         try:
             return bool(client.ping())
@@ -77,7 +79,7 @@ def answers(url: str) -> bool:
 
 
 def _claim_database() -> str | None:
-    """A database number that is empty and that nobody else's tests use: the one that was
+    """Claims a database number that is empty and that nobody else's tests use: the one that was
     named, or one of the server at the default address.
     """
     if named := os.environ.get("HELIOGRAPH_TEST_REDIS_URL"):

@@ -1,5 +1,5 @@
-"""Two PostgreSQL servers of a test's own: a primary, and a standby that must confirm what
-the primary commits.
+"""Runs two PostgreSQL servers of a test's own: a primary, and a standby that must confirm what the
+primary commits.
 """
 
 import shutil
@@ -19,7 +19,7 @@ NAME: Final = "standby"  # the application_name that the primary knows it by
 
 
 class Standby(PrivatePostgres):
-    """A copy of a primary that runs, which follows it. `start` and `kill` it, or stop and
+    """Is a copy of a primary that runs, which follows it. `start` and `kill` it, or stop and
     continue its process.
     """
 
@@ -52,7 +52,9 @@ class Standby(PrivatePostgres):
 
 
 class Pair:
-    """`url` is the primary's. Use it as a context; then every commit waits for the standby."""
+    """Holds a primary and a standby. `url` is the primary's. Use it as a context; then every commit
+    waits for the standby.
+    """
 
     def __init__(self) -> None:
         self.primary = PrivatePostgres()

@@ -1,5 +1,5 @@
-"""systemd's programs that look at units, sysusers and tmpfiles files. None of them needs a running
-systemd.
+"""Finds systemd's programs that look at units, sysusers and tmpfiles files. None of them needs a
+running systemd.
 """
 
 import shutil
@@ -12,6 +12,6 @@ ADVICE = (
 
 
 def find_programs() -> str | None:
-    """Where they are; None when one is missing."""
+    """Returns where they are, or None when one is missing."""
     found = [shutil.which(program) for program in PROGRAMS]
     return None if None in found else ", ".join(map(str, found))

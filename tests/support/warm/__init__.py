@@ -1,4 +1,4 @@
-"""`heliograph` as a process of its own, which begins with everything imported.
+"""Starts `heliograph` as a process of its own, which begins with everything imported.
 
 Importing takes a server 1.2 s of a processor and a command 0.8, and the tests start hundreds. So
 one process, the starter (`starter.py`), imports everything once, and each `heliograph` is a fork of
@@ -80,7 +80,7 @@ def on_path(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Fork(subprocess.Popen[Any]):
-    """A `Popen` whose process comes from the starter."""
+    """Is a `Popen` whose process comes from the starter."""
 
     def _execute_child(
         self,
@@ -115,10 +115,10 @@ class _Fork(subprocess.Popen[Any]):
 
 
 class _Starter:
-    """The starter, which ends when this process does."""
+    """Runs the starter, which ends when this process does."""
 
     def __init__(self, environment: dict[str, str]) -> None:
-        """`environment`: what the loader reads."""
+        """Begins the starter. `environment` is what the loader reads."""
         self.directory = Path(tempfile.mkdtemp(prefix="heliograph-warm-"))  # it removes that
         self._one = threading.Lock()
         self._asks, answers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -152,7 +152,7 @@ class _Starter:
         self._process.wait()
 
     def start(self, order: dict[str, Any], streams: list[int]) -> int:
-        """The id of a new process; it is a child of this one."""
+        """Returns the id of a new process; it is a child of this one."""
         with self._one:
             _adopt(True)  # only for this moment: orphans of others go where they always went
             try:
@@ -174,5 +174,5 @@ def _made(for_loader: frozenset[tuple[str, str]]) -> _Starter:
 
 
 def _adopt(orphans: bool) -> None:
-    """Whether this process becomes the parent of its grandchildren whose parent ends."""
+    """Decides whether this process becomes the parent of its grandchildren whose parent ends."""
     ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, int(orphans), 0, 0, 0)

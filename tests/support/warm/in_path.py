@@ -1,4 +1,5 @@
-"""The `heliograph` that scripts find in PATH: it asks a starter for a fork, and ends as that does.
+"""Stands for `heliograph` in the PATH of scripts: it asks a starter for a fork, and ends as that
+does.
 
 Run as a program: `python -I -S in_path.py REAL ADDRESS WORD…`, where REAL is the program that was
 installed. It hands over its words, environment, directory, umask and open standard streams, and it

@@ -1,4 +1,4 @@
-"""What a fork is asked to become, and how it becomes that."""
+"""Describes what a fork is asked to become, and how it becomes that."""
 
 import atexit
 import os
@@ -21,7 +21,7 @@ LIMITS: Final = sorted(
 
 
 class Order(NamedTuple):
-    """How one `heliograph` is started."""
+    """Says how one `heliograph` is started."""
 
     said: dict[str, Any]  # words, directory, environment; from a script also what in_path.py adds
     streams: list[int]  # its open standard streams

@@ -1,4 +1,4 @@
-"""Processes that a fork spawns with `multiprocessing`, as forks too.
+"""Makes forks of the processes, too, that a fork spawns with `multiprocessing`.
 
 `heliograph api` spawns the processes that answer requests. Each would import everything, which
 takes 1.2 s of a processor. So a fork that may spawn first forks the nursery: a process that has
@@ -118,5 +118,5 @@ def _count_together() -> None:
 
 
 def _adopt(orphans: bool) -> None:
-    """Whether this process becomes the parent of its grandchildren whose parent ends."""
+    """Decides whether this process becomes the parent of its grandchildren whose parent ends."""
     ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, int(orphans), 0, 0, 0)

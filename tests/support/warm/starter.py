@@ -1,4 +1,4 @@
-"""`python -m tests.support.warm.starter TESTS SCRIPTS`: imports all of Heliograph, then forks.
+"""Imports all of Heliograph, then forks: `python -m tests.support.warm.starter TESTS SCRIPTS`.
 
 TESTS is a socket through which the tests' process orders forks, until it closes it. SCRIPTS is one
 that listens, in a directory of its own: whatever connects to it orders one fork (in_path.py).

@@ -1,5 +1,5 @@
-"""What stands between a program that a script has started (in_path.py) and the fork that does its
-work: it forwards signals and the exit status, and ends the fork if the program is gone.
+"""Stands between a program that a script has started (in_path.py) and the fork that does its work:
+it forwards signals and the exit status, and ends the fork if the program is gone.
 """
 
 import json

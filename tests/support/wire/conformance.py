@@ -1,5 +1,5 @@
-"""What every kind of Link must do: the promises of `heliograph.carriers.link.Link`, as checks that
-take a link and its inbox.
+"""Lists what every kind of Link must do: the promises of `heliograph.carriers.link.Link`, as checks
+that take a link and its inbox.
 
 The link's peer accepts every message, and sends a DELIVRD receipt for each that asks for one. Each
 check gets a link that was not started yet. tests/wire/test_link_conformance.py runs all of `CHECKS`

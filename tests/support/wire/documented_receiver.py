@@ -18,7 +18,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 def send(server: ServerProcess, key: str, **body: Any) -> list[str]:
-    """The messages' ids."""
+    """Sends, and returns the messages' ids."""
     answer = plain_http.post(
         f"{server.address}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {key}"},

@@ -1,5 +1,5 @@
-"""PDUs as a hostile or broken peer would send them: made from good ones, in an order that a seed
-fixes.
+"""Makes PDUs as a hostile or broken peer would send them: they are made from good ones, in an order
+that a seed fixes.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _RECEIPT = pdu.encode_sm(
 
 
 def hostile_pdus(seed: int) -> Iterator[bytes]:
-    """For ever. An impossible length comes rarely, and is the last thing that its
+    """Yields PDUs for ever. An impossible length comes rarely, and is the last thing that its
     connection can say.
     """
     random = Random(seed)
@@ -70,7 +70,7 @@ def _hostile(random: Random) -> bytes:
 
 
 def _body(random: Random) -> bytes:
-    """A good body cut short, grown, or with octets of it changed; or none."""
+    """Returns a good body cut short, grown, or with octets of it changed; or none."""
     body = bytearray(random.choice((_SUBMIT, _RECEIPT)))
     for _ in range(random.randrange(4)):
         body[random.randrange(len(body))] = random.randrange(256)

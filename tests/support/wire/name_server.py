@@ -1,5 +1,5 @@
-"""A name server of the tests' own, which may answer otherwise each time it is asked, and
-what asks it in place of the system's resolver.
+"""Runs a name server of the tests' own, which may answer otherwise each time it is asked, and what
+asks it in place of the system's resolver.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ Answers = Callable[[str], list[str] | None]  # the addresses of a name; None: no
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """`asked`: names, in order, once for each question about IPv4 addresses. Two questions make one
-    look-up; the first one decides.
+    """Answers questions about names. `asked` holds the names, in order, once for each question
+    about IPv4 addresses. Two questions make one look-up; the first one decides.
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -56,7 +56,7 @@ class NameServer(asyncio.DatagramProtocol):
         )
 
     def look_up(self, host: str, port: int) -> list[AddressInfo]:
-        """As getaddrinfo would. Raises OSError."""
+        """Looks a name up as getaddrinfo would. Raises OSError."""
         found = list[AddressInfo]()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
             asking.settimeout(ANSWER_S_MAX)
@@ -88,7 +88,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 def _read_name(data: bytes) -> tuple[str, int]:
-    """Of the question, and where it ends."""
+    """Reads the name of the question, and where it ends."""
     labels, at = list[str](), 12
     while length := data[at]:
         labels.append(data[at + 1 : at + 1 + length].decode())

@@ -1,5 +1,5 @@
-"""A carrier that says exactly the octets a test wants said, true SMPP or not. Only for
-what a proper SMSC cannot be made to say.
+"""Acts as a carrier that says exactly the octets a test wants said, true SMPP or not. It is only
+for what a proper SMSC cannot be made to say.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from heliograph.carriers.smpp.framing import Frame, Framer
 
 
 class RawSession(asyncio.Protocol):
-    """One connection: answers binds and submits properly, keeps what it heard, and leaves
+    """Holds one connection: it answers binds and submits properly, keeps what it heard, and leaves
     the rest to the test.
     """
 
@@ -50,7 +50,7 @@ class RawSession(asyncio.Protocol):
         self.transport.write(octets)
 
     def answers(self, command: int) -> list[tuple[int, int]]:
-        """(sequence, status) of what it heard of one kind."""
+        """Returns (sequence, status) of what it heard of one kind."""
         return [(frame.sequence, frame.status) for frame in self.heard if frame.command == command]
 
 

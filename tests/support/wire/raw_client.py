@@ -1,4 +1,6 @@
-"""A client that says exactly the octets a test wants said, and our SMSC to say them to."""
+"""Acts as a client that says exactly the octets a test wants said, and runs our SMSC to say them
+to.
+"""
 
 import asyncio
 import json
@@ -16,7 +18,7 @@ BINDS = {"trx": pdu.BIND_TRANSCEIVER, "tx": pdu.BIND_TRANSMITTER, "rx": pdu.BIND
 
 
 class RawClient:
-    """One connection. `heard` holds all PDUs that came and were not asked for yet."""
+    """Holds one connection. `heard` holds all PDUs that came and were not asked for yet."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -28,13 +30,13 @@ class RawClient:
         self._writer.write(octets)
 
     def request(self, command: int, body: bytes = b"") -> int:
-        """Its sequence_number."""
+        """Sends a request, and returns its sequence_number."""
         self.sequence += 1
         self.say(pdu.encode_pdu(command, 0, self.sequence, body))
         return self.sequence
 
     async def ask(self, command: int, body: bytes = b"") -> Frame:
-        """The PDU that answers it; what comes before stays in `heard`."""
+        """Returns the PDU that answers it; what comes before stays in `heard`."""
         sequence = self.request(command, body)
         return await self.until(
             lambda frame: (
@@ -47,7 +49,7 @@ class RawClient:
         return await self.until(lambda frame: frame.command == command)
 
     async def until(self, wanted: Any) -> Frame:
-        """The first PDU that is wanted, taken out of `heard`. Raises EOFError when the
+        """Returns the first PDU that is wanted, taken out of `heard`. Raises EOFError when the
         connection ends before it comes.
         """
         async with asyncio.timeout(WAIT_S):
@@ -65,7 +67,7 @@ class RawClient:
         self.heard += self._framer.feed(octets)
 
     async def raw(self) -> bytes:
-        """The next octets, for what is no PDU."""
+        """Returns the next octets, for what is no PDU."""
         async with asyncio.timeout(WAIT_S):
             return await self._reader.read(65_536)
 
@@ -78,7 +80,7 @@ class RawClient:
                 return
 
     async def quiet(self, seconds: float = 0.2) -> bool:
-        """Whether nothing comes for so long."""
+        """Returns whether nothing comes for so long."""
         try:
             async with asyncio.timeout(seconds):
                 await self._read()
@@ -89,18 +91,18 @@ class RawClient:
     async def bind(
         self, how: str = "trx", system_id: str = "amina", password: str = "secret"
     ) -> int:
-        """The command_status of the answer."""
+        """Binds, and returns the command_status of the answer."""
         return (
             await self.ask(BINDS[how], pdu.encode_bind(pdu.BindRequest(system_id, password)))
         ).status
 
     async def submit(self, recipient: str = "233201234567", **fields: Any) -> tuple[int, str]:
-        """The status and the message_id of the answer."""
+        """Submits, and returns the status and the message_id of the answer."""
         answer = await self.ask(pdu.SUBMIT_SM, submission(recipient, **fields))
         return answer.status, pdu.decode_string(answer.body)
 
     async def receipt(self, *, status: int = 0) -> pdu.ShortMessage:
-        """The next receipt, answered."""
+        """Returns the next receipt, which it has answered."""
         frame = await self.next(pdu.DELIVER_SM)
         self.say(pdu.encode_pdu(pdu.DELIVER_SM_RESP, status, frame.sequence, b"\0"))
         return pdu.decode_sm(frame.body)
@@ -110,7 +112,7 @@ class RawClient:
 
 
 def submission(recipient: str = "233201234567", **fields: Any) -> bytes:
-    """The body of a submit_sm that asks for a receipt."""
+    """Returns the body of a submit_sm that asks for a receipt."""
     given = {
         "source_addr": "AMINA",
         "short_message": b"hello",
@@ -124,7 +126,7 @@ def submission(recipient: str = "233201234567", **fields: Any) -> bytes:
 
 
 class Served:
-    """Our SMSC on a port of its own."""
+    """Holds our SMSC on a port of its own."""
 
     def __init__(self, smsc: Smsc, port: int, log: Path | None) -> None:
         self.smsc, self.port, self._log = smsc, port, log
@@ -141,7 +143,7 @@ class Served:
         return client
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        """The journal's lines so far, of these kinds."""
+        """Returns the journal's lines so far, of these kinds."""
         assert self._log is not None
         return [
             event
@@ -158,7 +160,7 @@ class Served:
 async def serving(
     chaos: str = "", script: str = "", *, seed: int = 7, log: Path | None = None, **settings: Any
 ) -> AsyncIterator[Served]:
-    """An SMSC in this event loop, spoken to over TCP; receipts come at once unless told
+    """Runs an SMSC in this event loop, spoken to over TCP; receipts come at once unless told
     otherwise.
     """
     journal = Journal(log)
@@ -177,7 +179,7 @@ async def serving(
 
 
 def read(message: pdu.ShortMessage) -> dict[str, str]:
-    """The fields of a receipt's text that stand between spaces: id, stat, err."""
+    """Reads the fields of a receipt's text that stand between spaces: id, stat, err."""
     words = message.short_message.decode("ascii").split()
     return dict(word.split(":", 1) for word in words if ":" in word)
 

@@ -1,5 +1,5 @@
-"""The turn's place in the wire tests: an Inbox that keeps what a link reports, and can be
-waited on.
+"""Takes the turn's place in the wire tests: it is an Inbox that keeps what a link reports, and can
+be waited on.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Recorder:
         return self.receipts
 
     async def until_state(self, state: LinkState) -> str:
-        """Waits for the state; its detail."""
+        """Waits for the state, and returns its detail."""
         await self.until(lambda: bool(self.states) and self.states[-1][0] is state)
         return self.states[-1][1]
 
@@ -95,7 +95,7 @@ class Recorder:
 async def opened(
     settings: SmppSettings, acknowledges: bool = True
 ) -> AsyncIterator[tuple[SmppLink, Recorder]]:
-    """A started link and its inbox, not yet bound."""
+    """Yields a started link and its inbox, not yet bound."""
     inbox = Recorder(acknowledges)
     link = SmppLink(settings, inbox)
     inbox.link = link
@@ -110,14 +110,14 @@ async def opened(
 async def bound(
     settings: SmppSettings, acknowledges: bool = True
 ) -> AsyncIterator[tuple[SmppLink, Recorder]]:
-    """A bound link and its inbox."""
+    """Yields a bound link and its inbox."""
     async with opened(settings, acknowledges) as (link, inbox):
         await inbox.until_state(LinkState.BOUND)
         yield link, inbox
 
 
 def outgoing(text: str = "hello", recipient: str = "233201234567", **given: Any) -> Outgoing:
-    """A message of its own, as the turn would hand it over."""
+    """Returns a message of its own, as the turn would hand it over."""
     fields: dict[str, Any] = {
         "sender": "AMINA",
         "encoding": "GSM-7",
@@ -129,7 +129,7 @@ def outgoing(text: str = "hello", recipient: str = "233201234567", **given: Any)
 
 
 def prepared(link: Link, messages: int, recipient: str = "233201234567") -> list[Submission]:
-    """Submissions of so many one-part messages."""
+    """Returns submissions of so many one-part messages."""
     return [
         submission
         for number in range(messages)

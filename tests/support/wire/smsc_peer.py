@@ -1,5 +1,5 @@
-"""The SMSC of tests/wire/smsc (npm `smpp`, run by node) as the tests hold it: started
-once, told how to behave, asked what it heard.
+"""Holds the SMSC of tests/wire/smsc (npm `smpp`, run by node) for the tests: it is started once,
+told how to behave, and asked what it heard.
 """
 
 import json
@@ -28,7 +28,7 @@ STANDARD_RECEIPT = {
 
 
 class Smsc:
-    """One running server. `log` and `until` give what it has heard since the last reset, as
+    """Is one running server. `log` and `until` give what it has heard since the last reset, as
     tests/wire/smsc/server.js writes it.
     """
 
@@ -37,7 +37,7 @@ class Smsc:
         self._control = f"http://127.0.0.1:{control}"
 
     def settings(self, **given: Any) -> SmppSettings:
-        """Settings that reach it, with short pauses between tries."""
+        """Returns settings that reach it, with short pauses between tries."""
         return SmppSettings(
             **{
                 "name": "smsc",
@@ -81,8 +81,8 @@ class Smsc:
 
 @contextmanager
 def running_smsc(*arguments: str) -> Iterator[Smsc]:
-    """A server on free ports; it ends with this context, and with this process however
-    that ends.
+    """Runs a server on free ports; it ends with this context, and with this process however that
+    ends.
     """
     node.ensure_modules(FOLDER)
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""`heliograph smsc` as a process, as its users run it."""
+"""Runs `heliograph smsc` as a process, as its users do."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ POLL_S = 0.02
 
 
 class SmscProcess:
-    """One run on a free port of 127.0.0.1. Its journal is in `log`."""
+    """Is one run on a free port of 127.0.0.1. Its journal is in `log`."""
 
     def __init__(self, process: "subprocess.Popen[str]", port: int, log: Path) -> None:
         self.process, self.port, self.log = process, port, log
@@ -25,7 +25,7 @@ class SmscProcess:
         self.said: list[dict[str, Any]] = []
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        """The journal's whole lines so far, of these kinds."""
+        """Returns the journal's whole lines so far, of these kinds."""
         lines = self.log.read_text().splitlines(keepends=True)
         return [
             event
@@ -46,7 +46,7 @@ class SmscProcess:
         return found
 
     def settings(self, **given: Any) -> SmppSettings:
-        """Settings of a client of ours that reaches it."""
+        """Returns settings of a client of ours that reaches it."""
         return SmppSettings(
             **{
                 "name": "own",
@@ -61,7 +61,7 @@ class SmscProcess:
         )
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """Its exit status."""
+        """Stops it, and returns its exit status."""
         self.process.send_signal(by)
         out, _ = self.process.communicate(timeout=WITHIN_S)
         self.said += map(json.loads, out.splitlines())

@@ -1,4 +1,4 @@
-"""What the tests of POSTs to receivers of webhooks share: a poster, one signed event, the
+"""Holds what the tests of POSTs to receivers of webhooks share: a poster, one signed event, the
 head of an answer.
 """
 

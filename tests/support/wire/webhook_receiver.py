@@ -1,5 +1,5 @@
-"""A receiver of webhooks of the tests' own, on raw sockets: it hears requests, and answers
-as no HTTP library would.
+"""Runs a receiver of webhooks of the tests' own, on raw sockets: it hears requests, and answers as
+no HTTP library would.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class Receiver:
-    """What one server has heard."""
+    """Holds what one server has heard."""
 
     port: int = 0
     connections: int = 0
@@ -31,8 +31,8 @@ class Receiver:
 async def receiving(
     behave: Behaviour, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Receiver]:
-    """A server on 127.0.0.1 that does `behave` after each request; it keeps connections
-    until `behave` closes them, or the client does.
+    """Runs a server on 127.0.0.1 that does `behave` after each request; it keeps connections until
+    `behave` closes them, or the client does.
     """
     heard, tasks = Receiver(), set[asyncio.Task[None]]()
 
@@ -70,7 +70,7 @@ async def receiving(
 def receiver_in_a_thread(
     behave: Behaviour, tls: ssl.SSLContext | None = None
 ) -> Iterator[Receiver]:
-    """It goes on while the test kills and waits."""
+    """Runs a receiver in a thread: it goes on while the test kills and waits."""
     with LoopThread("receiver") as thread:
         server = receiving(behave, tls)
         receiver = thread.run(server.__aenter__())

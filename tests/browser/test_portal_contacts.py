@@ -89,7 +89,7 @@ def test_a_file_is_imported_and_saved_again(browser: Browser, server: Server, wi
     picture(page, "contacts-imported")
     page.get_by_role("link", name="To the contacts").click()
     with page.expect_download() as begun:
-        page.get_by_role("link", name="Save all as a file").click()
+        page.get_by_role("link", name="Save all as CSV").click()
     assert begun.value.suggested_filename == "contacts-sandbox.csv"
     assert begun.value.path().read_bytes() == (
         b"phone,name,email,tags,opted_out\r\n233201234567,Kofi M,,,no\r\n"

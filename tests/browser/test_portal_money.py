@@ -50,7 +50,7 @@ def test_credits_are_bought_by_keyboard_and_stand_in_the_ledger(
     page.keyboard.press("Enter")
     expect(page.get_by_text("warned below 1000.00 GHS")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Save all as a file").click()
+        page.get_by_role("link", name="Save all as CSV").click()
     assert "Bank transfer 4711" in download.value.path().read_text()
     page.context.close()
 
@@ -75,9 +75,9 @@ def test_a_message_shows_what_it_cost_and_who_was_told(
     page.get_by_role("link", name="Messages", exact=True).click()
     page.get_by_label("Mode").select_option("sandbox")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("link", name="Save all as a file")).to_be_visible()
+    expect(page.get_by_role("link", name="Save all as CSV")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Save all as a file").click()
+        page.get_by_role("link", name="Save all as CSV").click()
     assert download.value.suggested_filename == "messages-sandbox.csv"
     picture(page, "messages-file")
     page.get_by_role("table").get_by_role("link").first.click()

@@ -31,7 +31,7 @@ def test_settings_are_changed_by_keyboard_and_the_audit_log_says_so(
     expect(page.get_by_text(f"{5_000 + width}")).to_be_visible()
     picture(page, "audit-log")
     with page.expect_download() as saved:
-        page.get_by_role("link", name="Export as CSV").click()
+        page.get_by_role("link", name="Save all as CSV").click()
     assert "settings.change" in saved.value.path().read_text()
     page.context.close()
 

@@ -73,9 +73,7 @@ class Glance(NamedTuple):
 
 
 def glance(tx: Connection) -> Glance:
-    """Says whether there is anything to do. It is asked every second, also while there are no
-    campaigns.
-    """
+    """Says what there is to do. It is asked every second, also while there are no campaigns."""
     under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
     return Glance(bool(under_way or opted_out), bool(due))
 

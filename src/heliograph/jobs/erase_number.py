@@ -215,8 +215,8 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
 
 
 def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
-    """Removes one-time passwords, and a range if it is the number itself, which has no more digits:
-    else the range is many people's, and goes after a day.
+    """Removes one-time passwords to the number. A range is removed only if the number has no more
+    digits than it: else the range is many people's, and goes after a day.
     """
     yield from _gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
     if len(quoted.digits) <= RANGE_DIGITS:

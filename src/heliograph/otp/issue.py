@@ -141,8 +141,8 @@ class OtpBatchExtension:
     def _refusal_at(
         self, place: TallyKeyOf, request: OtpRequest, now_ms: int
     ) -> TooManyUnverified | None:
-        """Returns why one is refused. A partner's figures are not told to a customer: it has other
-        customers.
+        """Returns why a one-time password is refused at this place, or None. A partner's figures
+        are not told to a customer: it has other customers.
         """
         refusal = self._tallies[place].refusal(now_ms)
         if refusal is None or place.account_id == request.account_id:

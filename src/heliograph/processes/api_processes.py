@@ -184,8 +184,8 @@ def _obey(server: Server, signals: Connection) -> None:
 
 
 async def _shown(lease: Lease) -> None:
-    """Shows that this process is alive, and begins anew if it is retired: it holds no work here. A
-    retired process holds no work here: it only begins anew.
+    """Shows that this process is alive. A retired process holds no work here: it only begins
+    anew.
     """
     try:
         await lease.looked()

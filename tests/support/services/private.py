@@ -26,9 +26,7 @@ class PrivateService(ABC):
     user = ""  # whom it runs as when we are root; empty: root
 
     def __init__(self, parent: Path | None = None) -> None:
-        """Makes the server's home in `parent`; None stands for where temporary directories are.
-        `parent` is where its home is made; None stands for where temporary directories are.
-        """
+        """Makes the server's home in `parent`; None stands for where temporary directories are."""
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix="heliograph-test-", dir=parent))
         self._keeper: subprocess.Popen[str] | None = None

@@ -38,8 +38,7 @@ class Offers:
         self, tariff: "Tariff", account_id: str, countries: frozenset[str] | None, *, sandbox: bool
     ) -> None:
         """Begins with no offers. `countries` are those that the account may send to; None stands
-        for all with a route. `countries` are those that the account may send to; None stands for
-        all with a route.
+        for all with a route.
         """
         self._tariff = tariff
         self._account_id = account_id

@@ -110,8 +110,8 @@ def as_the_only_one(
     *,
     last_only: bool,
 ) -> list[Pair]:
-    """Pairs receipts of which only one message can be meant, if what is on the wire of it is all in
-    doubt: they are its parts', in order.
+    """Pairs receipts of which only one message can be meant with its parts, in order, if what is on
+    the wire of it is all in doubt.
 
     One that names a part by reference is not guessed about: if it is none of these, it is another
     message's.

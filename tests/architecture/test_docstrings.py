@@ -147,7 +147,7 @@ def test_the_main_clause_of_every_docstring_has_a_verb() -> None:
         place
         for place, node, sentence in _documented()
         if _name(node) not in WORDED_ELSEWHERE
-        and not ((_is_command(node) or _name(node) in errors) and _words(sentence)[0] in ORDERS)
+        and not ((_is_command(node) or _name(node) in errors) and ORDERS & {*_words(sentence)[:1]})
         and not _has_a_main_verb(sentence)
     ]
     assert not without, "\n".join(without)
@@ -217,17 +217,16 @@ def _has_a_main_verb(sentence: str) -> bool:
     if words[0] in BEGINNINGS and not _is_noun(*words[:2]):
         return True
     waiting: list[str] = []  # clauses whose verb is still to come
-    inside = False
-    since_auxiliary = 9
-    for before, word in zip(["", *words], words, strict=False):
-        since_auxiliary += 1
+    inside = False  # a clause, whose verb another one may follow ("that was sent and is done")
+    auxiliary_at = -9  # behind one, the next two words are no verbs of their own ("may not have")
+    for at, (before, word) in enumerate(zip(["", *words], words, strict=False)):
         if word == ",":
             waiting = [each for each in waiting if each not in PERHAPS_SUBORDINATE]
         elif word in SUBORDINATE | PERHAPS_SUBORDINATE:
             waiting.append(word)
-        elif _is_verb(word, before) and (since_auxiliary > 2 or word in FINITE):
+        elif _is_verb(word, before) and (at - auxiliary_at > 2 or word in FINITE):
             if word in AUXILIARIES:
-                since_auxiliary = 0
+                auxiliary_at = at
             if waiting:
                 waiting.pop()
                 inside = True

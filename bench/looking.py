@@ -1,8 +1,9 @@
 """`python -m bench.looking`: the speed that the API keeps while ten people look at the portal.
 
 Accepting is measured in one server, by turns with the ten and without. Draining is measured with a
-server of its own each time: a queue is filled while the carrier is away, and then let go. Which of
-the two comes first changes from round to round, and what counts is the ratio of each pair.
+server of its own each time: a queue is filled while the carrier is away, and then let go. Without
+the ten means that they have come in and stand still. Which of the two comes first changes from
+round to round, and what counts is the ratio of each pair.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -80,14 +81,16 @@ def _drain(conditions: Conditions, databases: Databases, rounds: int) -> list[fl
             with serving(place) as server:
                 sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
                 load.run(sends, conditions.connections, conditions.seconds)
-                with (
-                    _onlookers(place, server) if looked_at else nullcontext(),
-                    helper(
+                with _onlookers(place, server) as people:
+                    if not looked_at:  # they have come in, too, and stand still
+                        os.kill(people.pid, signal.SIGSTOP)
+                    with helper(
                         *("bench.smsc", "--receipts", "--track", "--port", str(port)),
                         log=conditions.folder / "smsc.log",
-                    ) as smsc,
-                ):
-                    return ours.until_delivered(place, smsc["control_port"]).per_s
+                    ) as smsc:
+                        per_s = ours.until_delivered(place, smsc["control_port"]).per_s
+                    os.kill(people.pid, signal.SIGCONT)
+                    return per_s
 
     return [_ratio(number, run) for number in range(rounds)]
 

@@ -184,9 +184,7 @@ def go_on(tx: Connection, stored: StoredImport, *, now_ms: int) -> None:
         raise ImportRunning()
     is_stopped = _t.why.is_not(None) & _t.file.is_not(None)
     if not _change(tx, stored, is_stopped, ended_at_ms=None, why=None, moved_at_ms=now_ms):
-        raise NotFound(
-            "The file is no longer stored. Upload it again: rows that were imported do no harm."
-        )
+        raise NotFound("The file is no longer stored. Upload it again: no row is stored twice.")
 
 
 def _change(

@@ -60,7 +60,7 @@ REFUSALS: Final = (
     marked("There is no key with the id %(id)s."),
     marked("There is no such message."),
     marked("There is no such import."),
-    marked("The file is no longer stored. Upload it again: rows that were imported do no harm."),
+    marked("The file is no longer stored. Upload it again: no row is stored twice."),
     marked("It was stopped."),
     marked("Another file of contacts is being imported. Wait until it is done, or stop it."),
     marked("%(given)s is no button of this page."),

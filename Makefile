@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE  # compiled once, each of the many processes th
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help journeys pictures texts demo install services format lint quick test check crash faults bench mutants fuzz hostile docs build lock clean
+.PHONY: help journeys pictures texts demo install services format lint quick test trials check crash faults bench mutants fuzz hostile docs build lock clean
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1@\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=@ read -r name text; do \
@@ -36,8 +36,11 @@ lint: .venv/installed-dev ## ruff with its format, mypy --strict, and the direct
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the tests need, and run them all (ARGS="tests/unit -x": some)
+test: .venv/installed-dev services $(NODE_PEERS) ## Install and start what the tests need, and run those of each change (ARGS="tests/unit -x": some, whole)
 	@$(BIN)/$(if $(ARGS),pytest $(ARGS),python -m tests)
+
+trials: .venv/installed-dev services $(NODE_PEERS) ## Run all tests that make test leaves out: long ones, and those of the other database
+	@$(BIN)/python -m tests trials
 
 quick: .venv/installed-dev ## Run what the working tree's changes can break, on SQLite, in a minute
 	@$(BIN)/python -m tests.quick
@@ -65,7 +68,7 @@ hostile: .venv/installed-dev ## A million hostile PDUs for the SMPP client and t
 docs: .venv/installed-dev ## Make docs/states.md again, from the code (all other pages are written by hand)
 	@$(BIN)/python -m tools.states
 
-journeys: .venv/installed-dev services $(NODE_PEERS) ## Do the journeys of the portal in a browser at both widths on both databases (make test does each once on each database)
+journeys: .venv/installed-dev services $(NODE_PEERS) ## Do the journeys of the portal in a browser at both widths on both databases (make test does each once, make trials on the other database)
 	@$(BIN)/pytest -n 2 tests/browser
 	@HELIOGRAPH_TEST_JOURNEYS=swapped $(BIN)/pytest -n 2 tests/browser
 

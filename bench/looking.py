@@ -28,12 +28,14 @@ from bench.server import HELIOGRAPH, SECRET_KEY, Serving, environment, serving, 
 
 PEOPLE: Final = 10
 SETTLES_S: Final = 1.0  # after people begin to look, or stop
+FILLS: Final = 4  # so many load runs fill a queue: what drains in two seconds shows little
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.looking", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="pairs of each; default: 5")
     parser.add_argument("--seconds", type=float, default=4.0, help="of a load run; default: 4")
+    parser.add_argument("--only", choices=("accept", "drain"), help="measure one of the two")
     options = parser.parse_args(arguments)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="heliograph-bench-")))
@@ -43,8 +45,12 @@ def main(arguments: list[str]) -> int:
             SqliteDatabases(folder),
         ]
         for databases in kinds:
-            _say(f"accept on {databases.kind}", _accept(conditions, databases, options.rounds))
-            _say(f"drain on {databases.kind}", _drain(conditions, databases, options.rounds))
+            for what, measure in (("accept", _accept), ("drain", _drain)):
+                if options.only in (None, what):
+                    _say(
+                        f"{what} on {databases.kind}",
+                        measure(conditions, databases, options.rounds),
+                    )
     return 0
 
 
@@ -80,7 +86,7 @@ def _drain(conditions: Conditions, databases: Databases, rounds: int) -> list[fl
             setup.point_carrier(place, port, SECRET_KEY)
             with serving(place) as server:
                 sends = traffic.single_sends(place.data_dir, server.port, setup.keys_file(place))
-                load.run(sends, conditions.connections, conditions.seconds)
+                load.run(sends, conditions.connections, FILLS * conditions.seconds)
                 with _onlookers(place, server) as people:
                     if not looked_at:  # they have come in, too, and stand still
                         os.kill(people.pid, signal.SIGSTOP)

@@ -1,5 +1,6 @@
-"""`python -m tests`: all tests, six beside each other; then, if only a few failed, those once
-more, alone. Exit status 1 when one fails alone.
+"""`python -m tests`: the tests of each change, six beside each other; then, if only a few failed,
+those once more, alone. Exit status 1 when one fails alone. `python -m tests trials`: the others
+(`tests/support/trials.py` says which those are).
 
 Their PostgreSQL server keeps its files in memory where it can (`server_in_memory`): else what the
 tests beside each other wait for is its disk.
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tests.support import trials
 from tests.support.services import postgres
 
 # failures: with more it is not the machine. Of 7,755 tests 8 were seen when all took 29 minutes
@@ -28,6 +30,7 @@ TESTS_FAILED: Final = 1  # pytest's exit status
 
 
 def main() -> int:
+    os.environ[trials.PART] = trials.TRIALS if sys.argv[1:] == [trials.TRIALS] else trials.FIRST
     FAILED.unlink(missing_ok=True)
     compile_all()
     with postgres.server_in_memory() as url:
@@ -37,7 +40,7 @@ def main() -> int:
 
 
 def run_all() -> int:
-    """Runs all tests. Returns the exit status."""
+    """Runs the part that is asked for. Returns the exit status."""
     status = pytest(*BESIDE, "--durations=15")
     failed = failures() if status == TESTS_FAILED else []
     if not failed or len(failed) > SECOND_TIME_MAX:

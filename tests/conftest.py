@@ -24,7 +24,7 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.campaigns import audience_lock
 from heliograph.database import cache, commits, migrate
-from tests.support import compiled, dealing
+from tests.support import compiled, dealing, trials
 from tests.support.crash import processes
 from tests.support.services import redis
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
@@ -55,26 +55,49 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test whose values are judged in Python, and so the same way whatever stores them,
-    SQLite gets all values, and PostgreSQL the first one.
+    """Chooses the part of the tests that is asked for, as tests/support/trials.py says, and deals
+    them if several processes run them.
     """
-    seen: set[tuple[Path, str]] = set()
-    kept: list[pytest.Item] = []
-    again: list[pytest.Item] = []
-    for item in items:
-        test = (item.path, item.name.partition("[")[0])
-        is_one_of_many = (
-            item.get_closest_marker("judged_in_python") is not None and "[postgresql" in item.name
-        )
-        (again if is_one_of_many and test in seen else kept).append(item)
-        if is_one_of_many:
-            seen.add(test)
-    if again:
-        config.hook.pytest_deselected(items=again)
-        items[:] = kept
+    left_out = _of_other_part(items)
+    left_out |= _judged_again([item for item in items if item.nodeid not in left_out])
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
     if hasattr(config, "workerinput"):  # one of several processes
         place = {test: k for k, test in enumerate(dealing.dealt(item.nodeid for item in items))}
         items.sort(key=lambda item: place[item.nodeid])
+
+
+def _of_other_part(items: list[pytest.Item]) -> set[str]:
+    part = os.environ.get(trials.PART)
+    if part is None:
+        return set()
+    every = {item.nodeid for item in items}
+    later = trials.trials_of(every)
+    return later if part == trials.FIRST else every - later
+
+
+def _judged_again(items: list[pytest.Item]) -> set[str]:
+    """Of a test whose values are judged in Python, and so the same way whatever stores them,
+    SQLite gets all values, and PostgreSQL the first one. Where it runs on PostgreSQL alone, that
+    gets all of them.
+    """
+    on_sqlite = {_test_of(item) for item in items if "[sqlite" in item.name}
+    seen: set[tuple[Path, str]] = set()
+    again: set[str] = set()
+    for item in items:
+        test = _test_of(item)
+        if item.get_closest_marker("judged_in_python") is None or "[postgresql" not in item.name:
+            continue
+        if test in seen and test in on_sqlite:
+            again.add(item.nodeid)
+        seen.add(test)
+    return again
+
+
+def _test_of(item: pytest.Item) -> tuple[Path, str]:
+    """Returns the file and the name of a test, without its values."""
+    return item.path, item.name.partition("[")[0]
 
 
 @pytest.hookimpl(optionalhook=True)

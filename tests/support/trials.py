@@ -1,0 +1,89 @@
+"""Says which tests are trials: those that `make test` leaves to `make trials`.
+
+`make test` runs at each change, and takes eight minutes at most. Trials take longer, or do again on
+the other database what is written once for both. Together the two run every test.
+
+A file outside `ON_BOTH` runs on one database in `make test`, and on the other one in `make trials`.
+Which one it is depends on the file's name alone, so half of the files test each database.
+"""
+
+import zlib
+from collections.abc import Iterable
+from typing import Final
+
+PART: Final = "HELIOGRAPH_TEST_PART"  # the name of the variable that says which part runs
+FIRST, TRIALS = "first", "trials"  # its values; without one, all tests run
+
+# Accepting, a carrier's turn, an operator's decision and the ledger: their statements are declared
+# twice. So are the conditions of states. `tests/capability/database` prepares every statement.
+ON_BOTH: Final = (
+    "tests/capability/campaigns/test_campaign_transitions.py",
+    "tests/capability/database/",
+    "tests/capability/messages/test_accept",
+    "tests/capability/messages/test_decide",
+    "tests/capability/messages/test_message_transitions.py",
+    "tests/capability/messages/test_turn",
+    "tests/capability/otp/test_otp_transitions.py",
+    "tests/capability/wallet/test_ledger.py",
+    "tests/capability/webhooks/test_webhooks_transitions.py",
+    "tests/crash/",
+    "tests/faults/",
+)
+# Each fault has a long form in `make faults`. These quick ones stay: a process that is killed, a
+# carrier, a database and Redis that are away, and a receipt that comes late.
+FIRST_FAULTS: Final = (
+    "tests/faults/test_api_killed.py",
+    "tests/faults/test_outage.py",
+    "tests/faults/test_postgres.py::test_a_postgresql_that_dies",
+    "tests/faults/test_receipts.py",
+    "tests/faults/test_redis.py",
+)
+# What takes a minute, or long for what changes seldom: installing, restarting, clients that others
+# generate, crowds, ids of carriers that print them in two ways.
+LONG: Final = (
+    "tests/browser/test_portal_french.py",
+    "tests/browser/test_portal_questions.py",
+    "tests/capability/messages/test_receipts_formats.py",
+    "tests/crash/test_balancer_limits.py",
+    "tests/crash/test_fair_restart.py",
+    "tests/crash/test_install_documented.py",
+    "tests/crash/test_otp_ahead.py",
+    "tests/crash/test_processes.py",
+    "tests/crash/test_rolling_restart.py",
+    "tests/crash/test_secret_rotated.py",
+    "tests/crash/test_silent_database.py",
+    "tests/crash/test_slow_readers.py",
+    "tests/wire/test_generated_clients.py",
+)
+DATABASES: Final = ("sqlite", "postgresql")
+WIDTHS: Final = ("1440", "390")  # of a browser; each database has one of them
+
+
+def trials_of(tests: Iterable[str]) -> set[str]:
+    """Returns which of these ids are trials."""
+    every = set(tests)
+    return {test for test in every if _is_long(test) or _runs_on_the_other(test, every)}
+
+
+def _is_long(test: str) -> bool:
+    if test.startswith("tests/faults/"):
+        return not test.startswith(FIRST_FAULTS)
+    return test.startswith(LONG)
+
+
+def _runs_on_the_other(test: str, every: set[str]) -> bool:
+    """Says whether the same test also runs on the database that `make test` has for its file."""
+    if test.startswith(ON_BOTH):
+        return False
+    mine = DATABASES[zlib.crc32(test.partition("::")[0].encode()) % len(DATABASES)]
+    other = next(name for name in DATABASES if name != mine)
+    return other in test.partition("[")[2] and _twin(test) in every
+
+
+def _twin(test: str) -> str:
+    """Returns the id of the same test on the other database."""
+    name, bracket, values = test.partition("[")
+    for first, second in (DATABASES, WIDTHS):
+        before, after = (first, second) if first in values else (second, first)
+        values = values.replace(before, after)
+    return name + bracket + values

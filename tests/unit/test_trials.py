@@ -1,0 +1,58 @@
+"""`make test` and `make trials` run every test between them, each on a database that decides."""
+
+import re
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import trials
+
+ROOT = Path(__file__).parents[2]
+VALUES = (
+    ["sqlite", "postgresql"],
+    ["sqlite-a", "sqlite-b", "postgresql-a", "postgresql-b"],
+    ["390-postgresql", "1440-sqlite"],
+    ["390-sqlite", "1440-postgresql"],
+)
+files = st.sampled_from(
+    ["api/test_{}", "browser/test_{}", "capability/portal/test_{}", "property/test_{}_machine"]
+)
+names = st.text("abcdefghij", min_size=1, max_size=5)
+
+
+@given(files, names, st.sampled_from(VALUES))
+def test_each_value_of_a_test_stays_on_one_database(
+    folder: str, name: str, values: list[str]
+) -> None:
+    tests = [f"tests/{folder.format(name)}.py::test[{value}]" for value in values]
+    later = trials.trials_of(tests)
+    stay = set(tests) - later
+    assert len(stay) == len(later) == len(tests) / 2
+    assert len({re.search("sqlite|postgresql", test.partition("[")[2])[0] for test in stay}) == 1  # type: ignore[index]
+
+
+@given(files, names, st.sampled_from(["sqlite", "postgresql", "sqlite-a"]))
+def test_what_runs_on_one_database_alone_stays(folder: str, name: str, value: str) -> None:
+    file = f"tests/{folder.format(name)}.py"
+    assert trials.trials_of([f"{file}::test[{value}]", f"{file}::test_plain"]) == set()
+
+
+def test_what_is_declared_twice_stays_on_both() -> None:
+    named = [name for name in trials.ON_BOTH if name not in ("tests/crash/", "tests/faults/")]
+    tests = [
+        f"{name.removesuffix('.py')}_x.py::test[{database}]"
+        for name in named
+        for database in trials.DATABASES
+        if name.endswith(("/", "test_accept", "test_decide", "test_turn"))
+    ]
+    assert len(tests) == 8
+    assert trials.trials_of(tests) == set()
+
+
+def test_what_is_named_is_there() -> None:
+    for name in (*trials.ON_BOTH, *trials.FIRST_FAULTS, *trials.LONG):
+        file, _, test = name.partition("::")
+        found = list(ROOT.glob(f"{file}*"))
+        assert found, name
+        assert not test or test in (ROOT / file).read_text(), name

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from heliograph.portal.pages import OF_ACCOUNT, PAGES, PageRoute
+from heliograph.portal.handlers import PageRoute
+from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.settings_pages.audit_log import ACTIONS
 
 # they send texts and samples, or only count

@@ -15,6 +15,7 @@ MAY_OPEN_A_TRANSACTION = {
     "*/api.py": "a request is a transaction",
     "*/jobs.py": "a background job is a transaction",
     "portal/*": "a page is a transaction",
+    "console/*": "a page is a transaction",
     "cli/*": "a command is a transaction",
     "database/database.py": "this is where transactions are made",
     "database/postgresql/hot.py": "and this is where those of the hot paths are",

@@ -9,6 +9,7 @@ from heliograph.accounts.account import (
     by_id,
     customer_of,
     find,
+    found_by_name,
     is_active,
     kept_open,
     locked,
@@ -18,6 +19,8 @@ from heliograph.accounts.account import (
     require_open,
     text_id,
     text_of_id,
+    waiting_to_go_live,
+    with_text_id,
 )
 from heliograph.accounts.audit_log import (
     AUDIT_KEPT,
@@ -100,6 +103,7 @@ __all__ = [
     "create",
     "customer_of",
     "find",
+    "found_by_name",
     "go_live",
     "is_active",
     "kept_open",
@@ -129,4 +133,6 @@ __all__ = [
     "text_id",
     "text_of_id",
     "used_today",
+    "waiting_to_go_live",
+    "with_text_id",
 ]

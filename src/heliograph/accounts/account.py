@@ -172,6 +172,17 @@ def find(tx: Connection, id_or_name: str) -> Account:
     return found[0]
 
 
+def with_text_id(tx: Connection, account_text_id: str) -> Account:
+    """Returns the account with this id in text form, of whatever kind. Raises NotFound."""
+    raw = ids.raw_of_text(PREFIX, account_text_id) or ids.raw_of_text(
+        CUSTOMER_PREFIX, account_text_id
+    )
+    found = None if raw is None else by_id(tx, raw)
+    if found is None or text_id(found) != account_text_id:
+        raise NotFound("There is no such account.")
+    return found
+
+
 def named(tx: Connection, name: str) -> list[Account]:
     """Returns the first few accounts with this name, oldest first, for names need not be unique."""
     return [
@@ -196,4 +207,37 @@ def page(
         query = query.where(accounts.c.parent_id == parent_id)
     if before_id is not None:
         query = query.where(accounts.c.id < before_id)
+    return [of_row(row) for row in tx.execute(query)]
+
+
+def found_by_name(
+    tx: Connection, part: str, *, limit: int, before_id: str | None = None
+) -> list[Account]:
+    """Returns at most `limit` accounts that have this text in their name, whatever its case, newest
+    first: those made before the one with the raw id `before_id`. It reads all names.
+    """
+    query = sa.select(accounts).order_by(accounts.c.id.desc()).limit(limit)
+    if part:
+        query = query.where(accounts.c.name.icontains(part, autoescape=True))
+    if before_id is not None:
+        query = query.where(accounts.c.id < before_id)
+    return [of_row(row) for row in tx.execute(query)]
+
+
+def waiting_to_go_live(tx: Connection, *, limit: int, after_id: str | None = None) -> list[Account]:
+    """Returns at most `limit` open accounts that have signed up and are in sandbox only, oldest
+    first: those made after the one with the raw id `after_id`.
+    """
+    query = (
+        sa.select(accounts)
+        .where(
+            accounts.c.sandbox,
+            accounts.c.parent_id.is_(None),
+            accounts.c.closed_at_ms.is_(None),
+        )
+        .order_by(accounts.c.id)
+        .limit(limit)
+    )
+    if after_id is not None:
+        query = query.where(accounts.c.id > after_id)
     return [of_row(row) for row in tx.execute(query)]

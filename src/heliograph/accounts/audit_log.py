@@ -30,10 +30,13 @@ AUDIT_KEPT: Final = (PruningRule(audit_log.name, "id", AUDIT_KEPT_MS, is_counts=
 
 
 class AuthorKind(StrEnum):
-    """Says whether a person or a program made a change."""
+    """Says whether a person of the account, a program, or an operator of the service made a
+    change.
+    """
 
     USER = "user"
     KEY = "key"
+    OPERATOR = "operator"
 
 
 class Author(NamedTuple):

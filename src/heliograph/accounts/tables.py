@@ -135,12 +135,14 @@ audit_log = sa.Table(
     sa.Column("id", RawId, primary_key=True),
     sa.Column("account_id", RawId, nullable=False),
     sa.Column("author_kind", sa.String(8), nullable=False),
-    sa.Column("author_id", RawId, nullable=False, comment="of a user or a key"),
+    sa.Column(
+        "author_id", RawId, nullable=False, comment="of a user, such as an operator, or a key"
+    ),
     sa.Column("author_name", sa.String(AUTHOR_NAME_MAX), nullable=False),
     sa.Column("action", sa.String(32), nullable=False),
     sa.Column("record", sa.String(64), nullable=True, comment="text id of what was changed"),
     sa.Column("detail", sa.String(DETAIL_MAX), nullable=True),
-    sa.CheckConstraint("author_kind IN ('user', 'key')", name="audit_log_author_kind"),
+    sa.CheckConstraint("author_kind IN ('user', 'key', 'operator')", name="audit_log_author_kind"),
     sa.Index("audit_log_by_account", "account_id", "id"),
     sa.Index("audit_log_by_kind", "account_id", "author_kind", "id"),
 )

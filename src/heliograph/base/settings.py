@@ -63,6 +63,7 @@ class Settings:
     # is in use
     secret_key_old: str | None = None
     portal: bool = True  # whether the developer portal is served
+    console: bool = True  # whether the operator's console is served
     portal_components: bool = False  # whether it shows what its pages are made of
     # base/addresses.py says what it may be; None: no mail is sent, and no page offers any
     smtp_url: str | None = None
@@ -391,6 +392,7 @@ _CHECKS: Final[dict[str, Callable[[Any], Any]]] = {
     "erase_after_days": _days("erase_after_days", *ERASE_DAYS),
     "delete_after_days": _days("delete_after_days", *DELETE_DAYS),
     "portal": _on_or_off("portal"),
+    "console": _on_or_off("console"),
     "signup": _open_or_closed,
     "portal_components": _switch("portal_components"),
     "smtp_url": _smtp_url,

@@ -13,15 +13,20 @@ from heliograph.portal.visit import visit_of
 ReadLines: TypeAlias = Callable[[Connection, str | None], tuple[str, str | None]]
 
 
-def pieces(asking: PageRequest, first_line: str, read: ReadLines) -> Iterator[str]:
+def pieces(
+    asking: PageRequest,
+    first_line: str,
+    read: ReadLines,
+    may_see: Callable[[Connection, PageRequest], object] = visit_of,
+) -> Iterator[str]:
     """Yields the lines of a file, each piece of a transaction of its own, and only as long as the
-    visitor may still see them. Raises NotSignedIn and NotFound.
+    visitor may still see them: `may_see` raises otherwise. Raises NotSignedIn and NotFound.
     """
     yield first_line
     before: str | None = None
     while True:
         with asking.db.read() as tx:
-            visit_of(tx, asking._replace(now_ms=clock.now_ms()))
+            may_see(tx, asking._replace(now_ms=clock.now_ms()))
             lines, before = read(tx, before)
         yield lines
         if before is None:

@@ -3,16 +3,18 @@ visit: these see to both.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sqlalchemy.engine import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.page_request import PageRequest
-from heliograph.portal.visit import Visit, visit_of
-from heliograph.users import Right
+from heliograph.portal.lanes import Lane
+from heliograph.portal.page_request import CONSOLE, PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.visit import OwnVisit, Visit, own_visit_of, visit_of
+from heliograph.users import Right, Session
 
 Handler: TypeAlias = Callable[[PageRequest], Response]
 MembersPage: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
@@ -20,6 +22,37 @@ MembersPage: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
 LongPage: TypeAlias = Callable[[PageRequest, Visit], Response]
 # shows a page again whose form was refused
 FormPage: TypeAlias = Callable[[Connection, PageRequest, Visit, Sequence[FieldError]], Response]
+OwnPage: TypeAlias = Callable[[Connection, PageRequest, OwnVisit], Response]
+OwnFormPage: TypeAlias = Callable[
+    [Connection, PageRequest, OwnVisit, Sequence[FieldError]], Response
+]
+
+
+class PageRoute(NamedTuple):
+    """Says what answers a path: GET, or POST if it is a form. With `may`, the form has a file,
+    which is read only if `may` raises nothing.
+    """
+
+    path: str
+    handle: Handler
+    is_form: bool
+    may: Handler | None = None
+    lane: Lane = Lane.PAGES
+
+
+def shows(path: str, handle: Handler) -> PageRoute:
+    """Returns the route of a page."""
+    return PageRoute(path, handle, is_form=False)
+
+
+def does(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
+    """Returns the route of a form."""
+    return PageRoute(path, handle, is_form=True, lane=lane)
+
+
+def takes_file(path: str, may: Handler, handle: Handler) -> PageRoute:
+    """Returns the route of a form with a file."""
+    return PageRoute(path, handle, is_form=True, may=may)
 
 
 def to_members(show: MembersPage) -> Handler:
@@ -31,7 +64,7 @@ def to_members(show: MembersPage) -> Handler:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
             response = show(tx, asking, visit)
-        _see(asking, visit)
+        see(asking, visit.session)
         return response
 
     return handle
@@ -46,7 +79,7 @@ def to_members_in_steps(show: LongPage) -> Handler:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
         response = show(asking, visit)
-        _see(asking, visit)
+        see(asking, visit.session)
         return response
 
     return handle
@@ -76,7 +109,56 @@ def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
     return handle
 
 
-def _see(asking: PageRequest, visit: Visit) -> None:
-    if visit.session.is_to_be_seen(asking.now_ms):
+def to_users(show: OwnPage) -> Handler:
+    """Returns a handler that shows a page of their own to all who are signed in."""
+
+    def handle(asking: PageRequest) -> Response:
+        with asking.db.read() as tx:
+            visit = own_visit_of(tx, asking)
+            response = show(tx, asking, visit)
+        see(asking, visit.session)
+        return response
+
+    return handle
+
+
+def by_users(do: OwnPage, show: OwnFormPage) -> Handler:
+    """Returns a handler like that of `by_members`, for a form of a page of `to_users`."""
+
+    def handle(asking: PageRequest) -> Response:
+        try:
+            return asking.db.transact(lambda tx: do(tx, asking, own_visit_of(tx, asking)))
+        except InvalidRequest as refused:
+            if not refused.fields:
+                raise
+            with asking.db.read() as tx:
+                return show(tx, asking, own_visit_of(tx, asking), refused.fields)
+
+    return handle
+
+
+def to_members_first(show: Handler) -> Handler:
+    """Returns a handler that leads an operator who is a member of no account to the console, and
+    shows everybody else the page.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        with asking.db.read() as tx:
+            user_id = users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
+            is_member = bool(users.memberships(tx, user_id))
+            is_operator = not is_member and users.operator_role(tx, user_id) is not None
+        return to_console(asking) if is_operator else show(asking)
+
+    return handle
+
+
+def to_console(asking: PageRequest) -> Response:
+    """Leads to the console."""
+    return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
+
+
+def see(asking: PageRequest, session: Session) -> None:
+    """Writes down that a session is in use, when it is time."""
+    if session.is_to_be_seen(asking.now_ms):
         with asking.db.write() as tx:
             users.see(tx, asking.session, now_ms=asking.now_ms)

@@ -36,6 +36,8 @@ LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
 HOME: Final = "/portal"
+CONSOLE: Final = "/console"
+PAGES_BELOW: Final = ("/portal/", "/console/")
 PATH_MAX: Final = 2_000
 HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
 NEAR: Final = ("localhost", "127.0.0.1", "::1")
@@ -165,11 +167,11 @@ def page_of(request: Request) -> str:
 
 
 def path_of_page(text: str) -> str:
-    """Returns the path of a page of the portal, with its query, as it is; anything else, which
-    could lead to another site, is the overview.
+    """Returns the path of a page of the portal or the console, with its query, as it is; anything
+    else, which could lead to another site, is the overview.
     """
     is_page = text.isascii() and text.isprintable() and len(text) <= PATH_MAX and "\\" not in text
-    return text if is_page and text.startswith("/portal/") else HOME
+    return text if is_page and text.startswith(PAGES_BELOW) else HOME
 
 
 def new_form_secret() -> str:

@@ -1,7 +1,7 @@
 """Leads each path of the portal to its page."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from starlette.applications import Starlette
@@ -24,12 +24,14 @@ from heliograph.database.database import Database
 from heliograph.messages.accept import Acceptor
 from heliograph.portal import components, languages
 from heliograph.portal.cookies import set_cookie
-from heliograph.portal.handlers import Handler
+from heliograph.portal.handlers import Handler, PageRoute
 from heliograph.portal.lanes import Lane, Lanes
 from heliograph.portal.page_request import (
     BACK_COOKIE,
     BROWSER_COOKIE,
+    CONSOLE,
     FORM_COOKIE,
+    HOME,
     LANGUAGE_COOKIE,
     NOTHING_SENT,
     ONCE_FIELD,
@@ -49,7 +51,7 @@ from heliograph.portal.page_request import (
     require_this_site,
     site_of,
 )
-from heliograph.portal.pages import PAGES, PageRoute
+from heliograph.portal.pages import PAGES, PAGES_WITHOUT_PORTAL
 from heliograph.portal.rendering import HEADERS, Download, page, static_file
 from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
@@ -59,13 +61,23 @@ from heliograph.users import NotSignedIn, passkeys
 from heliograph.webhooks.http.address_guard import allowed_networks
 
 MAIL_EVERY_S: Final = 1.0
-ROOTS: Final = ("/", "/portal")
+ROOTS: Final = ("/", HOME)
 
 
 class Portal:
-    """Serves the pages, as an ASGI application. `is_mine` says which paths are its own."""
+    """Serves the pages, as an ASGI application. `is_mine` says which paths are its own: `roots`,
+    and what is below them.
+    """
 
-    def __init__(self, service: Service, mailer: Mailer | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        mailer: Mailer | None = None,
+        pages: Sequence[PageRoute] = PAGES,
+        roots: Sequence[str] = ROOTS,
+    ) -> None:
+        self._roots = frozenset(roots)
+        self._below = tuple(f"{root}/" for root in roots if root != "/")
         self._service = service._replace(
             sends_mail=mailer is not None,
             takes_sign_ups=service.takes_sign_ups and mailer is not None,
@@ -77,7 +89,7 @@ class Portal:
             routes=[
                 Route("/", _home),
                 Route("/portal/static/{name}", _static),
-                *(self._route(each) for each in PAGES),
+                *(self._route(each) for each in pages),
                 *([self._shows(components.PATH, components.shown)] * service.shows_components),
             ],
             exception_handlers={HTTPException: self._no_such_page},
@@ -92,9 +104,8 @@ class Portal:
             return self._does(page.path, page.handle, page.lane)
         return self._shows(page.path, page.handle)
 
-    @staticmethod
-    def is_mine(path: str) -> bool:
-        return path in ROOTS or path.startswith("/portal/")
+    def is_mine(self, path: str) -> bool:
+        return path in self._roots or path.startswith(self._below)
 
     @property
     def routes(self) -> list[Route]:
@@ -217,13 +228,20 @@ class Portal:
 
 
 def portal_for(
-    settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
+    settings: Settings,
+    db: Database,
+    client_of: ClientOf,
+    acceptor: Acceptor,
+    console: Sequence[PageRoute] = (),
 ) -> Portal | None:
-    """Returns the portal, or None where the settings want none (HELIOGRAPH_PORTAL=off).
+    """Returns the portal, with the pages of the console beside it. Where the settings want no
+    portal (HELIOGRAPH_PORTAL=off), it is the sign-in and the console; without a console, None.
     `client_of` finds the address of a request's client. Raises SettingError.
     """
-    if not settings.portal:
+    if not settings.portal and not console:
         return None
+    pages = (*(PAGES if settings.portal else PAGES_WITHOUT_PORTAL), *console)
+    roots = (*(ROOTS if settings.portal else (HOME,)), *((CONSOLE,) if console else ()))
     return Portal(
         Service(
             db,
@@ -238,6 +256,8 @@ def portal_for(
             shows_components=settings.portal_components,
         ),
         mailer_for(settings, db),
+        pages,
+        roots,
     )
 
 

@@ -82,11 +82,18 @@ def led_on(path: str, said: Said) -> Response:
     return response
 
 
-def page(template: str, asking: PageRequest, *, status: int = 200, **values: Any) -> Response:
-    """Returns the page that a template makes of these values."""
+def page(
+    template: str,
+    asking: PageRequest,
+    *,
+    status: int = 200,
+    room: str = str(__package__),
+    **values: Any,
+) -> Response:
+    """Returns the page that a template of a room makes of these values."""
     language = languages.language()
     text = (
-        _environment(language)
+        _environment(language, room)
         .get_template(template)
         .render(
             form_token=asking.form_token,
@@ -158,10 +165,12 @@ def _address(file: str) -> str:
 
 
 @cache
-def _environment(language: str) -> jinja2.Environment:
-    """Returns what makes pages in a language."""
+def _environment(language: str, room: str) -> jinja2.Environment:
+    """Returns what makes pages in a language, of the templates of a room and those of this one."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(str(__package__), "templates"),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(each, "templates") for each in {room: 1, str(__package__): 1}]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -95,6 +95,33 @@ class Visit(NamedTuple):
         )
 
 
+class OwnVisit(NamedTuple):
+    """Says who asks for a page that is the user's own, whether a member of an account or of none.
+    `member` is the visit to the user's oldest account, if there is one.
+    """
+
+    session: Session
+    member: Visit | None
+
+    @property
+    def shown(self) -> "Visit | OwnVisit":
+        """Returns the visit that a template shows: the one to the account, if there is one."""
+        return self.member or self
+
+    def require_fresh(self, now_ms: int) -> None:
+        """Raises NotFresh unless the user has signed in a short while ago."""
+        if not self.session.is_fresh(now_ms):
+            raise NotFresh()
+
+    def require_proof(self, tx: Connection, now_ms: int) -> None:
+        """Raises NotFresh unless the user may change how he or she proves who it is: after a fresh
+        sign-in, and, for an operator who has an app or a passkey, one that it was part of.
+        """
+        self.require_fresh(now_ms)
+        if users.must_prove_more(tx, self.session):
+            raise NotFresh()
+
+
 class NotFresh(Forbidden):
     """This takes a sign-in that is not older than ten minutes. Confirm that it is you."""
 
@@ -119,6 +146,18 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
         languages.known(visit.session.user.language) or asking.language, visit.account.time_zone
     )
     return visit
+
+
+def own_visit_of(tx: Connection, asking: PageRequest) -> OwnVisit:
+    """Returns who asks for a page of his or her own. From now on the user's language is spoken.
+
+    Raises NotSignedIn.
+    """
+    session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
+    if users.memberships(tx, session.user.id):
+        return OwnVisit(session, visit_of(tx, asking))
+    languages.speak(languages.known(session.user.language) or asking.language)
+    return OwnVisit(session, None)
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:

@@ -24,10 +24,10 @@ from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
+from heliograph.console import pages_beside
 from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
 from heliograph.database.leases import LOOK_S, Lease, Retired
-from heliograph.portal import portal_for
 from heliograph.processes import logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector
@@ -122,7 +122,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             settings,
             db,
             _found_by_looking if teller is None else teller.tell,
-            partial(portal_for, settings, db, Proxies(settings.trusted_proxies).client_of),
+            partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
         keeping_lock = asyncio.create_task(counting.keep())

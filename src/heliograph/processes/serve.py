@@ -16,9 +16,9 @@ from heliograph.api.shutdown import Server
 from heliograph.base import open_files
 from heliograph.base.log import Log
 from heliograph.base.settings import Settings
+from heliograph.console import pages_beside
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
-from heliograph.portal import portal_for
 from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
 from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
@@ -60,7 +60,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
         settings,
         db,
         lambda carrier_ids: sending.wake(carrier_ids),
-        partial(portal_for, settings, db, Proxies(settings.trusted_proxies).client_of),
+        partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
     )
     sending = Sending(db, app.cache, settings, app.queue, SERVE)
     asyncio.get_running_loop().set_exception_handler(unexpected)

@@ -20,16 +20,19 @@ from heliograph.senders.sender import (
     Sender,
     approved_senders,
     as_record,
+    counted_by_status,
     default_senders,
     find,
     named,
     page,
     text_id,
     usable,
+    waiting,
 )
-from heliograph.senders.states import REJECTED, STATUSES, SUBMITTED
+from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED
 
 __all__ = [
+    "APPROVED",
     "PURPOSE_MAX",
     "REJECTED",
     "STATUSES",
@@ -43,6 +46,7 @@ __all__ = [
     "as_step_record",
     "changes",
     "check",
+    "counted_by_status",
     "default_senders",
     "find",
     "history",
@@ -60,5 +64,6 @@ __all__ = [
     "suspend",
     "text_id",
     "usable",
+    "waiting",
     "why_reserved",
 ]

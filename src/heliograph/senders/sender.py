@@ -11,7 +11,7 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.senders.rules import folded
-from heliograph.senders.states import APPROVED
+from heliograph.senders.states import APPROVED, SUBMITTED
 from heliograph.senders.tables import senders
 
 ID_PREFIX: Final = "sid"
@@ -96,6 +96,32 @@ def page(
     if before_id is not None:
         query = query.where(senders.c.id < before_id)
     return [Sender(*row) for row in tx.execute(query)]
+
+
+def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[Sender]:
+    """Returns at most `limit` senders of all accounts that wait for the operator, oldest first:
+    those made after the one with the raw id `after_id`.
+    """
+    query = (
+        sa.select(*COLUMNS).where(senders.c.status == SUBMITTED).order_by(senders.c.id).limit(limit)
+    )
+    if after_id is not None:
+        query = query.where(senders.c.id > after_id)
+    return [Sender(*row) for row in tx.execute(query)]
+
+
+def counted_by_status(tx: Connection, account_ids: Collection[str]) -> dict[str, dict[str, int]]:
+    """Returns how many live senders each of these accounts (raw ids) has, by their status."""
+    columns = senders.c
+    query = (
+        sa.select(columns.account_id, columns.status, sa.func.count().label("number"))
+        .where(columns.account_id.in_(account_ids), columns.sandbox.is_(False))
+        .group_by(columns.account_id, columns.status)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for row in tx.execute(query):
+        found.setdefault(row.account_id, {})[row.status] = row.number
+    return found
 
 
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:

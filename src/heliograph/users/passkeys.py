@@ -206,7 +206,8 @@ def sign_in(
         counted = response.response.authenticator_data.counter
     _use_up(tx, challenge)
     _count(tx, row.id, counted, now_ms)
-    return row.user_id, begin_session(tx, row.user_id, seen_by=seen_by, now_ms=now_ms)
+    session = begin_session(tx, row.user_id, is_two_step=True, seen_by=seen_by, now_ms=now_ms)
+    return row.user_id, session
 
 
 def rename(tx: Connection, user_id: str, passkey_id: str, name: str) -> None:

@@ -71,6 +71,7 @@ class Session(NamedTuple):
     began_at_ms: int
     seen_at_ms: int
     seen_by: str
+    is_two_step: bool = False  # a passkey or a code has opened it, beside or in place of a password
 
     def is_to_be_seen(self, now_ms: int) -> bool:
         """Returns whether it is time for `see`."""
@@ -159,11 +160,15 @@ def finish(tx: Connection, keys: Keys, secret: str, code: str, *, seen_by: str, 
     if not two_step.use(tx, keys, user.id, code, now_ms=now_ms):
         raise WrongCode()
     tx.execute(waiting_sign_ins.delete().where(waiting_sign_ins.c.sha256 == digest(secret)))
-    return begin_session(tx, user.id, seen_by=seen_by, now_ms=now_ms)
+    return begin_session(tx, user.id, is_two_step=True, seen_by=seen_by, now_ms=now_ms)
 
 
-def begin_session(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> str:
-    """Returns the secret of a new session of a user (raw id) who has proven who he or she is."""
+def begin_session(
+    tx: Connection, user_id: str, *, is_two_step: bool = False, seen_by: str, now_ms: int
+) -> str:
+    """Returns the secret of a new session of a user (raw id) who has proven who he or she is.
+    `is_two_step`: by a passkey, or by a code too.
+    """
     tx.execute(users.update().where(users.c.id == user_id).values(signed_in_at_ms=now_ms))
     make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)
     secret = secrets.token_urlsafe(LINK_OCTETS)
@@ -175,6 +180,7 @@ def begin_session(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) ->
             seen_at_ms=now_ms,
             expires_at_ms=now_ms + IDLE_MS,
             seen_by=cut(printable(seen_by), SEEN_BY_MAX - 1),
+            is_two_step=is_two_step,
         )
     )
     return secret
@@ -210,11 +216,14 @@ _COLUMNS: Final = (
     user_sessions.c.began_at_ms,
     user_sessions.c.seen_at_ms,
     user_sessions.c.seen_by,
+    user_sessions.c.is_two_step,
 )
 
 
 def _session(user: User, row: Any) -> Session:
-    return Session(user, row.sha256.hex(), row.began_at_ms, row.seen_at_ms, row.seen_by)
+    return Session(
+        user, row.sha256.hex(), row.began_at_ms, row.seen_at_ms, row.seen_by, row.is_two_step
+    )
 
 
 def see(tx: Connection, secret: str, *, now_ms: int) -> None:

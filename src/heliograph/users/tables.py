@@ -12,6 +12,8 @@ from heliograph.database.pruning import PruningRule
 
 PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
 LANGUAGE_MAX = 8  # such as `fr`
+SAID_MAX = 400  # characters of what was before, what is after, and why
+OPERATOR_LOG_KEPT_MS = 400 * DAY_MS  # a year, and as long as it takes to look back on it
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
 
 users = sa.Table(
@@ -35,6 +37,34 @@ members = sa.Table(
     sa.Index("members_by_account", "account_id", "user_id"),
 )
 
+# who runs the service, and may do what in the console
+operators = sa.Table(
+    "operators",
+    metadata,
+    sa.Column("user_id", RawId, sa.ForeignKey("users.id"), primary_key=True),
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("role IN ('admin', 'support', 'finance', 'auditor')", name="operators_role"),
+)
+
+# What operators changed in the console (operator_log.py). No foreign keys: they would lock the
+# account and the user, after what was changed.
+operator_log = sa.Table(
+    "operator_log",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("user_id", RawId, nullable=False),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False),
+    sa.Column("action", sa.String(32), nullable=False),
+    sa.Column("account_id", RawId, nullable=True, comment="null: it is of no account"),
+    sa.Column("record", sa.String(64), nullable=True, comment="text id of what was changed"),
+    sa.Column("before", sa.String(SAID_MAX), nullable=True),
+    sa.Column("after", sa.String(SAID_MAX), nullable=True),
+    sa.Column("reason", sa.String(SAID_MAX), nullable=True),
+    sa.Index("operator_log_by_account", "account_id", "id"),
+    sa.Index("operator_log_by_email", "email", "id"),
+)
+
 sign_in_links = sa.Table(
     "sign_in_links",
     metadata,
@@ -54,6 +84,13 @@ user_sessions = sa.Table(
     sa.Column("seen_at_ms", sa.BigInteger, nullable=False, comment="to the minute"),
     sa.Column("expires_at_ms", sa.BigInteger, nullable=False, comment="unless it is used before"),
     sa.Column("seen_by", sa.String(SEEN_BY_MAX), nullable=False, comment="User-Agent, shortened"),
+    sa.Column(
+        "is_two_step",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="a passkey or a code has opened it",
+    ),
     sa.Index("user_sessions_by_user", "user_id"),
     sa.Index("user_sessions_by_age", "expires_at_ms"),
 )
@@ -215,4 +252,5 @@ KEPT = (
     PruningRule(waiting_sign_ins.name, "expires_at_ms", 0),
     PruningRule(sign_ups.name, "expires_at_ms", 0),
     PruningRule(used_challenges.name, "expires_at_ms", 0),
+    PruningRule(operator_log.name, "id", OPERATOR_LOG_KEPT_MS),
 )

@@ -17,6 +17,7 @@ from heliograph.users.tables import (
     invitations,
     mails,
     members,
+    operators,
     sign_in_links,
     user_sessions,
     users,
@@ -173,9 +174,12 @@ def remove_member(tx: Connection, user_id: str, account_id: str) -> None:
 
 
 def disable(tx: Connection, user_id: str) -> None:
-    """Takes all roles of a user away, and ends the user's sessions and links."""
+    """Takes all roles of a user away, the one in the console too, and ends the user's sessions and
+    links.
+    """
     for member in memberships(tx, user_id):
         remove_member(tx, user_id, member.account_id)
+    tx.execute(operators.delete().where(operators.c.user_id == user_id))
     end_all_sessions(tx, user_id)  # also of a user who had no role
 
 

@@ -7,7 +7,7 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import account_option, page_options
+from heliograph.cli.values import page_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -16,9 +16,23 @@ if TYPE_CHECKING:
 
 command = Noun(
     "user",
-    help="People who sign in to the portal. A user belongs to one or more accounts, with a role in"
-    " each.",
+    help="People who sign in to the portal or the operator's console. A user has a role in one or"
+    " more accounts, or in the console.",
 )
+
+
+_account_option = click.option(
+    "--account", metavar="ACC", help="The account, by its id or its unique name."
+)
+
+
+def _require_either(account: str | None, operator: object) -> None:
+    """Raises UsageError unless one of them is given, and not both."""
+    if (account is None) == (operator is None):
+        raise click.UsageError(
+            "Say where the role is: give --account, or --operator for the operator's console, and"
+            " not both."
+        )
 
 
 def _record(tx: "Connection", user: "User") -> dict[str, Any]:
@@ -32,6 +46,7 @@ def _record(tx: "Connection", user: "User") -> dict[str, Any]:
             f"{member.role.value} of {accounts.by_id(tx, member.account_id).name}"
             for member in users.memberships(tx, user.id)
         ],
+        "operator": users.operator_role(tx, user.id),
         "signed_in_at": rfc3339_or_none(user.signed_in_at_ms),
         "created_at": rfc3339(user.created_at_ms),
     }
@@ -42,30 +57,49 @@ def _link(session: CommandRun, secret: str) -> str:
 
 
 @command.command(
-    "add", epilog=examples("user add ama@example.com --account 'Amina Foods' --role owner")
+    "add",
+    epilog=examples(
+        "user add ama@example.com --account 'Amina Foods' --role owner",
+        "user add kofi@example.com --operator support",
+    ),
 )
 @click.argument("email", metavar="E-MAIL", type=checked_values.EMAIL)
-@account_option
+@_account_option
 @click.option(
     "--role",
-    required=True,
     type=click.Choice(["owner", "developer", "marketer", "viewer"]),
     help="Owner: all. Developer: keys, webhooks, sending. Marketer: campaigns, contacts, senders,"
     " sending. Viewer: looks at all of it.",
 )
-def add(session: CommandRun, email: str, account: str, role: str) -> None:
-    """Give a user a role in an account, and show a link that signs in.
+@click.option(
+    "--operator",
+    type=click.Choice(["admin", "support", "finance", "auditor"]),
+    help="A role in the operator's console, in place of one in an account. Admin: all. Support:"
+    " approvals, accounts, messages. Finance: money. Auditor: looks at all of it.",
+)
+def add(
+    session: CommandRun, email: str, account: str | None, role: str | None, operator: str | None
+) -> None:
+    """Give a user a role in an account, or in the operator's console, and show a link that signs
+    in.
 
-    A user whom there is gets the new role, in place of the one before in that account. The link is
-    valid once, for a day."""
+    A user whom there is gets the new role, in place of the one before there. The link is valid
+    once, for a day. The console also takes a passkey or an authenticator app, which an operator
+    sets up after the first sign-in."""
     from heliograph import accounts, users
     from heliograph.base import clock
 
+    _require_either(account, operator)
+    if (role is None) == (account is not None):
+        raise click.UsageError("--role is the role in the account of --account: give both.")
     now_ms = clock.now_ms()
     with session.write() as tx:
-        account_id = accounts.find(tx, account).id
+        account_id = None if account is None else accounts.find(tx, account).id
         user = users.add(tx, email, now_ms=now_ms)
-        users.set_role(tx, user.id, account_id, users.Role(role), now_ms=now_ms)
+        if account_id is not None and role is not None:
+            users.set_role(tx, user.id, account_id, users.Role(role), now_ms=now_ms)
+        elif operator is not None:
+            users.set_operator(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
         secret = users.make_link(tx, user.id, now_ms=now_ms)
         record = _record(tx, user)
     show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
@@ -97,7 +131,7 @@ def list_(session: CommandRun, limit: int, before: str | None) -> None:
     with session.read() as tx:
         before_id = users.find(tx, before).id if before is not None else None
         records = [_record(tx, user) for user in users.page(tx, limit=limit, before_id=before_id)]
-    show_list(session, records, ("id", "email", "roles", "signed_in_at"), limit=limit)
+    show_list(session, records, ("id", "email", "roles", "operator", "signed_in_at"), limit=limit)
 
 
 @command.command("two-step-off", epilog=examples("user two-step-off ama@example.com"))
@@ -115,16 +149,28 @@ def two_step_off(session: CommandRun, user: str) -> None:
     show(session, record)
 
 
-@command.command("remove", epilog=examples("user remove ama@example.com --account 'Amina Foods'"))
+@command.command(
+    "remove",
+    epilog=examples(
+        "user remove ama@example.com --account 'Amina Foods'",
+        "user remove kofi@example.com --operator",
+    ),
+)
 @click.argument("user", metavar="USER")
-@account_option
-def remove(session: CommandRun, user: str, account: str) -> None:
-    """Take a user's role in an account away. What the user has open in a browser ends at once."""
+@_account_option
+@click.option("--operator", is_flag=True, help="The role in the operator's console.")
+def remove(session: CommandRun, user: str, account: str | None, operator: bool) -> None:
+    """Take a user's role in an account, or in the operator's console, away. What the user has open
+    in a browser ends at once."""
     from heliograph import accounts, users
 
+    _require_either(account, operator or None)
     with session.write() as tx:
         found = users.find(tx, user)
-        users.remove_member(tx, found.id, accounts.find(tx, account).id)
+        if account is not None:
+            users.remove_member(tx, found.id, accounts.find(tx, account).id)
+        else:
+            users.remove_operator(tx, found.id)
         record = _record(tx, found)
     show(session, record)
 
@@ -132,7 +178,7 @@ def remove(session: CommandRun, user: str, account: str) -> None:
 @command.command("disable", epilog=examples("user disable ama@example.com"))
 @click.argument("user", metavar="USER")
 def disable(session: CommandRun, user: str) -> None:
-    """Take all roles of a user away. What the user has open in a browser ends at once.
+    """Take all roles of a user away, the one in the console too. What the user has open in a browser ends at once.
 
     `user add` gives a role again."""
     from heliograph import users

@@ -22,12 +22,19 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
 
-BY: Final = {"people": AuthorKind.USER, "programs": AuthorKind.KEY}
+BY: Final = {
+    "people": AuthorKind.USER,
+    "programs": AuthorKind.KEY,
+    "the operator": AuthorKind.OPERATOR,
+}
 ENTRIES_AT_ONCE: Final = 1_000  # of a file, in one transaction
 SEPARATOR: Final = ","
 COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
 # what was done, in words
 ACTIONS: Final = {
+    "account.go_live": marked("Let the account go live"),
+    "account.resume": marked("Lifted the suspension of the account"),
+    "account.suspend": marked("Suspended the account"),
     "campaign.cancel": marked("Canceled a campaign"),
     "campaign.launch": marked("Launched a campaign"),
     "campaign.pause": marked("Paused a campaign"),
@@ -54,8 +61,10 @@ ACTIONS: Final = {
     "member.remove": marked("Removed a member"),
     "member.role": marked("Changed a member's role"),
     "member.withdraw": marked("Withdrew an invitation"),
+    "sender.approve": marked("Approved a sender ID"),
     "sender.make_default": marked("Made a sender ID the default"),
     "sender.register": marked("Registered a sender ID"),
+    "sender.reject": marked("Rejected a sender ID"),
     "settings.change": marked("Changed the settings"),
     "site.link": marked("Linked a site"),
     "webhook.add": marked("Added a webhook endpoint"),

@@ -13,7 +13,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in import you
-from heliograph.portal.visit import Visit
+from heliograph.portal.visit import OwnVisit
 
 PATH: Final = f"{you.PATH}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
@@ -21,7 +21,7 @@ _GROUP: Final = 4  # characters of the secret, for whoever types it
 
 
 def shown(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the secret that an app has to know, as a QR code and as text, and asks for a code.
     A secret that counts already is shown to nobody: then it leads to the user's page.
@@ -37,25 +37,26 @@ def shown(
         "authenticator.html",
         asking,
         status=400 if errors else 200,
-        visit=visit,
+        visit=visit.shown,
         secret=" ".join(secret[start : start + _GROUP] for start in starts),
         code=_drawn(users.two_step.address_for_app(secret, user.email)),
         errors={error.field: error.message for error in errors},
     )
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Makes a secret, lets it count, makes new recovery codes, or turns the second step off. What
     changes how the user proves who he or she is ends the user's other sessions, as a new password
     does: whoever is in one of them has proven less.
     """
-    visit.require_fresh(asking.now_ms)
+    visit.require_proof(tx, asking.now_ms)
     form, user, keys = asking.sent.form, visit.session.user, asking.service.secret_keys
     wanted = choice_of("do", form.get("do", ""), CHOICES)
     if wanted == "confirm":
         code = form.get("code", "").strip()
         codes = users.two_step.confirm(tx, keys, user.id, code, now_ms=asking.now_ms)
         users.end_others(tx, visit.session)
+        users.note_second_step(tx, visit.session)
         return _kept(asking, visit, codes)
     if wanted == "new codes":
         codes = users.two_step.new_recovery_codes(tx, user.id)
@@ -69,8 +70,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return RedirectResponse(PATH, SEE_OTHER, HEADERS)
 
 
-def _kept(asking: PageRequest, visit: Visit, codes: list[str]) -> Response:
-    return page("recovery_codes.html", asking, visit=visit, codes=codes)
+def _kept(asking: PageRequest, visit: OwnVisit, codes: list[str]) -> Response:
+    return page("recovery_codes.html", asking, visit=visit.shown, codes=codes)
 
 
 def _drawn(address: str) -> Markup:

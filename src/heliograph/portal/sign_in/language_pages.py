@@ -15,7 +15,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import LANGUAGE_COOKIE, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
 from heliograph.portal.sign_in import you
-from heliograph.portal.visit import Visit
+from heliograph.portal.visit import OwnVisit
 
 PATH: Final = "/portal/language"
 KEPT_S: Final = 400 * 86_400  # no browser keeps a cookie for longer (RFC 6265bis, 5.5)
@@ -31,7 +31,7 @@ def choose(asking: PageRequest) -> Response:
     return _kept(wanted, path_of_page(dict(asking.sent.query).get("back", "")))
 
 
-def choose_for_user(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def choose_for_user(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Keeps a language for the user, in whichever browser, and for mail."""
     given = asking.sent.form.get("language", "")
     wanted = choice_of("language", given, tuple(languages.LANGUAGES))

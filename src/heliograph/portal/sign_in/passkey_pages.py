@@ -14,7 +14,7 @@ from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, Said, led_on
 from heliograph.portal.sign_in import code_page, sign_in_pages, you
 from heliograph.portal.sign_in.coming_in import welcome
-from heliograph.portal.visit import Visit
+from heliograph.portal.visit import OwnVisit
 from heliograph.users import passkeys
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
@@ -57,18 +57,18 @@ def sign_in(asking: PageRequest) -> Response:
     return welcome(session, back, browser)
 
 
-def how_to_make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def how_to_make(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Answers what a browser has to know to make a passkey, for the script of the user's page."""
-    visit.require_fresh(asking.now_ms)
+    visit.require_proof(tx, asking.now_ms)
     options = passkeys.how_to_make(tx, _asker(asking), visit.session.user, now_ms=asking.now_ms)
     return JSONResponse(options, headers=HEADERS)
 
 
-def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Makes a passkey of the user's, gives one another name, or removes one. One that is made or
     removed ends the user's other sessions, as a new password does.
     """
-    visit.require_fresh(asking.now_ms)
+    visit.require_proof(tx, asking.now_ms)
     form, user = asking.sent.form, visit.session.user
     wanted = choice_of("do", form.get("do", ""), CHOICES)
     name, passkey_id = form.get("name", ""), form.get("passkey", "")
@@ -80,6 +80,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         except PasskeyRefused as error:
             message = str(error)
             raise InvalidRequest(message, fields=[FieldError("answer", message)]) from error
+        users.note_second_step(tx, visit.session)
     elif wanted == "rename":
         passkeys.rename(tx, user.id, passkey_id, name)
     else:

@@ -43,8 +43,8 @@ def confirm(asking: PageRequest) -> Response:
 
 
 def ask_password(asking: PageRequest) -> Response:
-    """Shows the form that signs in."""
-    return form(asking, 200)
+    """Shows the form that signs in, and leads to the page that the query names."""
+    return form(asking, 200, back=path_of_page(dict(asking.sent.query).get("back", "")))
 
 
 def with_password(asking: PageRequest) -> Response:

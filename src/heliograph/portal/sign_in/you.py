@@ -12,20 +12,21 @@ from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
 from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.sign_in.browser_names import browser_named
 from heliograph.portal.sign_in.coming_in import BROWSER_KEPT_S
-from heliograph.portal.visit import Visit, visit_of
+from heliograph.portal.visit import OwnVisit, own_visit_of
 
 PATH = "/portal/you"
 
 
 def shown(
-    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+    tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows a form for a new password, and the user's sessions."""
     return page(
         "you.html",
         asking,
         status=400 if errors else 200,
-        visit=visit,
+        visit=visit.shown,
+        is_operator=users.operator_role(tx, visit.session.user.id) is not None,
         sessions=[
             (session, browser_named(session.seen_by))
             for session in users.sessions_of(tx, visit.session.user, now_ms=asking.now_ms)
@@ -43,7 +44,7 @@ def shown(
 def set_password(asking: PageRequest) -> Response:
     """Stores a new password, and ends the user's other sessions. It takes a fresh sign-in."""
     with asking.db.read() as tx:
-        visit = visit_of(tx, asking)
+        visit = own_visit_of(tx, asking)
         visit.require_fresh(asking.now_ms)
     user = visit.session.user
     try:
@@ -53,7 +54,7 @@ def set_password(asking: PageRequest) -> Response:
             return shown(tx, asking, visit, refused.fields)
     argon2 = users.hashed(password)  # in no transaction: it takes a while
     with asking.db.write() as tx:
-        visit_of(tx, asking)
+        own_visit_of(tx, asking)
         users.store_password(tx, user.id, argon2, now_ms=asking.now_ms)
         users.end_others(tx, visit.session)
         users.forget_browsers(tx, user.id)
@@ -63,7 +64,7 @@ def set_password(asking: PageRequest) -> Response:
     return response
 
 
-def end_session(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+def end_session(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Ends one session of the user, or all but the one that asks."""
     wanted = asking.sent.form.get("session", "")
     if wanted == "others":

@@ -1,0 +1,7 @@
+"""The operator's console has pages for those who run the service. A page holds no rule of its own;
+it calls the use cases that the commands call, and it is made of the portal's parts.
+"""
+
+from heliograph.console.console import pages_beside
+
+__all__ = ["pages_beside"]

@@ -1,0 +1,140 @@
+"""Finds accounts, shows one, and suspends and resumes it."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, keys, senders, users, wallet
+from heliograph.accounts import Account, StatusChange
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.console.account_past import past_of
+from heliograph.console.navigation import ACCOUNTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+from heliograph.wallet import Wallet
+
+SHOWN_MAX: Final = 50
+BELOW_MAX: Final = 20  # keys, sender IDs and customers on the page of one account
+CHANGES: Final = ("suspend", "resume")
+
+
+class ListedAccount(NamedTuple):
+    """Holds an account with its wallet and its id in text form."""
+
+    account: Account
+    text_id: str
+    wallet: Wallet
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the accounts that were looked for, newest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    looked_for = (query.text("q") or "").strip()
+    wanted = read_page(query, most=SHOWN_MAX)
+    query.finish()
+    wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
+    found = _found(tx, looked_for, one_more(wanted))
+    shown = list_page(asking, wanted, found, lambda account: account.id)
+    return page(
+        "accounts.html",
+        asking,
+        visit,
+        accounts=_with_wallets(tx, shown.rows),
+        older=shown.older,
+        typed={"q": looked_for},
+    )
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows one account, and the form that suspends or resumes it. Raises NotFound."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    held = wallet.wallet_of(tx, account.id)
+    partner = None if account.parent_id is None else accounts.by_id(tx, account.parent_id)
+    below = BELOW_MAX + 1
+    return page(
+        "account.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        past=past_of(tx, account, asking.now_ms),
+        account=account,
+        wallet=held,
+        money=wallet.to_text(held.shown.balance_minor, held.currency),
+        last=accounts.last_status(tx, account.id),
+        partner=partner and ListedAccount(partner, accounts.text_id(partner), held),
+        members=users.members_of(tx, account.id),
+        keys=[
+            (key, keys.text_id(key)) for key in keys.page(tx, limit=below, account_id=account.id)
+        ],
+        senders=[
+            (sender, senders.text_id(sender))
+            for sender in senders.page(tx, limit=below, account_id=account.id)
+        ],
+        customers=_with_wallets(tx, accounts.page(tx, limit=below, parent_id=account.id)),
+        below_max=BELOW_MAX,
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Suspends or resumes an account, as the commands do. Raises NotFound, AccountClosed."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(asking)
+    before = accounts.with_text_id(tx, asking.path["account"])
+    if wanted == "suspend":
+        after, action = accounts.suspend(tx, before.id), "account.suspend"
+    else:
+        after, action = accounts.resume(tx, before.id), "account.resume"
+    accounts.record_status(
+        tx, before.id, StatusChange(after.status, reason, visit.by, asking.now_ms)
+    )
+    visit.audit(
+        tx,
+        before.id,
+        action,
+        accounts.text_id(before),
+        before=before.status,
+        after=after.status,
+        reason=reason,
+    )
+    return led_on(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
+
+
+def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:
+    """Returns the account with this id, or those of which somebody with this address is a member,
+    or those with this text in their name.
+    """
+    try:
+        return [accounts.with_text_id(tx, looked_for)]
+    except NotFound:
+        pass
+    if "@" in looked_for:
+        try:
+            user = users.find(tx, looked_for)
+        except NotFound:
+            return []
+        members = users.memberships(tx, user.id)[:SHOWN_MAX]
+        return [accounts.by_id(tx, member.account_id) for member in members]
+    return accounts.found_by_name(tx, looked_for, limit=wanted.limit, before_id=wanted.before)
+
+
+def _with_wallets(tx: Connection, found: Sequence[Account]) -> list[ListedAccount]:
+    wallets = wallet.wallets_of(tx, [account.id for account in found])
+    return [
+        ListedAccount(account, accounts.text_id(account), wallets[account.id]) for account in found
+    ]

@@ -1,0 +1,153 @@
+"""Shows what waits for a decision, and takes decisions on sender IDs."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts, senders
+from heliograph.accounts import Account
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import Query
+from heliograph.base.paging import read_page
+from heliograph.console.account_past import AccountPast, past_of
+from heliograph.console.navigation import APPROVALS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.senders import Sender
+
+SHOWN_MAX: Final = 25  # each asks for the past of its account
+ACCOUNTS_SHOWN_MAX: Final = 100  # of those that wait to go live
+DECISIONS: Final = ("approve", "reject")
+
+
+class LookAlike(NamedTuple):
+    """Holds an approved sender ID of another account that looks like the one that waits."""
+
+    sender: str
+    account: str
+    account_name: str
+
+
+class WaitingSender(NamedTuple):
+    """Holds a sender ID with what is looked at to decide on it."""
+
+    sender: Sender
+    text_id: str
+    past: AccountPast
+    look_alikes: list[LookAlike]
+    reserved: str | None
+
+
+class WaitingAccount(NamedTuple):
+    """Holds an account that waits to go live."""
+
+    account: Account
+    text_id: str
+
+
+def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Leads to what waits: it is the first page."""
+    return RedirectResponse(APPROVALS, SEE_OTHER, HEADERS)
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the sender IDs and the accounts that wait, oldest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query, most=SHOWN_MAX)
+    query.finish()
+    wanted = wanted._replace(limit=min(wanted.limit, SHOWN_MAX))
+    asked = one_more(wanted)
+    found = senders.waiting(tx, limit=asked.limit, after_id=asked.before)
+    shown = list_page(asking, wanted, found, lambda sender: sender.id)
+    waiting = accounts.waiting_to_go_live(tx, limit=ACCOUNTS_SHOWN_MAX + 1)
+    return page(
+        "approvals.html",
+        asking,
+        visit,
+        senders=_waiting(tx, asking, shown.rows),
+        later=shown.older,
+        is_first=wanted.before is None,
+        accounts=[
+            WaitingAccount(account, accounts.text_id(account))
+            for account in waiting[:ACCOUNTS_SHOWN_MAX]
+        ],
+        is_cut=len(waiting) > ACCOUNTS_SHOWN_MAX,
+    )
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows one sender ID, its history, and the form that decides. Raises NotFound."""
+    sender = senders.find(tx, asking.path["sender"])
+    waiting = next(iter(_waiting(tx, asking, [sender])))
+    return page(
+        "approval.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        waiting=waiting,
+        is_open=sender.status == senders.SUBMITTED,
+        steps=senders.history(tx, sender.id),
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Approves or rejects a sender ID, as the commands do. Raises NotFound, InvalidRequest."""
+    decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
+    before = senders.find(tx, asking.path["sender"])
+    reason = None
+    if decision == "reject":
+        reason = reason_of(asking)
+        after = senders.reject(tx, before.id, reason, by=visit.by, now_ms=asking.now_ms)
+        action = "sender.reject"
+    else:
+        after = senders.approve(tx, before.id, by=visit.by, now_ms=asking.now_ms)
+        action = "sender.approve"
+    visit.audit(
+        tx,
+        before.account_id,
+        action,
+        senders.text_id(before),
+        before=f"{before.sender}: {before.status}",
+        after=f"{after.sender}: {after.status}",
+        reason=reason,
+    )
+    return led_on(APPROVALS, Said.SAVED)
+
+
+def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:
+    alike = senders.look_alikes(tx, found)
+    pasts = {
+        account_id: past_of(tx, accounts.by_id(tx, account_id), asking.now_ms)
+        for account_id in {sender.account_id for sender in found}
+    }
+    return [
+        WaitingSender(
+            sender,
+            senders.text_id(sender),
+            pasts[sender.account_id],
+            [_look_alike(tx, other) for other in alike[sender.id]],
+            None
+            if sender.sandbox
+            else senders.why_reserved(tx, sender.sender, asking.service.service_sender),
+        )
+        for sender in found
+    ]
+
+
+def _look_alike(tx: Connection, other: Sender) -> LookAlike:
+    account = accounts.by_id(tx, other.account_id)
+    return LookAlike(other.sender, accounts.text_id(account), account.name)

@@ -1,0 +1,17 @@
+"""Puts the pages of the console beside those of the portal."""
+
+from heliograph.base.settings import Settings
+from heliograph.console.pages import PAGES
+from heliograph.database.database import Database
+from heliograph.messages.accept import Acceptor
+from heliograph.portal import Portal, portal_for
+from heliograph.portal.page_request import ClientOf
+
+
+def pages_beside(
+    settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
+) -> Portal | None:
+    """Returns what serves the portal and the console, each unless the settings turn it off, or None
+    if they turn both off. Raises SettingError.
+    """
+    return portal_for(settings, db, client_of, acceptor, PAGES if settings.console else ())

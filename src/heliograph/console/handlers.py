@@ -1,0 +1,70 @@
+"""A handler answers a page or a form of the console. All are made here, so all ask who it is."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
+from heliograph.console.rendering import second_step_page
+from heliograph.portal.handlers import Handler, see
+from heliograph.portal.page_request import PageRequest
+from heliograph.users import OperatorRight
+
+OperatorsPage: TypeAlias = Callable[[Connection, PageRequest, OperatorVisit], Response]
+# shows a page again whose form was refused
+OperatorsFormPage: TypeAlias = Callable[
+    [Connection, PageRequest, OperatorVisit, Sequence[FieldError]], Response
+]
+
+
+def to_operators(show: OperatorsPage) -> Handler:
+    """Returns a handler that shows a page to every operator. What it shows is of one moment."""
+
+    def handle(asking: PageRequest) -> Response:
+        with asking.db.read() as tx:
+            visit = operator_visit_of(tx, asking)
+            response = show(tx, asking, visit)
+        see(asking, visit.session)
+        return response
+
+    return _asking_second_step(handle)
+
+
+def by_operators(
+    right: OperatorRight, do: OperatorsPage, show: OperatorsFormPage, *, is_fresh: bool = False
+) -> Handler:
+    """Returns a handler for a form of operators who have this right. `is_fresh`: it takes a fresh
+    sign-in, as what moves money or a tenant's rights does. It does all in one transaction.
+    If the form is refused, nothing is done, and the page is shown again with what is wrong.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        def effect(tx: Connection) -> Response:
+            visit = operator_visit_of(tx, asking)
+            visit.require(right)
+            if is_fresh:
+                visit.require_fresh()
+            return do(tx, asking, visit)
+
+        try:
+            return asking.db.transact(effect)
+        except InvalidRequest as refused:
+            if not refused.fields:
+                raise  # it stands at no field, so a page of its own says it
+            with asking.db.read() as tx:
+                return show(tx, asking, operator_visit_of(tx, asking), refused.fields)
+
+    return _asking_second_step(handle)
+
+
+def _asking_second_step(handle: Handler) -> Handler:
+    def ask_first(asking: PageRequest) -> Response:
+        try:
+            return handle(asking)
+        except NoSecondStep as missing:
+            return second_step_page(asking, missing)
+
+    return ask_first

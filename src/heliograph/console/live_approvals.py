@@ -1,0 +1,54 @@
+"""Shows an account that has signed up and waits to go live, and lets it."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, users
+from heliograph.base.errors import FieldError
+from heliograph.console.account_past import past_of
+from heliograph.console.navigation import APPROVALS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the account, its members, and the form that lets it go live. Raises NotFound."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    return page(
+        "live_approval.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        past=past_of(tx, account, asking.now_ms),
+        members=users.members_of(tx, account.id),
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Lets an account go live, as the command does. Raises NotFound, InvalidRequest."""
+    reason = reason_of(asking)
+    before = accounts.with_text_id(tx, asking.path["account"])
+    after = accounts.go_live(tx, before.id)
+    visit.audit(
+        tx,
+        before.id,
+        "account.go_live",
+        accounts.text_id(before),
+        before="sandbox only" if before.sandbox else "live",
+        after="sandbox only" if after.sandbox else "live",
+        reason=reason,
+    )
+    return led_on(APPROVALS, Said.SAVED)

@@ -1,0 +1,123 @@
+"""Shows what operators have changed, and the same as a CSV file."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, users
+from heliograph.base.clock import rfc3339
+from heliograph.base.csv.cells import line_of, neutral
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
+from heliograph.console.rendering import page
+from heliograph.portal.export import pieces
+from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Download
+from heliograph.users import StoredOperatorEntry
+
+AT_ONCE: Final = 1_000  # entries of a file, in one transaction
+COMMA: Final = ","
+CSV_COLUMNS: Final = (
+    *("time", "by", "action", "account", "record"),
+    *("before", "after", "reason"),
+)
+# what was done, in words
+DONE: Final = {
+    "account.go_live": "Let an account go live",
+    "account.resume": "Resumed an account",
+    "account.suspend": "Suspended an account",
+    "sender.approve": "Approved a sender ID",
+    "sender.reject": "Rejected a sender ID",
+}
+
+
+class Selected(NamedTuple):
+    """Says which entries are asked for: about an account (raw id), and of a user's address."""
+
+    account_id: str | None
+    email: str | None
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the entries that the query selects, newest first."""
+    query = Query(asking.sent.query)
+    selected = _read(tx, query)
+    wanted = read_page(query)
+    errors: list[FieldError] = []
+    found: list[StoredOperatorEntry] = []
+    try:
+        query.finish()
+        found = list(_entries(tx, selected, one_more(wanted)))
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    shown = list_page(asking, wanted, found, lambda stored: stored.id)
+    return page(
+        "log.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        entries=shown.rows,
+        older=shown.older,
+        done=DONE,
+        typed=dict(asking.sent.query),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in ("account", "by")],
+    )
+
+
+def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    selected = _read(tx, query)
+    query.finish()
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        found = _entries(tx, selected, PageWanted(AT_ONCE + 1, before))
+        in_file = found[:AT_ONCE]
+        lines = "".join(_line(_cells(stored)) for stored in in_file)
+        return lines, in_file[-1].id if len(found) > AT_ONCE else None
+
+    lines = pieces(asking, _line(CSV_COLUMNS), read_lines, operator_visit_of)
+    return Download("operator-log.csv", lines)
+
+
+def _read(tx: Connection, query: Query) -> Selected:
+    """Reads which entries are selected. What is wrong is added to the query's errors."""
+    account = query.text("account")
+    email = query.text("by")
+    account_id = None
+    if account is not None:
+        try:
+            account_id = accounts.find(tx, account.strip()).id
+        except (NotFound, InvalidRequest) as refused:
+            query.errors.append(FieldError("account", f"names none: {refused}"))
+    return Selected(account_id, email and email.strip().lower())
+
+
+def _entries(tx: Connection, selected: Selected, wanted: PageWanted) -> "list[StoredOperatorEntry]":
+    return list(
+        users.operator_entries(tx, wanted, account_id=selected.account_id, email=selected.email)
+    )
+
+
+def _line(cells: Iterable[str]) -> str:
+    return line_of(map(neutral, cells), COMMA)
+
+
+def _cells(stored: StoredOperatorEntry) -> tuple[str, ...]:
+    entry = stored.entry
+    return (
+        rfc3339(stored.at_ms),
+        stored.email,
+        entry.action,
+        stored.account or "",
+        entry.record or "",
+        entry.before or "",
+        entry.after or "",
+        entry.reason or "",
+    )

@@ -1,0 +1,103 @@
+"""An operator's visit is a request of somebody who may see the console."""
+
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts, users
+from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.base.errors import Forbidden, NotFound
+from heliograph.base.short_texts import BY_MAX, cut
+from heliograph.portal import languages
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.visit import NotFresh
+from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, Session
+
+OPERATOR: Final = "the operator"  # as an account is told who it was
+
+
+class NoSecondStep(Forbidden):
+    """The console takes a passkey or an authenticator app, beside a password or a link."""
+
+    reason = "second_step_needed"
+
+    def __init__(self, session: Session, *, has_one: bool) -> None:
+        super().__init__()
+        self.session = session
+        self.has_one = has_one  # and has not used it when this session was opened
+
+
+class OperatorVisit(NamedTuple):
+    """Says who asks, and in which role."""
+
+    session: Session
+    role: OperatorRole
+    now_ms: int
+
+    @property
+    def by(self) -> str:
+        """Returns who decides, as histories name it."""
+        return cut(self.session.user.email, BY_MAX - 1)
+
+    @property
+    def may_approve(self) -> bool:
+        return self.may(OperatorRight.APPROVE)
+
+    @property
+    def may_change_accounts(self) -> bool:
+        return self.may(OperatorRight.ACCOUNTS)
+
+    def may(self, right: OperatorRight) -> bool:
+        return right in users.OPERATOR_RIGHTS[self.role]
+
+    def require(self, right: OperatorRight) -> None:
+        """Raises Forbidden unless the operator may do this."""
+        if not self.may(right):
+            raise Forbidden(f"Your role in the console, {self.role.value}, may not do this.")
+
+    def require_fresh(self) -> None:
+        """Raises NotFresh unless the operator has signed in a short while ago."""
+        if not self.session.is_fresh(self.now_ms):
+            raise NotFresh()
+
+    def audit(
+        self,
+        tx: Connection,
+        account_id: str | None,
+        action: str,
+        record: str | None = None,
+        *,
+        before: str | None = None,
+        after: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Stores that this operator has changed something: in the operators' log, and, if it is of
+        an account (raw id), in the account's audit log, which names no operator and no reason.
+        """
+        entry = OperatorEntry(action, account_id, record, before, after, reason)
+        users.log_operator(tx, self.session.user, entry, now_ms=self.now_ms)
+        if account_id is not None:
+            accounts.audit(
+                tx,
+                account_id,
+                Author(AuthorKind.OPERATOR, self.session.user.id, OPERATOR),
+                AuditEntry(action, record, after),
+                now_ms=self.now_ms,
+            )
+
+
+def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:
+    """Returns the visit that this request is. From now on English is spoken, by the clocks of UTC.
+
+    Raises NotSignedIn; NotFound for who is no operator, as if there were no console; NoSecondStep
+    for one whose session was opened by a password or a link alone.
+    """
+    session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
+    role = users.operator_role(tx, session.user.id)
+    if role is None:
+        raise NotFound("There is no such page.")
+    languages.speak(languages.USUAL)
+    has_one = users.has_second_step(tx, session.user.id)
+    if not has_one or not session.is_two_step:
+        raise NoSecondStep(session, has_one=has_one)
+    return OperatorVisit(session, role, asking.now_ms)

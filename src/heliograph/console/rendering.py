@@ -1,0 +1,40 @@
+"""Pages of the console are made of its own templates and the portal's components."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from heliograph.console.navigation import NAVIGATION
+from heliograph.console.operator_visit import NoSecondStep, OperatorVisit
+from heliograph.portal import rendering
+from heliograph.portal.page_request import PageRequest
+
+
+def page(
+    template: str, asking: PageRequest, visit: OperatorVisit, *, status: int = 200, **values: Any
+) -> Response:
+    """Returns the page that a template of the console makes of these values."""
+    return rendering.page(
+        template,
+        asking,
+        status=status,
+        room=str(__package__),
+        visit=visit,
+        navigation=NAVIGATION,
+        here=asking.page.partition("?")[0],
+        **values,
+    )
+
+
+def second_step_page(asking: PageRequest, missing: NoSecondStep) -> Response:
+    """Says that the console takes a second step, and leads to where it is set up or given."""
+    return rendering.page(
+        "second_step.html",
+        asking,
+        status=missing.status,
+        room=str(__package__),
+        visit=missing,
+        navigation=(),
+        here="",
+        why=str(missing),
+    )

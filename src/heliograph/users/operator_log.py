@@ -1,0 +1,106 @@
+"""Keeps the operators' own log: which change an operator made in the console, when and why. An
+entry is written in the transaction of its change.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.accounts.tables import accounts as account_rows
+from heliograph.base import ids
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import cut
+from heliograph.users.tables import SAID_MAX, operator_log
+from heliograph.users.user import User
+
+
+class OperatorEntry(NamedTuple):
+    """Tells of one change. `action` is the kind of record and what was done to it, such as
+    `sender.approve`. `account_id` is raw. `record` is the text id of what was changed. The rest is
+    for people; it holds no secret, no text of a message and no phone number.
+    """
+
+    action: str
+    account_id: str | None
+    record: str | None
+    before: str | None
+    after: str | None
+    reason: str | None
+
+
+class StoredOperatorEntry(NamedTuple):
+    """Holds an entry as it is stored. `id` is raw; `account` is the account's id in text form, and
+    `account_name` its name now.
+    """
+
+    id: str
+    email: str
+    entry: OperatorEntry
+    account: str | None
+    account_name: str | None
+
+    @property
+    def at_ms(self) -> int:
+        return ids.made_at_ms(int(self.id, 16))
+
+
+def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
+    """Stores that a user has made a change in the console."""
+    said = {
+        name: None if text is None else cut(text, SAID_MAX - 1)
+        for name, text in (
+            ("before", entry.before),
+            ("after", entry.after),
+            ("reason", entry.reason),
+        )
+    }
+    tx.execute(
+        operator_log.insert().values(
+            entry._asdict()
+            | said
+            | {
+                "id": ids.raw_of_number(ids.new_number(now_ms)),
+                "user_id": user.id,
+                "email": user.email,
+            }
+        )
+    )
+
+
+def operator_entries(
+    tx: Connection,
+    page: PageWanted,
+    *,
+    account_id: str | None = None,
+    email: str | None = None,
+) -> Sequence[StoredOperatorEntry]:
+    """Returns one page of the entries, newest first: those about an account (raw id), and of the
+    user with this address, where they are given.
+    """
+    columns = operator_log.c
+    query = (
+        sa.select(operator_log, account_rows.c.name, account_rows.c.parent_id)
+        .outerjoin(account_rows, account_rows.c.id == columns.account_id)
+        .order_by(columns.id.desc())
+        .limit(page.limit)
+    )
+    if page.before is not None:
+        query = query.where(columns.id < page.before)
+    if account_id is not None:
+        query = query.where(columns.account_id == account_id)
+    if email is not None:
+        query = query.where(columns.email == email)
+    return [
+        StoredOperatorEntry(
+            row.id,
+            row.email,
+            OperatorEntry(*(getattr(row, name) for name in OperatorEntry._fields)),
+            row.account_id
+            and accounts.text_of_id(row.account_id, is_customer=row.parent_id is not None),
+            row.name,
+        )
+        for row in tx.execute(query)
+    ]

@@ -1,5 +1,5 @@
-"""Tells what is known of an account that waits for a decision: how long it is there, what was decided
-on it before, and how much it sends.
+"""Tells what is known of an account that waits for a decision: how long it is there, what was
+decided on it before, and how much it sends.
 """
 
 from typing import Final, NamedTuple

@@ -171,7 +171,7 @@ def path_of_page(text: str) -> str:
     else, which could lead to another site, is the overview.
     """
     is_page = text.isascii() and text.isprintable() and len(text) <= PATH_MAX and "\\" not in text
-    return text if is_page and text.startswith(PAGES_BELOW) else HOME
+    return text if is_page and (text == CONSOLE or text.startswith(PAGES_BELOW)) else HOME
 
 
 def new_form_secret() -> str:

@@ -178,7 +178,8 @@ def remove(session: CommandRun, user: str, account: str | None, operator: bool) 
 @command.command("disable", epilog=examples("user disable ama@example.com"))
 @click.argument("user", metavar="USER")
 def disable(session: CommandRun, user: str) -> None:
-    """Take all roles of a user away, the one in the console too. What the user has open in a browser ends at once.
+    """Take all roles of a user away, the one in the console too. What the user has open in a
+    browser ends at once.
 
     `user add` gives a role again."""
     from heliograph import users

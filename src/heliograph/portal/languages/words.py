@@ -23,6 +23,7 @@ WORDS: Final = (
     marked("developer"),
     marked("marketer"),
     marked("viewer"),
+    marked("the operator"),
     # of messages and their segments
     marked("queued"),
     marked("sent"),

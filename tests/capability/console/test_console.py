@@ -1,0 +1,179 @@
+"""What operators do in the console, and what accounts see of it."""
+
+import pytest
+
+from heliograph import accounts, senders, users
+from heliograph.accounts import AuthorKind
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from heliograph.users.sign_in import FRESH_MS
+from tests.support.console.operators import (
+    OPERATOR,
+    account_in_sandbox,
+    come_by_link,
+    come_in,
+    made_operator,
+    waiting_sender,
+)
+from tests.support.factories import SECRET_KEY, open_account
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+
+def page_of(db: Database, account_id: str) -> str:
+    with db.read() as tx:
+        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, account_id))}"
+
+
+def test_a_sender_id_is_approved_and_its_account_reads_so(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    sender = waiting_sender(db, amina)
+    come_in(visitor, db)
+    listed = visitor.get("/console/approvals").text
+    assert "AMINASHOP" in listed
+    assert "Order updates" in listed
+    path = f"/console/approvals/senders/{sender}"
+    visitor.get(path)
+    assert visitor.post(path, {"do": "approve"}).status_code == 303
+    assert "No sender ID waits" in visitor.get("/console/approvals").text
+    with db.read() as tx:
+        assert senders.find(tx, sender).status == senders.APPROVED
+        assert senders.history(tx, senders.find(tx, sender).id)[0].by == OPERATOR
+        told = accounts.audited(tx, amina, PageWanted(1, None))[0]
+        logged = users.operator_entries(tx, PageWanted(9, None))
+    assert (told.author.kind, told.author.name) == (AuthorKind.OPERATOR, "the operator")
+    assert [(each.email, each.entry.action, each.entry.before) for each in logged] == [
+        (OPERATOR, "sender.approve", "AMINASHOP: submitted")
+    ]
+    stranger.sign_in(EMAIL, amina)
+    audit = stranger.get(f"{home_of(db, amina)}/audit").text
+    assert "Approved a sender ID" in audit
+    assert OPERATOR not in audit
+
+
+def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    visitor.get(path)
+    refused = visitor.post(path, {"do": "reject", "reason": " "})
+    assert refused.status_code == 400
+    assert "must have 1 to 255 characters" in refused.text
+    assert visitor.post(path, {"do": "reject", "reason": "Send a letter"}).status_code == 303
+    stranger.sign_in(EMAIL, amina)
+    assert "Send a letter" in stranger.get(f"{home_of(db, amina)}/senders").text
+    log = visitor.get("/console/log").text
+    assert "Rejected a sender ID" in log
+    assert "Send a letter" in log
+    file = visitor.get(f"/console/log/export?by={OPERATOR}")
+    assert file.text.splitlines()[0] == "time,by,action,account,record,before,after,reason"
+    assert "sender.reject" in file.text
+    assert "sender.reject" not in visitor.get("/console/log/export?by=ama@example.com").text
+
+
+def test_a_sender_id_that_looks_like_anothers_says_so(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    approved = waiting_sender(db, chidi, "PAYPAL")
+    with db.write() as tx:
+        senders.approve(tx, senders.find(tx, approved).id, now_ms=clock.now_ms())
+    path = f"/console/approvals/senders/{waiting_sender(db, amina, 'PAYPA1')}"
+    come_in(visitor, db)
+    assert "looks like PAYPAL" in visitor.get("/console/approvals").text
+    page = visitor.get(path).text
+    assert "<strong>PAYPAL</strong> of" in page
+    assert "chidi" in page
+
+
+def test_an_account_goes_live_after_a_fresh_sign_in(visitor: Visitor, db: Database) -> None:
+    zola = account_in_sandbox(db)
+    come_in(visitor, db)
+    path = page_of(db, zola).replace("/console/", "/console/approvals/")
+    assert "zola" in visitor.get("/console/approvals").text
+    visitor.get(path)
+    clock.move(FRESH_MS)
+    form = {"do": "go live", "reason": "contract signed"}
+    asked = visitor.post(path, form)
+    assert asked.status_code == 403
+    assert "Confirm that it is you" in asked.text
+    clock.move(-FRESH_MS)
+    assert visitor.post(path, form).status_code == 303
+    with db.read() as tx:
+        assert not accounts.by_id(tx, zola).sandbox
+
+
+def test_an_account_is_found_suspended_and_resumed(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    stranger.sign_in(EMAIL, amina)
+    come_in(visitor, db)
+    path = page_of(db, amina)
+    for looked_for in ("AMI", path.rpartition("/")[2], EMAIL):
+        assert f'href="{path}"' in visitor.get("/console/accounts", params={"q": looked_for}).text
+    assert "No account has" in visitor.get("/console/accounts?q=nobody%40example.com").text
+    assert EMAIL in visitor.get(path).text
+    for do, status in (("suspend", "suspended"), ("resume", "active")):
+        assert visitor.post(path, {"do": do, "reason": "invoice 17"}).status_code == 303
+        with db.read() as tx:
+            assert accounts.by_id(tx, amina).status == status
+            last = accounts.last_status(tx, amina)
+            assert last is not None
+            assert (last.reason, last.by) == ("invoice 17", OPERATOR)
+        is_told = "This account is suspended" in stranger.get(home_of(db, amina)).text
+        assert is_told == (status == "suspended")
+    log = visitor.get("/console/log", params={"account": "amina"}).text
+    assert "Suspended an account" in log
+    assert "Resumed an account" in log
+
+
+def test_a_session_from_before_the_second_step_is_not_enough(
+    visitor: Visitor, stranger: Visitor, db: Database
+) -> None:
+    made_operator(db, OperatorRole.ADMIN)
+    come_by_link(visitor, db)
+    with db.write() as tx:
+        given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
+    page = visitor.get("/console/approvals")
+    assert page.status_code == 403
+    assert "/portal/sign-in?back=/console/approvals" in page.text
+    visitor.get("/portal/you")
+    changed = visitor.post("/portal/you/authenticator", {"do": "turn off"})
+    assert changed.status_code == 403, "who came by a link alone does not take the app away"
+
+
+def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) -> None:
+    made_operator(db, OperatorRole.AUDITOR)
+    come_by_link(visitor, db)
+    visitor.get("/portal/you")
+    assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
+    with db.read() as tx:
+        user = users.find(tx, OPERATOR)
+        secret = users.two_step.unconfirmed_secret(tx, SECRET_KEY, user.id)
+    code = code_of(secret, clock.now_ms())
+    visitor.get("/portal/you/authenticator")
+    confirmed = visitor.post("/portal/you/authenticator", {"do": "confirm", "code": code})
+    assert confirmed.status_code == 200
+    assert visitor.get("/console/approvals").status_code == 200
+
+
+@pytest.mark.parametrize("cursor", ["x", "AAAA"])
+def test_a_cursor_that_is_none_is_refused(visitor: Visitor, db: Database, cursor: str) -> None:
+    come_in(visitor, db)
+    for path in ("/console/approvals", "/console/accounts", "/console/log"):
+        assert visitor.get(f"{path}?cursor={cursor}").status_code == 400
+
+
+def test_many_sender_ids_are_paged_oldest_first(visitor: Visitor, db: Database, amina: str) -> None:
+    for number in range(30):
+        waiting_sender(db, amina, f"SHOP{number:02}")
+    come_in(visitor, db)
+    pages = [page.text for page in visitor.pages("/console/approvals")]
+    assert len(pages) == 2
+    assert "SHOP00" in pages[0]
+    assert "SHOP29" not in pages[0]
+    assert "SHOP29" in pages[1]

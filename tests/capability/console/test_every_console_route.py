@@ -1,0 +1,162 @@
+"""Every route of the console, asked by everybody who has no business there. The cases are made from
+the routes, so a page that is added later is asked, too.
+"""
+
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+
+from heliograph import accounts, users
+from heliograph.database.database import Database, metadata
+from heliograph.portal.page_request import CONSOLE
+from heliograph.portal.portal import Portal
+from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
+from tests.support.console.operators import (
+    OPERATOR,
+    account_in_sandbox,
+    come_by_link,
+    come_in,
+    made_operator,
+    waiting_sender,
+)
+from tests.support.portal.visitor import EMAIL, Visitor
+
+OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
+# which right a form takes, by the beginning of its path
+RIGHT_OF_FORM = {
+    "/console/approvals/senders/": OperatorRight.APPROVE,
+    "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
+    "/console/accounts/": OperatorRight.ACCOUNTS,
+}
+
+
+def contents(db: Database) -> dict[str, list[Any]]:
+    """All rows of all tables, but of what visits leave behind."""
+    with db.read() as tx:
+        return {
+            table.name: sorted(map(str, tx.execute(table.select())))
+            for table in metadata.sorted_tables
+            if table.name not in OF_VISITS
+        }
+
+
+def routes_of(portal: Portal) -> list[Route]:
+    return [route for route in portal.routes if route.path.startswith(CONSOLE)]
+
+
+@pytest.fixture
+def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
+    """Each page and form, with things that there are."""
+    sender = waiting_sender(db, amina)
+    account_id = account_in_sandbox(db)
+    with db.read() as tx:
+        account = accounts.text_id(accounts.by_id(tx, account_id))
+    found = []
+    for route in routes_of(portal):
+        path = route.path.replace("{sender}", sender).replace("{account}", account)
+        assert "{" not in path, f"{route.path} has a parameter that this test does not know"
+        found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
+    assert len(found) > 10
+    return found
+
+
+def ask(visitor: Visitor, method: str, path: str, token: str = "") -> Any:
+    if method == "GET":
+        return visitor.get(path)
+    fields = {"form_token": token, "do": "approve", "reason": "known to us"}
+    return visitor.post_as_it_is(path, data=fields)
+
+
+def test_who_is_signed_out_is_asked_to_sign_in_and_led_back(
+    visitor: Visitor, db: Database, paths: list[tuple[str, str]]
+) -> None:
+    visitor.get("/portal")
+    token, before = visitor.token, contents(db)
+    for method, path in paths:
+        page = ask(visitor, method, path, token)
+        assert page.status_code == 401, path
+        assert "amina" not in page.text
+        if method == "GET":
+            assert f'name="back" value="{path}"' in page.text
+    assert contents(db) == before
+
+
+def test_a_member_who_is_no_operator_finds_no_console(
+    visitor: Visitor, db: Database, amina: str, paths: list[tuple[str, str]]
+) -> None:
+    visitor.sign_in(EMAIL, amina)
+    visitor.get("/portal")
+    token, before = visitor.token, contents(db)
+    unknown = visitor.get("/console/unknown")
+    assert unknown.status_code == 404
+    for method, path in paths:
+        page = ask(visitor, method, path, token)
+        assert page.status_code == 404, path
+        assert page.text == unknown.text, "it looks as if there were no such page"
+    assert contents(db) == before
+
+
+@pytest.mark.parametrize("role", list(OperatorRole))
+def test_an_operator_without_a_second_step_sees_nothing(
+    visitor: Visitor, db: Database, paths: list[tuple[str, str]], role: OperatorRole
+) -> None:
+    made_operator(db, role)
+    assert come_by_link(visitor, db) == "/portal"
+    assert visitor.get("/portal").headers["location"] == "/console"
+    assert visitor.get("/portal/you").status_code == 200
+    token, before = visitor.token, contents(db)
+    for method, path in paths:
+        page = ask(visitor, method, path, token)
+        assert page.status_code == 403, path
+        assert 'href="/portal/you"' in page.text
+        assert "amina" not in page.text
+    assert contents(db) == before
+
+
+@pytest.mark.parametrize("role", list(OperatorRole))
+def test_each_operator_sees_all_pages_and_sends_the_forms_of_the_role(
+    visitor: Visitor, db: Database, paths: list[tuple[str, str]], role: OperatorRole
+) -> None:
+    come_in(visitor, db, role)
+    for method, path in paths:
+        if method == "GET":
+            assert visitor.get(path).status_code in (200, 303), path
+    visitor.get("/console/approvals")
+    token, before = visitor.token, contents(db)
+    forms = [path for method, path in paths if method == "POST"]
+    of_role = {
+        path: next(right for begin, right in RIGHT_OF_FORM.items() if path.startswith(begin))
+        in OPERATOR_RIGHTS[role]
+        for path in forms
+    }
+    for path in forms:
+        if not of_role[path]:
+            assert ask(visitor, "POST", path, token).status_code == 403, path
+    assert contents(db) == before
+    for path in forms:
+        if of_role[path]:
+            assert ask(visitor, "POST", path, token).status_code in (303, 400), path
+
+
+def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
+    visitor: Visitor, db: Database, paths: list[tuple[str, str]]
+) -> None:
+    come_in(visitor, db)
+    before = contents(db)
+    for method, path in paths:
+        if method == "GET":
+            continue
+        visitor.get("/console/approvals")
+        assert visitor.post_as_it_is(path, data={"do": "approve"}).status_code == 403, path
+        for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert visitor.post(path, headers=headers).status_code == 403, path
+    assert contents(db) == before
+
+
+def test_a_session_ends_when_the_role_is_taken(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    assert visitor.get("/console/approvals").status_code == 200
+    with db.write() as tx:
+        users.disable(tx, users.find(tx, OPERATOR).id)
+    assert visitor.get("/console/approvals").status_code == 401

@@ -1,0 +1,70 @@
+"""Makes operators, and what waits for them."""
+
+from heliograph import accounts, senders, users, wallet
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.visitor import Visitor
+
+OPERATOR = "kofi@example.com"
+
+
+def made_operator(db: Database, role: OperatorRole) -> None:
+    """Gives somebody a role in the console, as the command does."""
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        user = users.add(tx, OPERATOR, now_ms=now_ms)
+        users.set_operator(tx, user.id, role, now_ms=now_ms)
+
+
+def link_of(db: Database) -> str:
+    """Returns the path of a link that signs the operator in."""
+    with db.write() as tx:
+        user = users.find(tx, OPERATOR)
+        return f"/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
+
+
+def come_by_link(visitor: Visitor, db: Database) -> str:
+    """Uses a link, and returns where it leads."""
+    link = link_of(db)
+    visitor.get(link)
+    done = visitor.post(link)
+    assert done.status_code == 303, done.text
+    return done.headers["location"]
+
+
+def come_in(visitor: Visitor, db: Database, role: OperatorRole = OperatorRole.ADMIN) -> None:
+    """Signs an operator in by a link and a code of an app."""
+    made_operator(db, role)
+    with db.write() as tx:
+        user = users.find(tx, OPERATOR)
+        secret, _ = given_codes(tx, user.id, clock.now_ms() - STEP_MS)
+    assert come_by_link(visitor, db).startswith("/portal/sign-in/code")
+    visitor.get("/portal/sign-in/code")
+    code = code_of(secret, clock.now_ms())
+    given = visitor.post("/portal/sign-in/code", {"code": code, "back": "/console/approvals"})
+    assert (given.status_code, given.headers["location"]) == (303, "/console/approvals")
+
+
+def waiting_sender(db: Database, account_id: str, name: str = "AMINASHOP") -> str:
+    """Registers a sender ID that waits for the operator, and returns its id in text form."""
+    with db.write() as tx:
+        made = senders.register(
+            tx,
+            account_id,
+            name,
+            sandbox=False,
+            country_code="GH",
+            purpose="Order updates",
+            now_ms=clock.now_ms(),
+        )
+        return senders.text_id(made)
+
+
+def account_in_sandbox(db: Database, name: str = "zola") -> str:
+    """Makes an account as a sign-up does, and returns its raw id."""
+    with db.write() as tx:
+        made = accounts.create(tx, name, "GH", sandbox=True, now_ms=clock.now_ms())
+        wallet.open_wallet(tx, made.id, "GHS")
+        return made.id

@@ -25,6 +25,7 @@ def test_an_operator_comes_in_with_a_second_step_and_decides(
     made = run("user", "add", OPERATOR, "--operator", "admin", "--json").json
     assert made["operator"] == "admin"
     page.goto(server.url + made["link"][made["link"].index("/portal/") :])
+    expect(page.get_by_role("button", name="Sign in")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Set up a second step first")).to_be_visible()
     picture(page, "console-second-step")
@@ -49,6 +50,7 @@ def test_an_operator_comes_in_with_a_second_step_and_decides(
     picture(page, "console-live")
     page.get_by_label("Reason").fill("contract signed")
     page.get_by_role("button", name="Let it go live").click()
+    expect(page.get_by_role("link", name=f"Zola Foods {width}")).to_have_count(0)
     page.get_by_role("navigation").get_by_role("link", name="Accounts").click()
     page.get_by_label("Name, id, or a member's email address").fill("amina")
     page.keyboard.press("Enter")

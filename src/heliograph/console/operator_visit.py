@@ -13,7 +13,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
 from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, Session
 
-OPERATOR: Final = "the operator"  # as an account is told who it was
+AUTHOR_NAME: Final = "the operator"  # as an account is told who it was
 
 
 class NoSecondStep(Forbidden):
@@ -80,7 +80,7 @@ class OperatorVisit(NamedTuple):
             accounts.audit(
                 tx,
                 account_id,
-                Author(AuthorKind.OPERATOR, self.session.user.id, OPERATOR),
+                Author(AuthorKind.OPERATOR, self.session.user.id, AUTHOR_NAME),
                 AuditEntry(action, record, after),
                 now_ms=self.now_ms,
             )

@@ -80,6 +80,7 @@ NAME_ONCE: Final = {
 COMPARE_OTHER_HASHES: Final = {
     "audit/submissions.py": "texts of a log",
     "users/members.py": "links of invitations",
+    "users/operators.py": "secrets of sessions",
     "users/password_tries.py": "secrets of browsers",
     "users/sign_in.py": "links, and secrets of sessions",
     "users/sign_ups.py": "links of sign-ups",

@@ -12,7 +12,7 @@ from heliograph.database.pruning import PruningRule
 
 PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
 LANGUAGE_MAX = 8  # such as `fr`
-SAID_MAX = 400  # characters of what was before, what is after, and why
+CHANGE_TEXT_MAX = 400  # characters of what was before, what is after, and why
 OPERATOR_LOG_KEPT_MS = 400 * DAY_MS  # a year, and as long as it takes to look back on it
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
 
@@ -58,9 +58,9 @@ operator_log = sa.Table(
     sa.Column("action", sa.String(32), nullable=False),
     sa.Column("account_id", RawId, nullable=True, comment="null: it is of no account"),
     sa.Column("record", sa.String(64), nullable=True, comment="text id of what was changed"),
-    sa.Column("before", sa.String(SAID_MAX), nullable=True),
-    sa.Column("after", sa.String(SAID_MAX), nullable=True),
-    sa.Column("reason", sa.String(SAID_MAX), nullable=True),
+    sa.Column("before", sa.String(CHANGE_TEXT_MAX), nullable=True),
+    sa.Column("after", sa.String(CHANGE_TEXT_MAX), nullable=True),
+    sa.Column("reason", sa.String(CHANGE_TEXT_MAX), nullable=True),
     sa.Index("operator_log_by_account", "account_id", "id"),
     sa.Index("operator_log_by_email", "email", "id"),
 )

@@ -39,7 +39,7 @@ FIRST_FAULTS: Final = (
     "tests/faults/test_redis.py",
 )
 # What takes a minute, or long for what changes seldom: installing, restarting, clients that others
-# generate, crowds, ids of carriers that print them in two ways, half of the journeys.
+# generate, crowds, half of the journeys.
 LONG: Final = (
     "tests/api/test_schemathesis.py",
     "tests/browser/test_portal_components.py",
@@ -49,7 +49,6 @@ LONG: Final = (
     "tests/browser/test_portal_reports.py",
     "tests/browser/test_portal_settings.py",
     "tests/browser/test_portal_sites.py",
-    "tests/capability/messages/test_receipts_formats.py",
     "tests/crash/test_balancer_limits.py",
     "tests/crash/test_fair_restart.py",
     "tests/crash/test_install_documented.py",

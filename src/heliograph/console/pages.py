@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from heliograph.console import account_pages, approvals, live_approvals, log_pages
+from heliograph.console import (
+    account_limits,
+    account_pages,
+    account_wallet,
+    approvals,
+    live_approvals,
+    log_pages,
+)
 from heliograph.console.handlers import by_operators, to_operators
 from heliograph.console.navigation import ACCOUNTS, APPROVALS, LOG
 from heliograph.portal.handlers import does, shows
@@ -31,6 +38,18 @@ PAGES: Final = (
         ACCOUNT,
         by_operators(
             OperatorRight.ACCOUNTS, account_pages.change, account_pages.one, is_fresh=True
+        ),
+    ),
+    shows(f"{ACCOUNT}/wallet", to_operators(account_wallet.one)),
+    does(
+        f"{ACCOUNT}/wallet",
+        by_operators(OperatorRight.MONEY, account_wallet.change, account_wallet.one, is_fresh=True),
+    ),
+    shows(f"{ACCOUNT}/limits", to_operators(account_limits.one)),
+    does(
+        f"{ACCOUNT}/limits",
+        by_operators(
+            OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
         ),
     ),
     shows(LOG, to_operators(log_pages.listed)),

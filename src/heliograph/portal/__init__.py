@@ -13,6 +13,7 @@ __all__ = [
     "handlers",
     "languages",
     "list_page",
+    "once",
     "page_request",
     "portal_for",
     "rendering",

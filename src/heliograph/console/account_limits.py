@@ -1,0 +1,104 @@
+"""Shows what an account may do, and changes it: its keys' highest tier, its countries, its cap."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, keys
+from heliograph.accounts import Account
+from heliograph.base.errors import FieldError
+from heliograph.base.forms import Query
+from heliograph.base.short_texts import cut
+from heliograph.console.navigation import ACCOUNTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+from heliograph.users import OperatorRight
+
+FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified")
+TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
+OTP_UNVERIFIED_MAX: Final = 10**9
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the limits, and the form to those who may use it. Raises NotFound."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    return page(
+        "account_limits.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        account=account,
+        text_id=accounts.text_id(account),
+        tiers=[tier.name for tier in keys.all_tiers(tx)],
+        may_change=visit.may(OperatorRight.ACCOUNTS) and account.closed_at_ms is None,
+        typed=asking.sent.form if errors else _filled_with(account),
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in (*FIELDS, "reason")],
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sets the limits, as `heliograph account set` does. Raises NotFound, AccountClosed,
+    InvalidRequest.
+    """
+    body = body_of(asking)
+    reason = reason_of(asking)
+    tiers = tuple(tier.name for tier in keys.all_tiers(tx))
+    tier = choice_of("max_tier", body.get("max_tier", ""), tiers)
+    query = Query([(name, body[name]) for name in FIELDS[2:] if name in body])
+    daily_credits = query.integer(
+        "daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX
+    )
+    otp_unverified = query.integer("otp_unverified", default=1, least=1, most=OTP_UNVERIFIED_MAX)
+    query.finish()
+    before = accounts.with_text_id(tx, asking.path["account"])
+    after = accounts.change(
+        tx,
+        before.id,
+        max_tier=tier,
+        countries=body.get("countries", "").upper().replace(",", " ").split() or None,
+        daily_credits=daily_credits if "daily_credits" in body else None,
+        otp_unverified=otp_unverified if "otp_unverified" in body else None,
+    )
+    visit.audit(
+        tx,
+        before.id,
+        "account.limits",
+        accounts.text_id(before),
+        before=_told(before),
+        after=_told(after),
+        reason=reason,
+    )
+    return led_on(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
+
+
+def _filled_with(account: Account) -> dict[str, str]:
+    return {
+        "max_tier": account.max_tier,
+        "countries": ", ".join(account.countries or ()),
+        "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
+        "otp_unverified": "" if account.otp_unverified is None else str(account.otp_unverified),
+    }
+
+
+def _told(account: Account) -> str:
+    """Returns the limits as the log holds them, such as `max_tier: standard, countries: all`."""
+    values: dict[str, Any] = account._asdict()
+    return ", ".join(f"{name}: {_or_none(values[name])}" for name in FIELDS)
+
+
+def _or_none(value: object) -> str:
+    if value is None:
+        return "none"
+    return cut(" ".join(value) if isinstance(value, tuple) else str(value), TOLD_MAX)

@@ -1,4 +1,4 @@
-"""Shows the wallet of an account, and gives, corrects and tops up what is in it by ledger entries."""
+"""Shows the wallet of an account, and gives, corrects and tops up what it holds."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -137,4 +137,4 @@ def _shown_field(error: FieldError) -> str:
 
 
 def _figures(credits: int, balance_minor: int, currency: str) -> str:
-    return f"{credits} credits, {wallet.to_text(balance_minor, currency)} {currency}"
+    return f"{credits} credits, {wallet.to_text(balance_minor, currency)}"

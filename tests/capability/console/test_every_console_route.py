@@ -23,8 +23,9 @@ from tests.support.console.operators import (
 from tests.support.portal.visitor import EMAIL, Visitor
 
 OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
-# which right a form takes, by the beginning of its path
+# which right a form takes, by the end or the beginning of its path, whichever comes first here
 RIGHT_OF_FORM = {
+    "/wallet": OperatorRight.MONEY,
     "/console/approvals/senders/": OperatorRight.APPROVE,
     "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
     "/console/accounts/": OperatorRight.ACCOUNTS,
@@ -126,7 +127,11 @@ def test_each_operator_sees_all_pages_and_sends_the_forms_of_the_role(
     token, before = visitor.token, contents(db)
     forms = [path for method, path in paths if method == "POST"]
     of_role = {
-        path: next(right for begin, right in RIGHT_OF_FORM.items() if path.startswith(begin))
+        path: next(
+            right
+            for part, right in RIGHT_OF_FORM.items()
+            if path.startswith(part) or path.endswith(part)
+        )
         in OPERATOR_RIGHTS[role]
         for path in forms
     }

@@ -33,6 +33,7 @@ COLUMNS: Final = ("time", "by", "by_kind", "action", "record", "detail")
 # what was done, in words
 ACTIONS: Final = {
     "account.go_live": marked("Let the account go live"),
+    "account.limits": marked("Set the limits of the account"),
     "account.resume": marked("Lifted the suspension of the account"),
     "account.suspend": marked("Suspended the account"),
     "campaign.cancel": marked("Canceled a campaign"),
@@ -67,6 +68,10 @@ ACTIONS: Final = {
     "sender.reject": marked("Rejected a sender ID"),
     "settings.change": marked("Changed the settings"),
     "site.link": marked("Linked a site"),
+    "wallet.adjust_credits": marked("Corrected the SMS credits"),
+    "wallet.adjust_money": marked("Corrected the money"),
+    "wallet.grant": marked("Gave SMS credits"),
+    "wallet.top_up": marked("Added money"),
     "webhook.add": marked("Added a webhook endpoint"),
     "webhook.disable": marked("Disabled a webhook endpoint"),
     "webhook.enable": marked("Enabled a webhook endpoint"),

@@ -1,0 +1,143 @@
+"""Operators change what is in an account's wallet, and what the account may do."""
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from heliograph import accounts, wallet
+from heliograph.accounts.tables import audit_log
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from heliograph.wallet.tables import ledger_entries
+from tests.support.console.operators import come_in
+from tests.support.portal.visitor import Visitor, once_in
+
+
+@pytest.fixture
+def path(db: Database, amina: str) -> str:
+    """The path of amina's account in the console."""
+    with db.read() as tx:
+        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
+
+
+def changed(visitor: Visitor, path: str, **fields: str) -> httpx.Response:
+    """Fills in the form of the wallet, and sends it."""
+    once = once_in(visitor.get(f"{path}/wallet"))
+    return visitor.post(f"{path}/wallet", {"once": once, "reason": "Invoice 17", **fields})
+
+
+def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
+    visitor: Visitor, db: Database, amina: str, path: str
+) -> None:
+    come_in(visitor, db)
+    for do, amount in (
+        ("grant", "5 000"),
+        ("adjust credits", "-20"),
+        ("top up", "250.50"),
+        ("adjust money", "-0.50"),
+    ):
+        assert changed(visitor, path, do=do, amount=amount).status_code == 303, do
+    with db.read() as tx:
+        held = wallet.wallet_of(tx, amina)
+        assert (held.figures.sms_credits, held.figures.balance_minor) == (4_980, 25_000)
+        logged = tx.execute(
+            sa.select(audit_log.c.action, audit_log.c.author_kind, audit_log.c.detail)
+            .where(audit_log.c.account_id == amina)
+            .order_by(audit_log.c.id)
+        ).all()
+    assert [(entry.action, entry.author_kind) for entry in logged] == [
+        (f"wallet.{name}", "operator")
+        for name in ("grant", "adjust_credits", "top_up", "adjust_money")
+    ]
+    assert logged[-1].detail == "4980 credits, 250.00 GHS"
+    log = visitor.get("/console/log").text
+    assert "Invoice 17" in log
+    assert "5000 credits, 0.00 GHS" in log
+
+
+def test_a_form_that_is_sent_twice_changes_the_wallet_once(
+    visitor: Visitor, db: Database, amina: str, path: str
+) -> None:
+    come_in(visitor, db)
+    once = once_in(visitor.get(f"{path}/wallet"))
+    form = {"once": once, "do": "grant", "amount": "100", "reason": "Invoice 17"}
+    assert [visitor.post(f"{path}/wallet", form).status_code for _ in range(2)] == [303, 303]
+    with db.read() as tx:
+        assert wallet.wallet_of(tx, amina).figures.sms_credits == 100
+        logged = sa.select(sa.func.count()).where(audit_log.c.account_id == amina)
+        assert tx.execute(logged).scalar_one() == 1
+
+
+@pytest.mark.judged_in_python
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"do": "grant", "amount": "-1"}, "must be 1 or more"),
+        ({"do": "grant", "amount": "1.5"}, "must be a whole number of credits"),
+        ({"do": "grant", "amount": "ten"}, "must be a number such as 250"),
+        ({"do": "grant", "amount": "9" * 30}, "must be a number such as 250"),
+        ({"do": "top up", "amount": "0"}, "must be more than 0"),
+        ({"do": "top up", "amount": "1e999999"}, "must be"),
+        ({"do": "adjust credits", "amount": "-1"}, "is more than there is"),
+        ({"do": "give", "amount": "1"}, "must be one of"),
+        ({"do": "grant", "amount": "1", "reason": ""}, "reason"),
+    ],
+)
+def test_what_is_wrong_with_a_change_is_said_at_its_field(
+    visitor: Visitor, db: Database, amina: str, path: str, fields: dict[str, str], said: str
+) -> None:
+    come_in(visitor, db)
+    page = changed(visitor, path, **fields)
+    assert page.status_code == 400
+    assert said in page.text
+    with db.read() as tx:
+        count = sa.select(sa.func.count()).select_from(ledger_entries)
+        assert tx.execute(count.where(ledger_entries.c.account_id == amina)).scalar_one() == 0
+
+
+def test_limits_are_set_with_what_was_before_in_the_log(
+    visitor: Visitor, db: Database, amina: str, path: str
+) -> None:
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    visitor.get(f"{path}/limits")
+    form = {
+        "max_tier": "enterprise",
+        "countries": "gh, ng",
+        "daily_credits": "500",
+        "reason": "Contract of May",
+    }
+    assert visitor.post(f"{path}/limits", form).status_code == 303
+    with db.read() as tx:
+        account = accounts.by_id(tx, amina)
+    assert (account.max_tier, account.countries) == ("enterprise", ("GH", "NG"))
+    assert (account.daily_credits, account.otp_unverified) == (500, None)
+    log = visitor.get("/console/log").text
+    assert "max_tier: enterprise, countries: GH NG, daily_credits: 500" in log
+    assert "Contract of May" in log
+    visitor.get(f"{path}/limits")
+    wrong = visitor.post(f"{path}/limits", {**form, "countries": "Ghana", "daily_credits": "-1"})
+    assert wrong.status_code == 400
+    assert "daily_credits-error" in wrong.text
+
+
+@pytest.mark.parametrize(
+    ("role", "page"), [(OperatorRole.SUPPORT, "wallet"), (OperatorRole.FINANCE, "limits")]
+)
+def test_who_lacks_the_right_sees_no_form_and_changes_nothing(
+    visitor: Visitor, db: Database, path: str, role: OperatorRole, page: str
+) -> None:
+    come_in(visitor, db, role)
+    assert f'action="{path}/{page}"' not in visitor.get(f"{path}/{page}").text
+    assert visitor.post(f"{path}/{page}", {"reason": "because"}).status_code == 403
+
+
+def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
+    visitor: Visitor, db: Database, amina: str, path: str
+) -> None:
+    come_in(visitor, db)
+    clock.move(11 * 60_000)
+    page = changed(visitor, path, do="grant", amount="100")
+    assert "Confirm that it is you" in page.text
+    with db.read() as tx:
+        assert wallet.wallet_of(tx, amina).figures.sms_credits == 0

@@ -43,6 +43,7 @@ from heliograph.accounts.idempotency_key_count import (
 from heliograph.accounts.lifecycle import (
     DAILY_CREDITS_MAX,
     NAME_MAX,
+    OTP_UNVERIFIED_MAX,
     account_name,
     change,
     close,
@@ -81,6 +82,7 @@ __all__ = [
     "MEASURES",
     "NAME_MAX",
     "NO_BOUND",
+    "OTP_UNVERIFIED_MAX",
     "Account",
     "AccountClosed",
     "AuditEntry",

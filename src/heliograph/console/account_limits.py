@@ -22,7 +22,6 @@ from heliograph.users import OperatorRight
 
 FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified")
 TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
-OTP_UNVERIFIED_MAX: Final = 10**9
 
 
 def one(
@@ -60,7 +59,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     daily_credits = query.integer(
         "daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX
     )
-    otp_unverified = query.integer("otp_unverified", default=1, least=1, most=OTP_UNVERIFIED_MAX)
+    otp_unverified = query.integer(
+        "otp_unverified", default=1, least=1, most=accounts.OTP_UNVERIFIED_MAX
+    )
     query.finish()
     before = accounts.with_text_id(tx, asking.path["account"])
     after = accounts.change(

@@ -95,23 +95,24 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """Suspends or resumes an account, as the commands do. Raises NotFound, AccountClosed."""
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
-    before = accounts.with_text_id(tx, asking.path["account"])
+    found = accounts.with_text_id(tx, asking.path["account"])
+    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
     if wanted == "suspend":
         after, action = accounts.suspend(tx, before.id), "account.suspend"
     else:
         after, action = accounts.resume(tx, before.id), "account.resume"
-    accounts.record_status(
-        tx, before.id, StatusChange(after.status, reason, visit.by, asking.now_ms)
-    )
-    visit.audit(
-        tx,
-        before.id,
-        action,
-        accounts.text_id(before),
-        before=before.status,
-        after=after.status,
-        reason=reason,
-    )
+    if after.status != before.status:
+        told = StatusChange(after.status, reason, visit.by, asking.now_ms)
+        accounts.record_status(tx, before.id, told)
+        visit.audit(
+            tx,
+            before.id,
+            action,
+            accounts.text_id(before),
+            before=before.status,
+            after=after.status,
+            reason=reason,
+        )
     return led_on(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
 
 

@@ -107,6 +107,8 @@ def one(
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Approves or rejects a sender ID, as the commands do. Raises NotFound, InvalidRequest."""
     decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
+    account_id = senders.find(tx, asking.path["sender"]).account_id
+    accounts.locked(tx, account_id)  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
     reason = None
     if decision == "reject":
@@ -116,15 +118,16 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     else:
         after = senders.approve(tx, before.id, by=visit.by, now_ms=asking.now_ms)
         action = "sender.approve"
-    visit.audit(
-        tx,
-        before.account_id,
-        action,
-        senders.text_id(before),
-        before=f"{before.sender}: {before.status}",
-        after=f"{after.sender}: {after.status}",
-        reason=reason,
-    )
+    if after.status != before.status:
+        visit.audit(
+            tx,
+            account_id,
+            action,
+            senders.text_id(before),
+            before=f"{before.sender}: {before.status}",
+            after=f"{after.sender}: {after.status}",
+            reason=reason,
+        )
     return led_on(APPROVALS, Said.SAVED)
 
 

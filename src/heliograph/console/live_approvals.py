@@ -40,15 +40,17 @@ def one(
 def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Lets an account go live, as the command does. Raises NotFound, InvalidRequest."""
     reason = reason_of(asking)
-    before = accounts.with_text_id(tx, asking.path["account"])
+    found = accounts.with_text_id(tx, asking.path["account"])
+    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
     after = accounts.go_live(tx, before.id)
-    visit.audit(
-        tx,
-        before.id,
-        "account.go_live",
-        accounts.text_id(before),
-        before="sandbox only" if before.sandbox else "live",
-        after="sandbox only" if after.sandbox else "live",
-        reason=reason,
-    )
+    if after.sandbox != before.sandbox:
+        visit.audit(
+            tx,
+            before.id,
+            "account.go_live",
+            accounts.text_id(before),
+            before="sandbox only",
+            after="live",
+            reason=reason,
+        )
     return led_on(APPROVALS, Said.SAVED)

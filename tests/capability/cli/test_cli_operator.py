@@ -1,0 +1,61 @@
+"""`heliograph user … --operator`: people who run the service."""
+
+import pytest
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from tests.support.capability.commands import Run, typed
+
+ADD = typed("user add kofi@example.com --operator support --json")
+
+
+def test_an_operator_is_added_with_a_link_that_signs_in(run: Run, db: Database) -> None:
+    added = run(*ADD).json
+    assert (added["operator"], added["roles"]) == ("support", [])
+    [listed] = run(*typed("user list --json")).json
+    assert listed["operator"] == "support"
+    with db.write() as tx:
+        secret = added["link"].rpartition("/")[2]
+        begun = users.begin(tx, secret, seen_by="", now_ms=clock.now_ms())
+        session = users.session_of(tx, begun.secret, now_ms=clock.now_ms())
+        assert users.operator_role(tx, session.user.id) is OperatorRole.SUPPORT
+    assert not session.is_two_step, "a link alone is not enough for the console"
+
+
+@pytest.mark.parametrize("end", ["user remove", "user disable"])
+def test_the_role_of_an_operator_is_taken_away(run: Run, db: Database, end: str) -> None:
+    link = run(*ADD).json["link"]
+    option = ["--operator"] if end == "user remove" else []
+    ended = run(*typed(f"{end} kofi@example.com"), *option, "--json").json
+    assert ended["operator"] is None
+    with db.write() as tx, pytest.raises(users.NotSignedIn):
+        users.begin(tx, link.rpartition("/")[2], seen_by="", now_ms=clock.now_ms())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--account amina --operator admin",
+        "--account amina",
+        "--operator admin --role owner",
+        "--account amina --role owner --operator admin",
+    ],
+)
+def test_a_role_is_either_in_an_account_or_in_the_console(
+    run: Run, db: Database, amina: str, options: str
+) -> None:
+    refused = run(*typed(f"user add kofi@example.com {options}"))
+    assert refused.status == 2
+    assert "--account" in refused.err
+    with db.read() as tx:
+        assert users.page(tx, limit=1) == []
+
+
+def test_who_is_no_operator_cannot_be_removed_as_one(run: Run, amina: str) -> None:
+    run(*typed("user add ama@example.com --account amina --role owner"))
+    refused = run(*typed("user remove ama@example.com --operator"))
+    assert refused.status == 1
+    assert "This user is no operator." in refused.err

@@ -21,6 +21,7 @@ VALUE: Final = "X7"  # what stands in the places of a sentence
 BY_API: Final = "it judges a request of a program, with its key"
 BY_OTP: Final = "pages send no one-time passwords, and verify none"
 BY_COMMAND: Final = "only commands of the operator do that"
+BY_CONSOLE: Final = "the console is in English"
 NO_PAGE_SHOWS: Final = {
     "Expired": BY_OTP,
     "Forbidden": f"{BY_API}; pages have sentences of their own",
@@ -34,6 +35,7 @@ NO_PAGE_SHOWS: Final = {
     "MissingKey": BY_API,
     "NoSuchPath": f"{BY_API}; pages say that there is no such page",
     "NoneOutstanding": BY_OTP,
+    "NoSecondStep": BY_CONSOLE,
     "PayloadTooLarge": f"{BY_API}; forms and files have sentences of their own",
     "ProcessesRun": BY_COMMAND,
     "RangeBlocked": BY_OTP,
@@ -54,6 +56,7 @@ NO_PAGE_ASKS: Final = {
     "base/json.py": BY_API,
     "carriers": BY_COMMAND,
     "cli": BY_COMMAND,
+    "console": BY_CONSOLE,
     "database": "what it refuses to pages is Unavailable, which is said by its reason",
     "jobs": "they end by themselves; what a page shows of it is stored in other rooms",
     "keys/acting_for_customer.py": BY_API,
@@ -69,6 +72,7 @@ NO_PAGE_ASKS: Final = {
     "webhooks/sign.py": BY_API,
 }
 SENTENCES_OF_NO_PAGE: Final = {
+    "This user is no operator.": BY_COMMAND,
     "A customer that was provisioned in sandbox stays there.": BY_COMMAND,
     "Several accounts are named X7; say which by its id: X7.": BY_COMMAND,
     "The name X7 is not reserved.": BY_COMMAND,

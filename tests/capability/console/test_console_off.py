@@ -27,9 +27,9 @@ def served(db: Database, cache: ConfigCache, run_loop: Loop) -> Served:
     """Makes what serves the pages under these settings."""
 
     @contextmanager
-    def make(**settings: bool) -> Iterator[Portal | None]:
+    def make(*, portal: bool = True, console: bool = True) -> Iterator[Portal | None]:
         acceptor = acceptor_for(db, cache, lambda carrier_ids: None, FairQueue())
-        given = Settings(Path(), db.url, SECRET_KEY, **settings)
+        given = Settings(Path(), db.url, SECRET_KEY, portal=portal, console=console)
         pages = pages_beside(given, db, lambda _: None, acceptor)
         yield pages
         if pages is not None:

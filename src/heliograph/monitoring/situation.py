@@ -216,14 +216,14 @@ def _backlog(now: CarrierNow, before: _Sample) -> Iterator[Trouble]:
         waiting, more = now.levels[column], now.levels[column] - before.levels[column]
         if more > 0 and now.levels[oldest] >= waits_s:
             yield Trouble(
-                f"{waiting:,} {what} wait for carrier {name}, {more:,} more than 5 minutes ago;"
-                f" the oldest has waited for {now.levels[oldest]:,} s.",
+                f"{_grouped(waiting)} {what} wait for carrier {name}, {_grouped(more)} more than 5 minutes ago;"
+                f" the oldest has waited for {_grouped(now.levels[oldest])} s.",
                 f"Raise its rate or window if the carrier allows it (heliograph carrier set"
                 f" {name} --tps N --window N), or add a carrier to its routes.",
             )
     if now.levels["unmatched"] >= UNMATCHED_MIN:
         yield Trouble(
-            f"{now.levels['unmatched']:,} receipts of carrier {name} match no message.",
+            f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
             f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list.",
         )
 
@@ -250,7 +250,7 @@ def _of_samples(service: _Sample, sampled_at_ms: int | None, now_ms: int) -> Ite
     waiting = service.levels["webhooks_waiting"]
     if waiting >= WEBHOOKS_MIN:
         yield Trouble(
-            f"{waiting:,} events or more wait for webhook endpoints.",
+            f"{_grouped(waiting)} events or more wait for webhook endpoints.",
             "See which endpoints are slow or fail: heliograph doctor, then heliograph webhook"
             " attempts ID.",
         )
@@ -265,6 +265,11 @@ def _troubles(results: Iterable[CheckResult], *, is_failure: bool = False) -> It
                 _asked(result.remedy or ""),
                 is_failure=is_failure or result.verdict == "failure",
             )
+
+
+def _grouped(number: int) -> str:
+    """Returns a number with thin spaces between thousands, as the pages have them."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _capital(words: str) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "languages",
     "list_page",
     "page_request",
+    "plots",
     "portal_for",
     "rendering",
     "visit",

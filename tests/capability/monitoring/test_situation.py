@@ -83,14 +83,14 @@ def test_a_full_disk_and_a_redis_that_is_away_are_told(db: Database) -> None:
 def test_a_backlog_that_grows_is_told_and_one_that_shrinks_is_not(
     db: Database, carrier_id: int
 ) -> None:
-    sampler = Sampler()
+    sampler, many = Sampler(), "5\N{NARROW NO-BREAK SPACE}000"
     take(db, sampler, carrier_id, Measured())
     clock.move(by_ms=10_000)
     take(db, sampler, carrier_id, Measured(waiting_bulk=5_000, oldest_bulk_s=400.0))
     tell(db, 7)
     bound(db, carrier_id)
     assert sentences(db) == [
-        "5,000 texts wait for carrier alpha, 5,000 more than 5 minutes ago; the oldest has waited"
+        f"{many} texts wait for carrier alpha, {many} more than 5 minutes ago; the oldest has waited"
         " for 400 s."
     ]
     for _ in range(30):

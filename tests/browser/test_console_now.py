@@ -6,6 +6,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from playwright.sync_api import Browser, Page, expect
 
+from heliograph import users
 from heliograph.base import clock
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
@@ -27,13 +28,10 @@ def come_in(page: Page, server: Server, db: Database) -> None:
     """Signs an operator in by a link and a code of an app."""
     made_operator(db, OperatorRole.SUPPORT)
     with db.write() as tx:
-        user_id = tx.execute(
-            sa.text("SELECT id FROM users WHERE email = :email"), {"email": OPERATOR}
-        ).scalar_one()
-        secret, _ = given_codes(tx, user_id, clock.now_ms() - STEP_MS)
+        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
     page.goto(server.url + link_of(db))
     page.keyboard.press("Enter")
-    page.get_by_label("Code").fill(code_of(secret, clock.now_ms()))
+    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
     page.keyboard.press("Enter")
 
 

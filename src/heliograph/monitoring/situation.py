@@ -216,15 +216,15 @@ def _backlog(now: CarrierNow, before: _Sample) -> Iterator[Trouble]:
         waiting, more = now.levels[column], now.levels[column] - before.levels[column]
         if more > 0 and now.levels[oldest] >= waits_s:
             yield Trouble(
-                f"{_grouped(waiting)} {what} wait for carrier {name}, {_grouped(more)} more than 5 minutes ago;"
-                f" the oldest has waited for {_grouped(now.levels[oldest])} s.",
+                f"{_grouped(waiting)} {what} wait for carrier {name}, {_grouped(more)} more than 5"
+                f" minutes ago; the oldest has waited for {_grouped(now.levels[oldest])} s.",
                 f"Raise its rate or window if the carrier allows it (heliograph carrier set"
                 f" {name} --tps N --window N), or add a carrier to its routes.",
             )
     if now.levels["unmatched"] >= UNMATCHED_MIN:
         yield Trouble(
             f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
-            f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list.",
+            f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list --unmatched.",
         )
 
 

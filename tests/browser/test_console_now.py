@@ -33,6 +33,7 @@ def come_in(page: Page, server: Server, db: Database) -> None:
     page.keyboard.press("Enter")
     page.locator("input.code").fill(code_of(secret, clock.now_ms()))
     page.keyboard.press("Enter")
+    page.wait_for_url("**/console/now")
 
 
 @at_both_widths

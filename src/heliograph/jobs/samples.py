@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
-from heliograph.monitoring import Measured, Sampler
+from heliograph.monitoring import MeasuredQueue, Sampler
 
 EVERY_S: Final = 10.0
 
@@ -19,7 +19,7 @@ async def keep_sampling(
     db: Database,
     lease: Lease,
     is_ours: Callable[[], bool],
-    measured: Callable[[], Mapping[int, Measured]],
+    measured: Callable[[], Mapping[int, MeasuredQueue]],
 ) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do, and
     `measured` what was measured last of each carrier. A process that has a SQLite file to itself
@@ -40,7 +40,7 @@ async def keep_sampling(
     await repeat(once, wait=EVERY_S, first_after_s=0.0, fault="sample_not_taken")
 
 
-def take(db: Database, sampler: Sampler, measured: Mapping[int, Measured]) -> None:
+def take(db: Database, sampler: Sampler, measured: Mapping[int, MeasuredQueue]) -> None:
     """Takes one sample."""
     with db.write() as tx:
         sampler.take(tx, measured, clock.now_ms())

@@ -3,17 +3,15 @@
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
 from heliograph.monitoring.process_figures import written_figures
-from heliograph.monitoring.registered import RegisteredProcess
-from heliograph.monitoring.sampling import Measured, Sampler
+from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.situation import situation
 
 __all__ = [
     "SPANS",
     "CheckResult",
-    "Measured",
+    "MeasuredQueue",
     "PlottedPart",
     "PlottedSpan",
-    "RegisteredProcess",
     "Sampler",
     "carrier_checks",
     "parts_of",

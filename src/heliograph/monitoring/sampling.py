@@ -35,7 +35,7 @@ COVERED_MS_MAX: Final = 60_000  # what happened while nobody took samples belong
 NOT_DELIVERED: Final = ("UNDELIV", "EXPIRED", "DELETED", "FAILED", "REJECTD", "UNKNOWN")
 
 
-class Measured(NamedTuple):
+class MeasuredQueue(NamedTuple):
     """Holds what was measured of one carrier for `/metrics`."""
 
     waiting_ahead: int = 0
@@ -46,8 +46,8 @@ class Measured(NamedTuple):
     unmatched: int = 0
 
 
-class _Told(NamedTuple):
-    """Names whose counts a process told, as they were looked at."""
+class _ToldBy(NamedTuple):
+    """Names a process, and the carrier that it has told counts of."""
 
     epoch: int
     carrier: str
@@ -57,16 +57,16 @@ class Sampler:
     """Takes one sample after the other. It is used in one thread."""
 
     def __init__(self) -> None:
-        self._before: dict[_Told, CarrierCounts] = {}
+        self._before: dict[_ToldBy, CarrierCounts] = {}
         self._until_ms: int | None = None  # how far was counted
 
-    def take(self, tx: Connection, measured: Mapping[int, Measured], now_ms: int) -> None:
+    def take(self, tx: Connection, measured: Mapping[int, MeasuredQueue], now_ms: int) -> None:
         """Stores a sample of each carrier and of the whole service. The first call only remembers
         what there is. Makes the longer steps that are over, and deletes old samples.
         """
         processes = registered(tx)
         told = {
-            _Told(process.epoch, name): counts
+            _ToldBy(process.epoch, name): counts
             for process in processes
             if process.figures is not None
             for name, counts in process.figures.carriers.items()
@@ -79,7 +79,7 @@ class Sampler:
             _row(
                 carrier.id,
                 [_since(before, key, told) for key in told if key.carrier == carrier.name],
-                measured.get(carrier.id, Measured()),
+                measured.get(carrier.id, MeasuredQueue()),
             )
             for carrier in all_carriers(tx)
         ]
@@ -97,7 +97,7 @@ class Sampler:
 
 
 def _since(
-    before: Mapping[_Told, CarrierCounts], key: _Told, told: Mapping[_Told, CarrierCounts]
+    before: Mapping[_ToldBy, CarrierCounts], key: _ToldBy, told: Mapping[_ToldBy, CarrierCounts]
 ) -> CarrierCounts:
     """Returns what a process has counted since the look before. One that was not there then began
     in the meantime, with nothing counted.
@@ -115,7 +115,9 @@ def _less(now: Mapping[str, int], was: Mapping[str, int]) -> dict[str, int]:
     return {word: max(0, count - was.get(word, 0)) for word, count in now.items()}
 
 
-def _row(carrier_id: int, counted: Iterable[CarrierCounts], measured: Measured) -> dict[str, int]:
+def _row(
+    carrier_id: int, counted: Iterable[CarrierCounts], measured: MeasuredQueue
+) -> dict[str, int]:
     each = list(counted)
 
     def answers(outcome: str) -> int:

@@ -76,13 +76,13 @@ class Situation(NamedTuple):
     sampled_at_ms: int | None
 
 
-class _Sample(NamedTuple):
+class _CarrierSample(NamedTuple):
     at_ms: int
     levels: dict[str, int]
     rates: dict[str, float]
 
 
-_NO_SAMPLE: Final = _Sample(0, dict.fromkeys(LEVELS, 0), dict.fromkeys(COUNTS, 0.0))
+_NO_SAMPLE: Final = _CarrierSample(0, dict.fromkeys(LEVELS, 0), dict.fromkeys(COUNTS, 0.0))
 
 
 def situation(tx: Connection, now_ms: int) -> Situation:
@@ -118,7 +118,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
     )
 
 
-def _samples(tx: Connection, at_ms: int | None) -> dict[int, _Sample]:
+def _samples(tx: Connection, at_ms: int | None) -> dict[int, _CarrierSample]:
     """Returns the samples of all carriers that begin at a moment."""
     if at_ms is None:
         return {}
@@ -127,7 +127,7 @@ def _samples(tx: Connection, at_ms: int | None) -> dict[int, _Sample]:
         columns.step_ms == TEN_SECONDS_MS, columns.at_ms == at_ms
     )
     return {
-        row.carrier_id: _Sample(
+        row.carrier_id: _CarrierSample(
             row.at_ms,
             {name: int(row._mapping[name]) for name in LEVELS},
             {name: row._mapping[name] * 1_000 / row.covered_ms for name in COUNTS},
@@ -181,7 +181,7 @@ def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[T
 
 
 def _of_carriers(
-    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _Sample], now_ms: int
+    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _CarrierSample], now_ms: int
 ) -> Iterator[Trouble]:
     unbound = unbound_links(tx)
     for now in carriers:
@@ -206,7 +206,7 @@ def _down(carrier: Carrier, now_ms: int) -> Trouble:
     )
 
 
-def _backlog(now: CarrierNow, before: _Sample) -> Iterator[Trouble]:
+def _backlog(now: CarrierNow, before: _CarrierSample) -> Iterator[Trouble]:
     """Tells of a queue that grows: more waits than some minutes ago, and for too long."""
     name = now.carrier.name
     for column, oldest, waits_s, what in (
@@ -224,7 +224,8 @@ def _backlog(now: CarrierNow, before: _Sample) -> Iterator[Trouble]:
     if now.levels["unmatched"] >= UNMATCHED_MIN:
         yield Trouble(
             f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
-            f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list --unmatched.",
+            f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list"
+            " --unmatched.",
         )
 
 
@@ -240,7 +241,9 @@ def _of_checks(
     yield from _troubles(carrier_checks.routes(by_id, routes))
 
 
-def _of_samples(service: _Sample, sampled_at_ms: int | None, now_ms: int) -> Iterator[Trouble]:
+def _of_samples(
+    service: _CarrierSample, sampled_at_ms: int | None, now_ms: int
+) -> Iterator[Trouble]:
     if sampled_at_ms is not None and now_ms - sampled_at_ms > SAMPLES_LATE_MS:
         yield Trouble(
             f"The figures below are {(now_ms - sampled_at_ms) // 1_000} s old.",

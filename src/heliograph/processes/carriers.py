@@ -36,7 +36,7 @@ from heliograph.messages.accept import text_sealer
 from heliograph.messages.carrier import Turn
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
-from heliograph.monitoring import Measured
+from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import DRAIN_S, Running, facts_of
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import others_may_send, senders, with_a_process_of_their_own
@@ -113,7 +113,7 @@ class Dispatch:
         """Counts submissions, answers and receipts of the carriers that are at work."""
         return sum(running.turn.moved for running in self._running.values())
 
-    def measured(self) -> Mapping[int, Measured]:
+    def measured(self) -> Mapping[int, MeasuredQueue]:
         """Returns what was measured last of each carrier, by the process that does it for all."""
         return self._sweeps.measured
 

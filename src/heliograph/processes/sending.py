@@ -27,7 +27,7 @@ from heliograph.jobs.samples import keep_sampling
 from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import kept_for
-from heliograph.monitoring import Measured, written_figures
+from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes.carrier import DRAIN_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
@@ -125,7 +125,7 @@ class Sending:
             version("heliograph"), self._settings.data_dir, self._redis_answers, has_carriers=True
         )
 
-    def _measured(self) -> Mapping[int, Measured]:
+    def _measured(self) -> Mapping[int, MeasuredQueue]:
         return self._dispatch.measured() if self._dispatch is not None else {}
 
     async def _watch_redis(self, redis_url: str) -> None:

@@ -35,7 +35,7 @@ from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt
 from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
-from heliograph.monitoring import Measured
+from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import Running, facts_of
 from heliograph.processes.roles import is_active_scheduler
 
@@ -77,7 +77,7 @@ class Sweeps:
         self._measured: frozenset[str] = frozenset()  # the carriers that /metrics has figures of
         self._unmatched: dict[int, int] = {}  # by carrier
         # by carrier, what was measured last: samples are made of it
-        self.measured: Mapping[int, Measured] = {}
+        self.measured: Mapping[int, MeasuredQueue] = {}
         self._month_tries = 0  # that are left to make months which are missing
 
     async def run(self) -> None:
@@ -159,7 +159,7 @@ class Sweeps:
         for carrier in carriers:
             queued, doubts = waiting.get(carrier.id, WaitingMessages()), in_doubt.get(carrier.id, 0)
             metrics.measured(carrier.name, queued.messages, queued.oldest_s, doubts)
-            measured[carrier.id] = Measured(
+            measured[carrier.id] = MeasuredQueue(
                 *queued.ahead, *queued.bulk, doubts, self._unmatched.get(carrier.id, 0)
             )
         self.measured = measured

@@ -7,7 +7,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.carriers import LinkState, record_state
 from heliograph.database.database import Database
-from heliograph.monitoring import Measured, Sampler
+from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.users import OperatorRole
 from tests.support.console.operators import come_in
@@ -39,7 +39,7 @@ def sampled(db: Database, carrier_id: int) -> None:
         tell(db, 7, alpha=CarrierCounts(250 * number, {"accepted": 250 * number}, {}, 13))
         bound(db, carrier_id)
         with db.write() as tx:
-            sampler.take(tx, {carrier_id: Measured(3, 4, 5_000, 90)}, clock.now_ms())
+            sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, 5_000, 90)}, clock.now_ms())
         clock.move(by_ms=10_000)
 
 
@@ -96,7 +96,7 @@ def test_plots_have_a_table_and_a_file_of_the_same_figures(
         if number == 0:
             sampler = Sampler()
         with db.write() as tx:
-            sampler.take(tx, {carrier_id: Measured(waiting_bulk=42)}, clock.now_ms())
+            sampler.take(tx, {carrier_id: MeasuredQueue(waiting_bulk=42)}, clock.now_ms())
         clock.move(by_ms=10_000)
     assert f"The last {span}" in visitor.get(f"/console/now?span={span}").text
     table = visitor.get(f"/console/now/figures?span={span}").text

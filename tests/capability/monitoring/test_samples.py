@@ -13,7 +13,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
 from heliograph.jobs.samples import take
 from heliograph.messages.tables import sends
-from heliograph.monitoring import SPANS, Measured, Sampler, parts_of, written_figures
+from heliograph.monitoring import SPANS, MeasuredQueue, Sampler, parts_of, written_figures
 from heliograph.monitoring.process_figures import CarrierCounts, read_figures
 from heliograph.monitoring.tables import (
     EVERY_CARRIER,
@@ -58,7 +58,7 @@ def carrier_id(db: Database) -> int:
 
 
 def sampled(
-    db: Database, sampler: Sampler, at_ms: int, measured: dict[int, Measured] | None = None
+    db: Database, sampler: Sampler, at_ms: int, measured: dict[int, MeasuredQueue] | None = None
 ) -> None:
     clock.move(by_ms=at_ms - clock.now_ms())
     with db.write() as tx:
@@ -91,7 +91,7 @@ def test_a_sample_has_what_was_counted_since_the_one_before(
     counted = {"accepted": 160, "throttled": 6, "refused": 2}
     tell(db, 7, carrier=CarrierCounts(170, counted, {"DELIVRD": 100, "UNDELIV": 4}, 8))
     tell(db, 8, carrier=CarrierCounts(40, {"accepted": 40}, {}, 1))
-    sampled(db, sampler, START_MS + 10_000, {carrier_id: Measured(1, 2.4, 30, 400.0, 5, 6)})
+    sampled(db, sampler, START_MS + 10_000, {carrier_id: MeasuredQueue(1, 2.4, 30, 400.0, 5, 6)})
     [of_carrier], [of_all] = stored(db, TEN_SECONDS_MS, carrier_id), stored(db, TEN_SECONDS_MS)
     for row in (of_carrier, of_all):
         assert (row.handed_over, row.delivered, row.throttled) == (100, 10, 1)
@@ -131,7 +131,7 @@ def test_longer_steps_add_up_what_was_counted_and_keep_the_highest_levels(
     for number in range(61):
         at_ms = START_MS + number * 10_000
         waiting = 900 if number == 8 else number
-        sampled(db, sampler, at_ms, {carrier_id: Measured(waiting_bulk=waiting)})
+        sampled(db, sampler, at_ms, {carrier_id: MeasuredQueue(waiting_bulk=waiting)})
         accept(db, amina, messages=10, at_ms=at_ms)
     minutes, [ten] = stored(db, MINUTE_MS), stored(db, TEN_MINUTES_MS)
     assert [row.at_ms for row in minutes] == [START_MS + k * MINUTE_MS for k in range(10)]
@@ -181,7 +181,10 @@ def test_plots_have_rates_a_second_and_gaps_where_no_sample_was_taken(
     for number in range(7):
         accept(db, amina, messages=50, at_ms=START_MS + number * 10_000)
         sampled(
-            db, sampler, START_MS + number * 10_000, {carrier_id: Measured(waiting_bulk=number)}
+            db,
+            sampler,
+            START_MS + number * 10_000,
+            {carrier_id: MeasuredQueue(waiting_bulk=number)},
         )
     with db.read() as tx:
         hour, day, week = (parts_of(tx, span, START_MS + 61_000) for span in SPANS)
@@ -197,7 +200,7 @@ def test_the_job_takes_a_sample_in_a_transaction(db: Database, carrier_id: int) 
     sampler = Sampler()
     take(db, sampler, {})
     clock.move(by_ms=10_000)
-    take(db, sampler, {carrier_id: Measured(waiting_ahead=4)})
+    take(db, sampler, {carrier_id: MeasuredQueue(waiting_ahead=4)})
     assert [row.waiting_ahead for row in stored(db, TEN_SECONDS_MS, carrier_id)] == [4]
 
 

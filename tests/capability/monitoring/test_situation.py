@@ -8,7 +8,7 @@ from heliograph.carriers import LinkState, record_state, set_route
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.tables import inflight
-from heliograph.monitoring import Measured, Sampler, situation
+from heliograph.monitoring import MeasuredQueue, Sampler, situation
 from heliograph.monitoring.process_figures import CarrierCounts
 from tests.support.factories import open_carrier
 from tests.support.monitored import tell, told
@@ -38,7 +38,7 @@ def remedies(db: Database) -> str:
         return "\n".join(trouble.remedy for trouble in situation(tx, clock.now_ms()).troubles)
 
 
-def take(db: Database, sampler: Sampler, carrier_id: int, measured: Measured) -> None:
+def take(db: Database, sampler: Sampler, carrier_id: int, measured: MeasuredQueue) -> None:
     with db.write() as tx:
         sampler.take(tx, {carrier_id: measured}, clock.now_ms())
 
@@ -84,9 +84,9 @@ def test_a_backlog_that_grows_is_told_and_one_that_shrinks_is_not(
     db: Database, carrier_id: int
 ) -> None:
     sampler, many = Sampler(), "5\N{NARROW NO-BREAK SPACE}000"
-    take(db, sampler, carrier_id, Measured())
+    take(db, sampler, carrier_id, MeasuredQueue())
     clock.move(by_ms=10_000)
-    take(db, sampler, carrier_id, Measured(waiting_bulk=5_000, oldest_bulk_s=400.0))
+    take(db, sampler, carrier_id, MeasuredQueue(waiting_bulk=5_000, oldest_bulk_s=400.0))
     tell(db, 7)
     bound(db, carrier_id)
     assert sentences(db) == [
@@ -95,7 +95,7 @@ def test_a_backlog_that_grows_is_told_and_one_that_shrinks_is_not(
     ]
     for _ in range(30):
         clock.move(by_ms=10_000)
-        take(db, sampler, carrier_id, Measured(waiting_bulk=4_000, oldest_bulk_s=700.0))
+        take(db, sampler, carrier_id, MeasuredQueue(waiting_bulk=4_000, oldest_bulk_s=700.0))
     tell(db, 7)
     bound(db, carrier_id)
     assert sentences(db) == []
@@ -103,9 +103,9 @@ def test_a_backlog_that_grows_is_told_and_one_that_shrinks_is_not(
 
 def test_receipts_that_match_nothing_and_doubts_are_told(db: Database, carrier_id: int) -> None:
     sampler = Sampler()
-    take(db, sampler, carrier_id, Measured())
+    take(db, sampler, carrier_id, MeasuredQueue())
     clock.move(by_ms=10_000)
-    take(db, sampler, carrier_id, Measured(unmatched=450))
+    take(db, sampler, carrier_id, MeasuredQueue(unmatched=450))
     with db.write() as tx:
         tx.execute(
             inflight.insert().values(
@@ -140,9 +140,9 @@ def test_routes_that_lead_to_the_simulator_are_told_after_what_failed(
 
 def test_figures_that_are_old_are_told(db: Database, carrier_id: int) -> None:
     sampler = Sampler()
-    take(db, sampler, carrier_id, Measured())
+    take(db, sampler, carrier_id, MeasuredQueue())
     clock.move(by_ms=10_000)
-    take(db, sampler, carrier_id, Measured())
+    take(db, sampler, carrier_id, MeasuredQueue())
     clock.move(by_ms=70_000)
     tell(db, 7)
     bound(db, carrier_id)
@@ -153,12 +153,12 @@ def test_carriers_are_shown_with_their_last_rates_and_their_hour(
     db: Database, carrier_id: int
 ) -> None:
     sampler = Sampler()
-    take(db, sampler, carrier_id, Measured())
+    take(db, sampler, carrier_id, MeasuredQueue())
     for number in range(1, 14):
         clock.move(by_ms=10_000)
         counted = {"accepted": 50 * number, "refused": number}
         tell(db, 7, alpha=CarrierCounts(50 * number, counted, {}, 9))
-        take(db, sampler, carrier_id, Measured(waiting_bulk=number))
+        take(db, sampler, carrier_id, MeasuredQueue(waiting_bulk=number))
     with db.read() as tx:
         [now] = [
             each for each in situation(tx, clock.now_ms()).carriers if each.carrier.name == "alpha"

@@ -18,7 +18,6 @@ from heliograph.monitoring import SPANS, PlottedPart, PlottedSpan, parts_of, sit
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
 
-COMMA: Final = ","
 STATE_WORDS: Final = {
     LinkState.CONNECTING.value: "connecting",
     LinkState.BOUND.value: "bound",
@@ -99,7 +98,7 @@ def _window_of(carrier: Carrier) -> int | None:
 
 
 def _lines(parts: list[PlottedPart]) -> Iterator[str]:
-    yield line_of(COLUMNS, COMMA)
+    yield line_of(COLUMNS, ",")
     yield "".join(
-        line_of((rfc3339(part.start_ms), *cells_of(part)), COMMA) for part in parts if part.rates
+        line_of((rfc3339(part.start_ms), *cells_of(part)), ",") for part in parts if part.rates
     )

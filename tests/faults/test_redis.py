@@ -14,8 +14,7 @@ import sqlalchemy as sa
 from heliograph import keys
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock
-from heliograph.database.leases import workers
-from heliograph.processes.roles import ANSWERING
+from heliograph.database.leases import ANSWERING, workers
 from tests.support import plain_http
 from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long

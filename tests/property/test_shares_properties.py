@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliograph.carriers.smpp.send_rate import Pace
-from heliograph.database.leases import LOOK_S, PeerProcess
+from heliograph.database.leases import LOOK_S, WORKER, PeerProcess
 from heliograph.processes.rate_share import BLIND_S, JOINED_S, LEFT_S, Share, part_of
-from heliograph.processes.roles import WORKER, senders
+from heliograph.processes.roles import senders
 
 TICK_S = 0.05
 CARRIER_ID = 7

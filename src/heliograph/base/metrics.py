@@ -5,7 +5,7 @@ looking them up costs more than counting.
 import os
 from contextlib import suppress
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import (
     REGISTRY,
@@ -117,6 +117,39 @@ WEBHOOK_SECONDS: Final = Histogram(
     "From the beginning of an attempt to its end",
     buckets=(*_SECONDS, 15),
 )
+
+
+class CarrierTotals(NamedTuple):
+    """Holds what this process has counted of one carrier since it began."""
+
+    submitted: int
+    answers: dict[str, int]  # by outcome
+    receipts: dict[str, int]  # by state
+    window_in_use: int
+
+
+def carrier_totals() -> dict[str, CarrierTotals]:
+    """Returns what this process has counted of its carriers, by their names."""
+    names = {of["carrier"] for of, _ in _values(SUBMITTED)}
+    submitted, answers = _values(SUBMITTED), _values(ANSWERED)
+    receipts, windows = _values(RECEIPTS), _values(WINDOW)
+    return {
+        name: CarrierTotals(
+            sum(value for of, value in submitted if of["carrier"] == name),
+            {of["outcome"]: value for of, value in answers if of["carrier"] == name},
+            {of["state"]: value for of, value in receipts if of["carrier"] == name},
+            sum(value for of, value in windows if of["carrier"] == name),
+        )
+        for name in names
+    }
+
+
+def _values(metric: Counter | Gauge) -> list[tuple[dict[str, str], int]]:
+    return [
+        (sample.labels, int(sample.value))
+        for family in metric.collect()
+        for sample in family.samples
+    ]
 
 
 def registry() -> CollectorRegistry:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, senders
 from heliograph.accounts import Account
@@ -19,7 +19,7 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.portal.rendering import Said, led_on
 from heliograph.senders import Sender
 
 SHOWN_MAX: Final = 25  # each asks for the past of its account
@@ -50,11 +50,6 @@ class WaitingAccount(NamedTuple):
 
     account: Account
     text_id: str
-
-
-def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Leads to what waits: it is the first page."""
-    return RedirectResponse(APPROVALS, SEE_OTHER, HEADERS)
 
 
 def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:

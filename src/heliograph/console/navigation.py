@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from heliograph.portal.page_request import CONSOLE
 
+NOW: Final = f"{CONSOLE}/now"
 APPROVALS: Final = f"{CONSOLE}/approvals"
 ACCOUNTS: Final = f"{CONSOLE}/accounts"
 LOG: Final = f"{CONSOLE}/log"
@@ -15,6 +16,7 @@ class NavigationLink(NamedTuple):
 
 
 NAVIGATION: Final = (
+    NavigationLink(NOW, "Now"),
     NavigationLink(APPROVALS, "Approvals"),
     NavigationLink(ACCOUNTS, "Accounts"),
     NavigationLink(LOG, "Log"),

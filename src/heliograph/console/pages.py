@@ -11,7 +11,8 @@ from heliograph.console import (
     log_pages,
 )
 from heliograph.console.handlers import by_operators, to_operators
-from heliograph.console.navigation import ACCOUNTS, APPROVALS, LOG
+from heliograph.console.navigation import ACCOUNTS, APPROVALS, LOG, NOW
+from heliograph.console.now_pages import now
 from heliograph.portal.handlers import does, shows
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
@@ -21,7 +22,10 @@ WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
 
 PAGES: Final = (
-    shows(CONSOLE, to_operators(approvals.led_there)),
+    shows(CONSOLE, to_operators(now.led_there)),
+    shows(NOW, to_operators(now.now)),
+    shows(f"{NOW}/figures", to_operators(now.figures)),
+    shows(f"{NOW}/export", to_operators(now.export)),
     shows(APPROVALS, to_operators(approvals.listed)),
     shows(SENDER, to_operators(approvals.one)),
     does(SENDER, by_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),

@@ -27,6 +27,18 @@ RETIRE_S: Final = 30.0  # a beat that stood still for so long is a dead process'
 # who has not looked for so long knows nothing of the others' beats, and begins anew
 BLIND_S: Final = 10.0
 
+# what a process runs as
+SERVE: Final = "serve"  # everything in one process, which has the database's queue to itself
+# all carriers that have no process of their own, and what is everybody's while no scheduler lives
+WORKER: Final = "worker"
+CARRIER: Final = "carrier"  # one carrier
+SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
+API: Final = "api"  # accepts, and sends nothing
+SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
+DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
+ANSWERING: Final = (SERVE, API)  # requests
+
+
 workers = sa.Table(
     "workers",
     metadata,
@@ -60,6 +72,12 @@ workers = sa.Table(
         sa.Text,
         nullable=True,
         comment="ids of the secret keys that it knows; null: of an earlier version",
+    ),
+    sa.Column(
+        "figures",
+        sa.Text,
+        nullable=True,
+        comment="JSON: what it told of itself with its last beat (monitoring/process_figures.py)",
     ),
     sqlite_autoincrement=True,
 )
@@ -105,6 +123,8 @@ class Lease:
         # carriers of whose rate this process is to take no part: the next look tells the others
         self.waived: frozenset[int] = frozenset()
         self._told_waived: frozenset[int] = frozenset()
+        # what this process tells of itself with each beat, as JSON
+        self.figures: Callable[[], str | None] = lambda: None
 
     def begin(self, instead_of: Collection[str] = ()) -> None:
         """Registers this process, with a new epoch if it had one; all others of the kinds that it
@@ -126,6 +146,7 @@ class Lease:
                 "carrier_id": self.carrier_id,
                 "started_at_ms": clock.now_ms(),
                 "secret_keys": self._secret_keys,
+                "figures": self.figures(),
             }
             epoch = int(
                 tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one()
@@ -208,6 +229,11 @@ class Lease:
         """Returns how many live processes are of these kinds, as it was last seen."""
         return sum(peer.kind in kinds for peer in self.peers.values())
 
+    def beat(self) -> None:
+        """Shows at once that this process lives. Raises Retired, Unavailable."""
+        with self._one_at_a_time:
+            self._beat()
+
     def _beat(self) -> None:
         # a commit that takes long, or a process that is stopped meanwhile, must not count as a late
         # beat
@@ -217,7 +243,11 @@ class Lease:
             beaten = tx.execute(
                 workers.update()
                 .where(workers.c.epoch == self.epoch)
-                .values(beat=workers.c.beat + 1, waived=",".join(map(str, sorted(waived))))
+                .values(
+                    beat=workers.c.beat + 1,
+                    waived=",".join(map(str, sorted(waived))),
+                    figures=self.figures(),
+                )
             )
         if not beaten.rowcount:
             self._retired()

@@ -11,4 +11,5 @@ __all__ = [
     "pruning",
     "retention",
     "roll_up",
+    "samples",
 ]

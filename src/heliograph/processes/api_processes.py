@@ -10,6 +10,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from multiprocessing.connection import Connection
 
 import uvloop
@@ -27,13 +28,13 @@ from heliograph.base.settings import SettingError, Settings
 from heliograph.console import pages_beside
 from heliograph.database import clock_check, clock_watch, processes
 from heliograph.database.database import Database
-from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
+from heliograph.monitoring import written_figures
 from heliograph.processes import logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
-from heliograph.processes.roles import ANSWERING, API
 from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
 from heliograph.processes.wake import Teller
 from heliograph.processes.watchdog import gone_in_time
@@ -108,6 +109,9 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
     counting, lease = (
         CountingLock(db, settings),
         Lease(db, API, secret_keys=key_ids(settings.secret_keys)),
+    )
+    lease.figures = lambda: written_figures(
+        version("heliograph"), settings.data_dir, None, has_carriers=False
     )
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:

@@ -3,6 +3,7 @@ the other processes.
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -30,20 +31,15 @@ from heliograph.carriers.simulator import (
 from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.database.leases import Lease
+from heliograph.database.leases import CARRIER, SCHEDULER, Lease
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.carrier import Turn
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
+from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import DRAIN_S, Running, facts_of
 from heliograph.processes.rate_share import Share
-from heliograph.processes.roles import (
-    CARRIER,
-    SCHEDULER,
-    others_may_send,
-    senders,
-    with_a_process_of_their_own,
-)
+from heliograph.processes.roles import others_may_send, senders, with_a_process_of_their_own
 from heliograph.processes.sweeps import Sweeps
 
 # how often a changed configuration is looked for: with the cache's poll a change is in effect
@@ -116,6 +112,10 @@ class Dispatch:
     def moved(self) -> int:
         """Counts submissions, answers and receipts of the carriers that are at work."""
         return sum(running.turn.moved for running in self._running.values())
+
+    def measured(self) -> Mapping[int, MeasuredQueue]:
+        """Returns what was measured last of each carrier, by the process that does it for all."""
+        return self._sweeps.measured
 
     def may_claim(self, allowed: bool) -> None:
         """Says whether anything may be taken from the queue. What comes in is recorded in any

@@ -24,9 +24,8 @@ from heliograph.base.log import Log
 from heliograph.base.settings import SettingError
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
-from heliograph.database.leases import workers
+from heliograph.database.leases import SERVE, workers
 from heliograph.processes.kept_lock import RETRY_S, TRIES, KeptLock
-from heliograph.processes.roles import SERVE
 
 # objects made, and collections of the younger generation: Python's 700 fits smaller programs
 COLLECT_AFTER: Final = (10_000, 20, 50)

@@ -3,19 +3,8 @@ common work.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
-from heliograph.database.leases import Lease, PeerProcess
-
-SERVE: Final = "serve"  # everything in one process, which has the database's queue to itself
-# all carriers that have no process of their own, and what is everybody's while no scheduler lives
-WORKER: Final = "worker"
-CARRIER: Final = "carrier"  # one carrier
-SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
-API: Final = "api"  # accepts, and sends nothing
-SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
-DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
-ANSWERING: Final = (SERVE, API)  # requests
+from heliograph.database.leases import CARRIER, SCHEDULER, SERVE, WORKER, Lease, PeerProcess
 
 
 def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:

@@ -3,7 +3,8 @@ processes of their own.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from importlib.metadata import version
 from typing import Any, Final
 
 from heliograph.base import cancelling
@@ -16,15 +17,17 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.database.leases import LOOK_S, Lease, Retired
+from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
 from heliograph.jobs.roll_up import keep_rolling_up
+from heliograph.jobs.samples import keep_sampling
 from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import kept_for
+from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes.carrier import DRAIN_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
@@ -34,12 +37,13 @@ from heliograph.processes.exclusive import (
     require_schema,
     settle_at_home,
 )
-from heliograph.processes.roles import ANSWERING, DELIVERING, SENDING, SERVE, is_active_scheduler
-from heliograph.processes.wake import listen
+from heliograph.processes.roles import is_active_scheduler
+from heliograph.processes.wake import listen, redis_answers
 from heliograph.processes.watchdog import ended_or_gone
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks
 
+REDIS_EVERY_S: Final = 5.0  # whether it answers is asked
 AGAIN_S: Final = 1.0  # when the database is not there yet to begin anew
 # For what a process was before to end, and for each try to begin: all that either waits for has a
 # limit of its own, of 10 s and less, so what has not ended by then hangs. A database that is away
@@ -71,6 +75,8 @@ class Sending:
         self._queue = queue
         self._database_lock = DatabaseLock(db, shared=kind != SERVE)
         self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
+        self._redis_answers: bool | None = None  # None: it is not used, or was not asked yet
+        self._lease.figures = self._figures
         self._beside: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
         self._dispatch: Dispatch | None = None
@@ -98,6 +104,9 @@ class Sending:
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
+            asyncio.create_task(
+                keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
+            ),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(
@@ -109,6 +118,21 @@ class Sending:
         ]
         if self._settings.redis_url:
             self._beside.append(asyncio.create_task(listen(self._settings.redis_url, self.wake)))
+            self._beside.append(asyncio.create_task(self._watch_redis(self._settings.redis_url)))
+
+    def _figures(self) -> str | None:
+        return written_figures(
+            version("heliograph"), self._settings.data_dir, self._redis_answers, has_carriers=True
+        )
+
+    def _measured(self) -> Mapping[int, MeasuredQueue]:
+        return self._dispatch.measured() if self._dispatch is not None else {}
+
+    async def _watch_redis(self, redis_url: str) -> None:
+        async def once() -> None:
+            self._redis_answers = await redis_answers(redis_url)
+
+        await repeat(once, wait=REDIS_EVERY_S, first_after_s=0.0, fault="redis_not_asked")
 
     def _is_scheduler(self) -> bool:
         return is_active_scheduler(self._lease)

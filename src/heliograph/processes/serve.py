@@ -19,10 +19,10 @@ from heliograph.base.settings import Settings
 from heliograph.console import pages_beside
 from heliograph.database import migrate, processes
 from heliograph.database.database import Database
+from heliograph.database.leases import SERVE
 from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
 from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
-from heliograph.processes.roles import SERVE
 from heliograph.processes.sending import Sending
 from heliograph.processes.shared_limits import CountingLock, share_limits
 from heliograph.processes.watchdog import gone_in_time

@@ -35,6 +35,7 @@ from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt
 from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
+from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import Running, facts_of
 from heliograph.processes.roles import is_active_scheduler
 
@@ -74,6 +75,9 @@ class Sweeps:
         self._sweeps = 0
         self._looks = 0
         self._measured: frozenset[str] = frozenset()  # the carriers that /metrics has figures of
+        self._unmatched: dict[int, int] = {}  # by carrier
+        # by carrier, what was measured last: samples are made of it
+        self.measured: Mapping[int, MeasuredQueue] = {}
         self._month_tries = 0  # that are left to make months which are missing
 
     async def run(self) -> None:
@@ -151,12 +155,14 @@ class Sweeps:
             await count_waiting(self._db, clock.now_ms()),
             await count_in_doubt(self._db),
         )
+        measured = {}
         for carrier in carriers:
-            metrics.measured(
-                carrier.name,
-                *waiting.get(carrier.id, WaitingMessages()),
-                in_doubt.get(carrier.id, 0),
+            queued, doubts = waiting.get(carrier.id, WaitingMessages()), in_doubt.get(carrier.id, 0)
+            metrics.measured(carrier.name, queued.messages, queued.oldest_s, doubts)
+            measured[carrier.id] = MeasuredQueue(
+                *queued.ahead, *queued.bulk, doubts, self._unmatched.get(carrier.id, 0)
             )
+        self.measured = measured
         self._show_only(frozenset(carrier.name for carrier in carriers))
 
     def _show_only(self, names: frozenset[str]) -> None:
@@ -199,6 +205,7 @@ class Sweeps:
         """Drops receipts that found no message, of a carrier that floods us with them."""
         dropped, kept = await drop_too_many(self._db, carrier.id, setting(carrier, "unmatched_max"))
         metrics.UNMATCHED.labels(carrier.name).set(kept)
+        self._unmatched[carrier.id] = kept
         if dropped:
             metrics.UNMATCHED_DROPPED.labels(carrier.name).inc(dropped)
             log.warning("unmatched_receipts_dropped", carrier=carrier.name, receipts=dropped)

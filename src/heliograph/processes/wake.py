@@ -88,6 +88,21 @@ async def _hear(redis_url: str, wake: Callable[[set[int]], None]) -> None:
         await redis.aclose()
 
 
+async def redis_answers(redis_url: str) -> bool:
+    """Returns whether Redis answers within a moment."""
+    redis: Redis = Redis.from_url(
+        redis_url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S
+    )
+    try:
+        await redis.ping()
+        return True
+    except (RedisError, OSError, TimeoutError) as error:
+        cancelling.obey(error)
+        return False
+    finally:
+        await redis.aclose()
+
+
 def _carrier_ids(told: bytes) -> set[int]:
     """Reads the carriers' ids, and leaves out what is none: whoever shares the Redis can publish
     whatever they like.

@@ -10,13 +10,8 @@ from heliograph.base import clock
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.processes.checks.doctor import (
-    DISABLED_MS,
-    ENDPOINTS_SHOWN_MAX,
-    FAILING_MS,
-    CheckResult,
-    examine,
-)
+from heliograph.monitoring.work_checks import DISABLED_MS, ENDPOINTS_SHOWN_MAX, FAILING_MS
+from heliograph.processes.checks.doctor import CheckResult, examine
 from heliograph.webhooks.endpoints import WebhookEndpoint, text_id
 from heliograph.webhooks.tables import webhook_endpoints
 from tests.support.capability.webhooks import NOWHERE, endpoint

@@ -173,7 +173,7 @@ reset();
 const smsc = smpp.createServer(tls, onSession);
 smsc.on('tlsClientError', () => {});
 const control = http.createServer(onRequest);
-smsc.listen(0, '127.0.0.1', () => control.listen(0, '127.0.0.1', () => {
+smsc.listen(Number(given('port') || 0), '127.0.0.1', () => control.listen(0, '127.0.0.1', () => {
   console.log(JSON.stringify({port: smsc.address().port, control: control.address().port}));
 }));
 process.stdin.resume().on('end', () => process.exit(0));

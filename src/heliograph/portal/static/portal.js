@@ -129,6 +129,20 @@ document.addEventListener("htmx:config:request", (asked) => {
   if (asked.detail.ctx.sourceElement.dataset.live === undefined) return;
   if (document.hidden || looksLeft === 0) asked.preventDefault();
   else looksLeft -= 1;
+  show("[data-live-over]", looksLeft === 0);
+});
+
+function show(which, is_shown) {
+  document.querySelectorAll(which).forEach((element) => { element.hidden = !is_shown; });
+}
+
+// A live part that gets no answer shows what is old: that is said, until there is an answer again.
+document.addEventListener("htmx:after:request", (answered) => {
+  const { sourceElement, response } = answered.detail.ctx;
+  if (sourceElement.dataset.live !== undefined) show("[data-live-lost]", response.status >= 500);
+});
+document.addEventListener("htmx:error", (failed) => {
+  if (failed.detail.ctx?.sourceElement?.dataset.live !== undefined) show("[data-live-lost]", true);
 });
 
 // When a live part is there no more, the whole page has changed: a campaign was completed.

@@ -1,7 +1,6 @@
 """Checks the database for `heliograph doctor`."""
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 import sqlalchemy as sa
 
@@ -12,19 +11,7 @@ from heliograph.database.database import Database
 from heliograph.database.hosts import NOT_TOLD_APART, STANDBY, WRITTEN_TO
 from heliograph.database.postgresql.indexes import invalid
 from heliograph.database.write_probe import try_to_write
-from heliograph.messages.states import IN_DOUBT
-from heliograph.messages.tables import inflight
-
-Verdict = Literal["ok", "warning", "failure"]
-
-
-class CheckResult(NamedTuple):
-    """Tells of one thing that was looked at. `remedy` says what to do when it is not ok."""
-
-    check: str
-    verdict: Verdict
-    found: str
-    remedy: str | None = None
+from heliograph.monitoring import CheckResult
 
 
 def writable(db: Database) -> Iterator[CheckResult]:
@@ -128,33 +115,3 @@ def hosts(db: Database) -> Iterator[CheckResult]:
                 NOT_TOLD_APART,
                 "GRANT EXECUTE ON FUNCTION pg_control_system() TO its role, on the primary",
             )
-
-
-def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
-    """Finds messages that a carrier was given and never answered: some settle themselves, and for
-    others somebody has to ask the carrier.
-    """
-    columns = inflight.c
-    counted = sa.select(
-        sa.func.count(columns.message_id.distinct()), sa.func.min(columns.since_ms)
-    ).where(columns.state == IN_DOUBT)
-    count, since_ms = tx.execute(counted).one()
-    if count:
-        found = (
-            f"{count} message{'s' if count > 1 else ''}, the oldest for"
-            f" {_in_words(now_ms - since_ms)}: given to a carrier that never answered"
-        )
-        yield CheckResult(
-            "in doubt",
-            "warning",
-            found,
-            "heliograph message list --in-doubt; ask the carrier, then heliograph message settle,"
-            " or resend",
-        )
-
-
-def _in_words(span_ms: int) -> str:
-    minutes = max(span_ms, 0) // 60_000
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"

@@ -12,7 +12,6 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from heliograph.base import clock
-from heliograph.base.clock import rfc3339
 from heliograph.base.errors import ServiceError
 from heliograph.base.private_files import ENTRIES_MAX, open_to_others
 from heliograph.base.settings import Settings
@@ -28,23 +27,14 @@ from heliograph.database.leases import workers
 from heliograph.database.outage import why
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
-from heliograph.otp import capped, count_blocked
-from heliograph.processes.checks import carrier_findings, database_findings, sealed_secrets
-from heliograph.processes.checks.database_findings import CheckResult
-from heliograph.processes.roles import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
-from heliograph.webhooks import endpoints
-from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.states import GONE
+from heliograph.monitoring import CheckResult, carrier_checks, work_checks
+from heliograph.processes.checks import database_findings, sealed_secrets
 
 __all__ = ["CheckResult", "examine"]
 
 DISK_BYTES_MIN: Final = 1 << 30
 REDIS_TIMEOUT_S: Final = 2
-FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
-DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
-ENDPOINTS_SHOWN_MAX: Final = 10
 FILES_SHOWN_MAX: Final = 20
-OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
 
 
 def examine(settings: Settings) -> Iterator[CheckResult]:
@@ -189,60 +179,26 @@ def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
             yield from database_findings.durability(tx, settings.synchronous_commit)
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
-            yield _processes(kinds)
+            yield work_checks.processes(kinds)
         yield from sealed_secrets.findings(tx, settings)
         yield from _carriers(tx, settings)
         now_ms = clock.now_ms()
-        yield from database_findings.doubts(tx, now_ms)
-        yield from _webhooks(tx, kinds, now_ms)
-        yield from _one_time_passwords(tx, now_ms)
+        yield from work_checks.doubts(tx, now_ms)
+        yield from work_checks.webhooks(tx, kinds, now_ms)
+        yield from work_checks.one_time_passwords(tx, now_ms)
 
 
 def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
     carriers = all_carriers(tx)
-    yield from carrier_findings.binds(
+    yield from carrier_checks.binds(
         carriers,
         unbound_links(tx),
         lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
     )
-    yield from carrier_findings.routes(
+    yield from carrier_checks.routes(
         {carrier.id: carrier for carrier in carriers},
         [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
     )
-
-
-def _webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
-    enabled = endpoints.enabled(tx)
-    if enabled:
-        yield _deliveries(enabled, kinds)
-    yield from _endpoints(
-        endpoints.troubled(
-            tx,
-            failing_before_ms=now_ms - FAILING_MS,
-            disabled_after_ms=now_ms - DISABLED_MS,
-            limit=ENDPOINTS_SHOWN_MAX,
-        )
-    )
-
-
-def _one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
-    blocked = count_blocked(tx, now_ms)
-    held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
-    if held_back:
-        yield CheckResult(
-            "otp unverified",
-            "warning",
-            f"{len(held_back)} accounts or countries of one are held back: too many codes are"
-            " unverified",
-            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
-        )
-    if blocked:
-        yield CheckResult(
-            "otp ranges",
-            "warning",
-            f"{blocked} blocked: many one-time passwords went there, and none was verified",
-            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
-        )
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:
@@ -261,65 +217,3 @@ def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[C
             f"{waiting} of its messages are kept until somebody decides",
             "heliograph restore-check, then heliograph restore-check send, or cancel",
         )
-
-
-def _processes(kinds: Counter[str]) -> CheckResult:
-    """Looks at the processes that are registered: one that died is among them for half a minute
-    yet.
-    """
-    found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
-    if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
-        return CheckResult(
-            "processes",
-            "warning",
-            f"{found}: nothing sends",
-            "start heliograph serve, or heliograph worker",
-        )
-    if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
-        return CheckResult(
-            "processes",
-            "warning",
-            f"{found}: no process looks after validity, doubts and the work of dead processes",
-            "start heliograph scheduler, or heliograph worker",
-        )
-    return CheckResult("processes", "ok", found)
-
-
-def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:
-    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
-    if any(kinds[kind] for kind in DELIVERING):
-        return CheckResult("webhooks", "ok", found)
-    return CheckResult(
-        "webhooks",
-        "warning",
-        f"{found}, and no process that delivers to them",
-        "start heliograph serve, or heliograph worker",
-    )
-
-
-def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
-    """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
-    for endpoint in troubled:
-        shown = endpoints.text_id(endpoint.id)
-        check = f"webhook {shown}"
-        if endpoint.disabled_at_ms is not None:
-            why = (
-                "it answered 410 Gone"
-                if endpoint.disabled_reason == GONE
-                else "it met nothing but failures for 5 days"
-            )
-            yield CheckResult(
-                check,
-                "warning",
-                f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
-                f"once it is there again: heliograph webhook enable {shown}, then heliograph"
-                f" webhook replay {shown} --since 7d",
-            )
-        else:
-            yield CheckResult(
-                check,
-                "warning",
-                f"{endpoint.url}: nothing but failures since"
-                f" {rfc3339(endpoint.failing_since_ms or 0)}",
-                f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
-            )

@@ -22,7 +22,7 @@ from heliograph.database import secret_key_canary
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.database.sealed_columns import Sealed, reseal_some, tally
-from heliograph.processes.checks.database_findings import CheckResult
+from heliograph.monitoring import CheckResult
 from heliograph.processes.checks.restore_check import ProcessesRun, nobody_else
 from heliograph.users import two_step
 from heliograph.webhooks import endpoints

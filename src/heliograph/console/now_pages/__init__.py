@@ -1,0 +1,1 @@
+"""Shows how the service does at this moment, and how it did in the last week."""

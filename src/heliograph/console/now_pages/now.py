@@ -1,0 +1,104 @@
+"""Shows what is wrong, what passes through, and how carriers and processes are."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph.base.clock import rfc3339
+from heliograph.base.csv.cells import line_of
+from heliograph.base.forms import Query
+from heliograph.carriers import Carrier, LinkState, setting
+from heliograph.console.navigation import NOW
+from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.monitoring import SPANS, PlottedPart, PlottedSpan, parts_of, situation, span_named
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
+
+STATE_WORDS: Final = {
+    LinkState.CONNECTING.value: "connecting",
+    LinkState.BOUND.value: "bound",
+    LinkState.BACKING_OFF.value: "backing off",
+    LinkState.REFUSED.value: "refused",
+    LinkState.CLOSED.value: "not served",
+}
+
+
+class SpanLink(NamedTuple):
+    """Describes a link to the plots of a span."""
+
+    name: str
+    path: str
+    is_shown: bool
+
+
+def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Leads to what happens now: it is the first page."""
+    return RedirectResponse(NOW, SEE_OTHER, HEADERS)
+
+
+def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows how the service does. The page asks for itself again. Raises InvalidRequest."""
+    span, at = _span(asking), situation(tx, asking.now_ms)
+    names = {each.carrier.id: each.carrier.name for each in at.carriers}
+    return page(
+        "now.html",
+        asking,
+        visit,
+        at=at,
+        state_words=STATE_WORDS,
+        window_of=_window_of,
+        names=names,
+        span=span,
+        spans=[_link(each, span) for each in SPANS],
+        plots=plots_of(parts_of(tx, span, asking.now_ms), span),
+    )
+
+
+def figures(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the figures that are plotted as a table. Raises InvalidRequest."""
+    span = _span(asking)
+    parts = parts_of(tx, span, asking.now_ms)
+    return page(
+        "now_figures.html",
+        asking,
+        visit,
+        span=span,
+        spans=[_link(each, span, f"{NOW}/figures") for each in SPANS],
+        plotted=PLOTTED,
+        rows=[(part.start_ms, cells_of(part)) for part in reversed(parts) if part.rates],
+    )
+
+
+def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the figures that are plotted as a file, oldest first. Raises InvalidRequest."""
+    span = _span(asking)
+    return Download(f"now-{span.name}.csv", _lines(parts_of(tx, span, asking.now_ms)))
+
+
+def _span(asking: PageRequest) -> PlottedSpan:
+    query = Query(asking.sent.query)
+    named = query.text("span")
+    query.finish()
+    return span_named(named or "")
+
+
+def _link(each: PlottedSpan, shown: PlottedSpan, path: str = NOW) -> SpanLink:
+    return SpanLink(each.name, f"{path}?span={each.name}", each == shown)
+
+
+def _window_of(carrier: Carrier) -> int | None:
+    """Returns how many submissions a carrier may have unanswered, over all binds of a process."""
+    if carrier.type != "smpp":
+        return None
+    return int(setting(carrier, "window")) * int(setting(carrier, "binds"))
+
+
+def _lines(parts: list[PlottedPart]) -> Iterator[str]:
+    yield line_of(COLUMNS, ",")
+    yield "".join(
+        line_of((rfc3339(part.start_ms), *cells_of(part)), ",") for part in parts if part.rates
+    )

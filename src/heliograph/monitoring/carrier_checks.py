@@ -1,0 +1,87 @@
+"""Checks carriers and routes: whether what is sent can leave."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from heliograph.base.secrets import SecretUnreadable
+from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState
+from heliograph.monitoring.check_result import CheckResult
+
+ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
+
+
+def binds(
+    carriers: list[Carrier],
+    unbound: dict[int, tuple[int, list[str]]],
+    connect: Callable[[Carrier], object],
+) -> Iterator[CheckResult]:
+    """Tells of each carrier whether it is bound. `unbound`: of a carrier that is bound in some
+    processes only, in how many it should be, and what those that are not bound say. `connect`
+    raises SecretUnreadable when a carrier's password cannot be read.
+    """
+    for carrier in carriers:
+        check = f"carrier {carrier.name}"
+        if carrier.type == "smpp":
+            try:
+                connect(carrier)
+            except SecretUnreadable as error:
+                yield CheckResult(
+                    check,
+                    "failure",
+                    str(error),
+                    f"set it again: heliograph carrier set {carrier.name} --password-file FILE",
+                )
+                continue
+        if carrier.id in unbound:
+            count, others = unbound[carrier.id]
+            yield CheckResult(
+                check,
+                "warning",
+                f"bound in {count - len(others)} of {count} processes; another is {others[0]}",
+                "see whether the carrier allows so many binds, and what that process logs; it"
+                " leaves its part of the rate to the others",
+            )
+        elif carrier.state == LinkState.BOUND.value:
+            yield CheckResult(check, "ok", "bound")
+        else:
+            detail = f": {carrier.state_detail}" if carrier.state_detail else ""
+            yield CheckResult(check, "warning", f"{carrier.state}{detail}", remedy(carrier))
+
+
+def remedy(carrier: Carrier) -> str:
+    """Returns what to do about a carrier that is not bound."""
+    if ALREADY_BOUND in (carrier.state_detail or ""):
+        return (
+            f"is {carrier.name}'s system_id bound elsewhere, or is --binds more than the carrier"
+            " allows? If the carrier still keeps an old connection, it ends it within minutes"
+        )
+    return f"is a server running? try: heliograph carrier test {carrier.name}"
+
+
+def routes(
+    carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
+) -> Iterator[CheckResult]:
+    """Tells of each route, a prefix and its carriers' ids, whether texts can take it."""
+    if not routes:
+        yield CheckResult(
+            "routes",
+            "warning",
+            "none: live texts are refused with no_route",
+            'heliograph route set "" CARRIER',
+        )
+    for prefix, carrier_ids in routes:
+        check = f"route {prefix or 'default'}"
+        names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
+        if SIMULATOR_ID in carrier_ids:
+            yield CheckResult(
+                check,
+                "warning",
+                f"{names}: live texts there are charged, and go to the simulator",
+                "set a real carrier before you go live",
+            )
+        elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
+            yield CheckResult(
+                check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
+            )
+        else:
+            yield CheckResult(check, "ok", names)

@@ -1,0 +1,285 @@
+"""Says how the service does now: what is wrong, and how its carriers and processes are.
+
+All of it is read from the database with bounded, indexed statements, so a page may ask every few
+seconds. What has to connect somewhere is asked by `heliograph doctor` only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.clock import HOUR_MS
+from heliograph.carriers import (
+    SIMULATOR_ID,
+    Carrier,
+    LinkState,
+    all_carriers,
+    all_routes,
+    unbound_links,
+)
+from heliograph.monitoring import carrier_checks, work_checks
+from heliograph.monitoring.check_result import CheckResult
+from heliograph.monitoring.registered import RegisteredProcess, registered
+from heliograph.monitoring.tables import (
+    COUNTS,
+    EVERY_CARRIER,
+    LEVELS,
+    MINUTE_MS,
+    TEN_SECONDS_MS,
+    service_samples,
+)
+
+SAMPLES_LATE_MS: Final = 45_000  # several in a row were not taken
+COMPARED_MS: Final = 300_000  # a backlog grows if it was shorter then
+AHEAD_WAITS_S: Final = 15  # one-time passwords that wait longer are of little use
+BULK_WAITS_S: Final = 120
+UNMATCHED_MIN: Final = 100  # fewer receipts are only early: their answers have not come yet
+WEBHOOKS_MIN: Final = 10_000
+DISK_OCTETS_MIN: Final = 1 << 30
+TROUBLES_MAX: Final = 50
+_STATES: Final = {
+    LinkState.CONNECTING.value: "it is being connected",
+    LinkState.BACKING_OFF.value: "the connection failed or ended, and is tried again",
+    LinkState.REFUSED.value: "the carrier refuses the bind",
+    LinkState.CLOSED.value: "no process serves it",
+}
+
+
+class Trouble(NamedTuple):
+    """Says in a sentence what is wrong, and in another one what to do about it."""
+
+    sentence: str
+    remedy: str
+    is_failure: bool = False  # as opposed to what only needs somebody's look
+
+
+class CarrierNow(NamedTuple):
+    """Tells how a carrier does: its figures of the last sample, and those of the last hour."""
+
+    carrier: Carrier
+    levels: Mapping[str, int]
+    rates: Mapping[str, float]
+    hour: Mapping[str, int]
+
+
+class Situation(NamedTuple):
+    """Tells how the service does. `levels` and `rates` are the whole service's."""
+
+    troubles: list[Trouble]
+    carriers: list[CarrierNow]
+    processes: list[RegisteredProcess]
+    levels: Mapping[str, int]
+    rates: Mapping[str, float]
+    sampled_at_ms: int | None
+
+
+class _CarrierSample(NamedTuple):
+    at_ms: int
+    levels: dict[str, int]
+    rates: dict[str, float]
+
+
+_NO_SAMPLE: Final = _CarrierSample(0, dict.fromkeys(LEVELS, 0), dict.fromkeys(COUNTS, 0.0))
+
+
+def situation(tx: Connection, now_ms: int) -> Situation:
+    """Returns how the service does at a moment."""
+    sampled_at_ms = tx.execute(
+        sa.select(sa.func.max(service_samples.c.at_ms)).where(
+            service_samples.c.step_ms == TEN_SECONDS_MS
+        )
+    ).scalar()
+    last = _samples(tx, sampled_at_ms)
+    before = _samples(tx, None if sampled_at_ms is None else sampled_at_ms - COMPARED_MS)
+    hour = _hour(tx, now_ms)
+    carriers = [
+        CarrierNow(
+            carrier,
+            last.get(carrier.id, _NO_SAMPLE).levels,
+            last.get(carrier.id, _NO_SAMPLE).rates,
+            hour.get(carrier.id, dict.fromkeys(COUNTS, 0)),
+        )
+        for carrier in all_carriers(tx)
+    ]
+    processes = registered(tx)
+    service = last.get(EVERY_CARRIER, _NO_SAMPLE)
+    troubles = [
+        *_of_processes(processes, now_ms),
+        *_of_carriers(tx, carriers, before, now_ms),
+        *_of_checks(tx, carriers, processes, now_ms),
+        *_of_samples(service, sampled_at_ms, now_ms),
+    ]
+    troubles.sort(key=lambda trouble: not trouble.is_failure)  # stable: else as they were found
+    return Situation(
+        troubles[:TROUBLES_MAX], carriers, processes, service.levels, service.rates, sampled_at_ms
+    )
+
+
+def _samples(tx: Connection, at_ms: int | None) -> dict[int, _CarrierSample]:
+    """Returns the samples of all carriers that begin at a moment."""
+    if at_ms is None:
+        return {}
+    columns = service_samples.c
+    query = sa.select(service_samples).where(
+        columns.step_ms == TEN_SECONDS_MS, columns.at_ms == at_ms
+    )
+    return {
+        row.carrier_id: _CarrierSample(
+            row.at_ms,
+            {name: int(row._mapping[name]) for name in LEVELS},
+            {name: row._mapping[name] * 1_000 / row.covered_ms for name in COUNTS},
+        )
+        for row in tx.execute(query)
+    }
+
+
+def _hour(tx: Connection, now_ms: int) -> dict[int, dict[str, int]]:
+    """Returns what was counted of each carrier in the last hour, to the minute."""
+    columns = service_samples.c
+    query = (
+        sa.select(columns.carrier_id, *(sa.func.sum(columns[name]).label(name) for name in COUNTS))
+        .where(columns.step_ms == MINUTE_MS, columns.at_ms >= now_ms - HOUR_MS)
+        .group_by(columns.carrier_id)
+    )
+    return {
+        row.carrier_id: {name: int(row._mapping[name]) for name in COUNTS}
+        for row in tx.execute(query)
+    }
+
+
+def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[Trouble]:
+    kinds = Counter(process.kind for process in processes)
+    yield from _troubles([work_checks.processes(kinds)], is_failure=True)
+    for process in processes:
+        late_ms, figures = process.late_ms(now_ms), process.figures
+        if figures is None:
+            continue
+        name = f"{process.kind} {process.epoch} (process {figures.process_id} on {figures.host})"
+        if late_ms is not None:
+            yield Trouble(
+                f"The {name} has not shown itself for {late_ms // 1_000} s.",
+                "See whether it still runs, and whether its machine reaches the database. After"
+                " 30 s, others take over what it held.",
+                is_failure=True,
+            )
+        if figures.redis is False:
+            yield Trouble(
+                f"Redis does not answer the {name}.",
+                "Check REDIS_URL, and that Redis runs. Until then each process counts rate limits"
+                " alone, and what was queued is found by looking every 250 ms.",
+            )
+        free = figures.disk_free_octets
+        if free is not None and free < DISK_OCTETS_MIN:
+            yield Trouble(
+                f"{free / (1 << 30):.1f} GiB are free for the data directory of the {name}.",
+                "Make room: with a full disk nothing is accepted.",
+                is_failure=True,
+            )
+
+
+def _of_carriers(
+    tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _CarrierSample], now_ms: int
+) -> Iterator[Trouble]:
+    unbound = unbound_links(tx)
+    for now in carriers:
+        carrier = now.carrier
+        if carrier.id in unbound:
+            bound_to = carrier_checks.binds([carrier], unbound, lambda _: None)
+            yield from _troubles(bound_to)
+        elif carrier.state != LinkState.BOUND.value and carrier.id != SIMULATOR_ID:
+            yield _down(carrier, now_ms)
+        yield from _backlog(now, before.get(carrier.id, _NO_SAMPLE))
+
+
+def _down(carrier: Carrier, now_ms: int) -> Trouble:
+    down_ms = 0 if carrier.down_since_ms is None else max(0, now_ms - carrier.down_since_ms)
+    lasts = f"{down_ms // 1_000} s" if down_ms < 120_000 else f"{down_ms // 60_000} min"
+    detail = f" ({carrier.state_detail})" if carrier.state_detail else ""
+    return Trouble(
+        f"Carrier {carrier.name} has had no bound session for {lasts}:"
+        f" {_STATES[carrier.state]}{detail}.",
+        _asked(carrier_checks.remedy(carrier)),
+        is_failure=True,
+    )
+
+
+def _backlog(now: CarrierNow, before: _CarrierSample) -> Iterator[Trouble]:
+    """Tells of a queue that grows: more waits than some minutes ago, and for too long."""
+    name = now.carrier.name
+    for column, oldest, waits_s, what in (
+        ("waiting_ahead", "oldest_ahead_s", AHEAD_WAITS_S, "one-time passwords and retries"),
+        ("waiting_bulk", "oldest_bulk_s", BULK_WAITS_S, "texts"),
+    ):
+        waiting, more = now.levels[column], now.levels[column] - before.levels[column]
+        if more > 0 and now.levels[oldest] >= waits_s:
+            yield Trouble(
+                f"{_grouped(waiting)} {what} wait for carrier {name}, {_grouped(more)} more than 5"
+                f" minutes ago; the oldest has waited for {_grouped(now.levels[oldest])} s.",
+                f"Raise its rate or window if the carrier allows it (heliograph carrier set"
+                f" {name} --tps N --window N), or add a carrier to its routes.",
+            )
+    if now.levels["unmatched"] >= UNMATCHED_MIN:
+        yield Trouble(
+            f"{_grouped(now.levels['unmatched'])} receipts of carrier {name} match no message.",
+            f"See how it prints ids: heliograph carrier show {name}; then heliograph receipt list"
+            " --unmatched.",
+        )
+
+
+def _of_checks(
+    tx: Connection, carriers: list[CarrierNow], processes: list[RegisteredProcess], now_ms: int
+) -> Iterator[Trouble]:
+    by_id = {now.carrier.id: now.carrier for now in carriers}
+    routes = [(route.prefix, route.carrier_ids) for route in all_routes(tx)]
+    kinds = Counter(process.kind for process in processes)
+    yield from _troubles(work_checks.doubts(tx, now_ms))
+    yield from _troubles(work_checks.webhooks(tx, kinds, now_ms))
+    yield from _troubles(work_checks.one_time_passwords(tx, now_ms))
+    yield from _troubles(carrier_checks.routes(by_id, routes))
+
+
+def _of_samples(
+    service: _CarrierSample, sampled_at_ms: int | None, now_ms: int
+) -> Iterator[Trouble]:
+    if sampled_at_ms is not None and now_ms - sampled_at_ms > SAMPLES_LATE_MS:
+        yield Trouble(
+            f"The figures below are {(now_ms - sampled_at_ms) // 1_000} s old.",
+            "See whether heliograph serve, a worker or a scheduler runs: one of them takes samples"
+            " every ten seconds.",
+        )
+    waiting = service.levels["webhooks_waiting"]
+    if waiting >= WEBHOOKS_MIN:
+        yield Trouble(
+            f"{_grouped(waiting)} events or more wait for webhook endpoints.",
+            "See which endpoints are slow or fail: heliograph doctor, then heliograph webhook"
+            " attempts ID.",
+        )
+
+
+def _troubles(results: Iterable[CheckResult], *, is_failure: bool = False) -> Iterator[Trouble]:
+    """Yields what is not as it should be, in the words of `heliograph doctor`."""
+    for result in results:
+        if result.verdict != "ok":
+            yield Trouble(
+                f"{_capital(result.check)}: {result.found}.",
+                _asked(result.remedy or ""),
+                is_failure=is_failure or result.verdict == "failure",
+            )
+
+
+def _grouped(number: int) -> str:
+    """Returns a number with thin spaces between thousands, as the pages have them."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _asked(remedy: str) -> str:
+    """Returns what to do as a sentence."""
+    asked = f"Run {remedy}" if remedy.startswith("heliograph ") else _capital(remedy)
+    return asked if asked.endswith((".", "?")) else f"{asked}."

@@ -1,0 +1,68 @@
+"""Defines the table of samples: figures of the service, and of each carrier, over the last days.
+
+A sample covers a step: ten seconds, a minute or ten minutes. The longer steps are made of the
+shorter ones, which are kept for less long. So a plot of an hour, a day or a week reads at most some
+thousand rows.
+"""
+
+import sqlalchemy as sa
+
+from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.database.database import metadata
+
+EVERY_CARRIER = 0  # the id that samples of the whole service have; no carrier has it
+
+TEN_SECONDS_MS = 10_000
+MINUTE_MS = 60_000
+TEN_MINUTES_MS = 600_000
+# how long samples of each step are kept
+STEPS_KEPT_MS = {TEN_SECONDS_MS: HOUR_MS, MINUTE_MS: DAY_MS, TEN_MINUTES_MS: 8 * DAY_MS}
+
+# These are counted while a step lasts, and are added up in longer ones …
+COUNTS = (
+    "accepted",
+    "handed_over",
+    "delivered",
+    "refused",
+    "throttled",
+    "retried",
+    "unanswered",
+    "undelivered",
+)
+# … and these are what was found at its end; a longer step has the highest.
+LEVELS = (
+    "waiting_ahead",
+    "oldest_ahead_s",
+    "waiting_bulk",
+    "oldest_bulk_s",
+    "in_doubt",
+    "unmatched",
+    "window_in_use",
+    "webhooks_waiting",
+)
+
+service_samples = sa.Table(
+    "service_samples",
+    metadata,
+    sa.Column("step_ms", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column(
+        "carrier_id",
+        sa.SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="0: the whole service",
+    ),
+    sa.Column(
+        "at_ms",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="when the step began",
+    ),
+    sa.Column(
+        "covered_ms", sa.Integer, nullable=False, comment="of the step: what was counted in it"
+    ),
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in (*COUNTS, *LEVELS)),
+    # for what is made of a step's samples, and for those that have served their time
+    sa.Index("service_samples_by_time", "step_ms", "at_ms"),
+)

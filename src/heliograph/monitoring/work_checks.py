@@ -1,0 +1,148 @@
+"""Checks what the service is at: its processes, messages in doubt, webhooks, one-time passwords."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.base.clock import rfc3339
+from heliograph.database.leases import CARRIER, DELIVERING, SCHEDULER, SERVE, WORKER
+from heliograph.messages.states import IN_DOUBT
+from heliograph.messages.tables import inflight
+from heliograph.monitoring.check_result import CheckResult
+from heliograph.otp import capped, count_blocked
+from heliograph.webhooks import endpoints
+from heliograph.webhooks.endpoints import WebhookEndpoint
+from heliograph.webhooks.states import GONE
+
+FAILING_MS: Final = 3_600_000  # an endpoint that fails for so long will not come back by itself
+DISABLED_MS: Final = 7 * 86_400_000  # one that disabled itself longer ago is known by now
+ENDPOINTS_SHOWN_MAX: Final = 10
+OTP_CAPPED_SHOWN_MAX: Final = 1_000  # more are as alarming
+
+
+def doubts(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
+    """Finds messages that a carrier was given and never answered: some settle themselves, and for
+    others somebody has to ask the carrier.
+    """
+    columns = inflight.c
+    counted = sa.select(
+        sa.func.count(columns.message_id.distinct()), sa.func.min(columns.since_ms)
+    ).where(columns.state == IN_DOUBT)
+    count, since_ms = tx.execute(counted).one()
+    if count:
+        found = (
+            f"{count} message{'s' if count > 1 else ''}, the oldest for"
+            f" {_in_words(now_ms - since_ms)}: given to a carrier that never answered"
+        )
+        yield CheckResult(
+            "in doubt",
+            "warning",
+            found,
+            "heliograph message list --in-doubt; ask the carrier, then heliograph message settle,"
+            " or resend",
+        )
+
+
+def _in_words(span_ms: int) -> str:
+    minutes = max(span_ms, 0) // 60_000
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
+
+
+def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[CheckResult]:
+    enabled = endpoints.enabled(tx)
+    if enabled:
+        yield _deliveries(enabled, kinds)
+    yield from _endpoints(
+        endpoints.troubled(
+            tx,
+            failing_before_ms=now_ms - FAILING_MS,
+            disabled_after_ms=now_ms - DISABLED_MS,
+            limit=ENDPOINTS_SHOWN_MAX,
+        )
+    )
+
+
+def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
+    blocked = count_blocked(tx, now_ms)
+    held_back = capped(tx, now_ms, limit=OTP_CAPPED_SHOWN_MAX)
+    if held_back:
+        yield CheckResult(
+            "otp unverified",
+            "warning",
+            f"{len(held_back)} accounts or countries of one are held back: too many codes are"
+            " unverified",
+            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+        )
+    if blocked:
+        yield CheckResult(
+            "otp ranges",
+            "warning",
+            f"{blocked} blocked: many one-time passwords went there, and none was verified",
+            "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
+        )
+
+
+def processes(kinds: Counter[str]) -> CheckResult:
+    """Looks at the processes that are registered: one that died is among them for half a minute
+    yet.
+    """
+    found = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"
+    if not any(kinds[kind] for kind in (SERVE, WORKER, CARRIER)):
+        return CheckResult(
+            "processes",
+            "warning",
+            f"{found}: nothing sends",
+            "start heliograph serve, or heliograph worker",
+        )
+    if not any(kinds[kind] for kind in (SERVE, WORKER, SCHEDULER)):
+        return CheckResult(
+            "processes",
+            "warning",
+            f"{found}: no process looks after validity, doubts and the work of dead processes",
+            "start heliograph scheduler, or heliograph worker",
+        )
+    return CheckResult("processes", "ok", found)
+
+
+def _deliveries(enabled: int, kinds: Counter[str]) -> CheckResult:
+    found = f"{enabled} enabled endpoint{'s' if enabled > 1 else ''}"
+    if any(kinds[kind] for kind in DELIVERING):
+        return CheckResult("webhooks", "ok", found)
+    return CheckResult(
+        "webhooks",
+        "warning",
+        f"{found}, and no process that delivers to them",
+        "start heliograph serve, or heliograph worker",
+    )
+
+
+def _endpoints(troubled: list[WebhookEndpoint]) -> Iterator[CheckResult]:
+    """Tells of endpoints that need somebody: events that they miss can be replayed for 30 days."""
+    for endpoint in troubled:
+        shown = endpoints.text_id(endpoint.id)
+        check = f"webhook {shown}"
+        if endpoint.disabled_at_ms is not None:
+            why = (
+                "it answered 410 Gone"
+                if endpoint.disabled_reason == GONE
+                else "it met nothing but failures for 5 days"
+            )
+            yield CheckResult(
+                check,
+                "warning",
+                f"{endpoint.url}: disabled since {rfc3339(endpoint.disabled_at_ms)}, because {why}",
+                f"once it is there again: heliograph webhook enable {shown}, then heliograph"
+                f" webhook replay {shown} --since 7d",
+            )
+        else:
+            yield CheckResult(
+                check,
+                "warning",
+                f"{endpoint.url}: nothing but failures since"
+                f" {rfc3339(endpoint.failing_since_ms or 0)}",
+                f"see why: heliograph webhook attempts {shown}; after 5 days it is disabled",
+            )

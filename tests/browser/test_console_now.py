@@ -1,0 +1,79 @@
+"""A carrier dies and returns, and the console says so, in a real browser."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import sqlalchemy as sa
+from playwright.sync_api import Browser, Page, expect
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.carriers.tables import carriers
+from heliograph.database import config
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from tests.support.api.server import Server
+from tests.support.console.operators import OPERATOR, link_of, made_operator
+from tests.support.factories import open_carrier
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.browsing import at_both_widths, opened, picture
+from tests.support.services import free_port
+from tests.support.wire.smsc_peer import running_smsc
+
+WITHIN_MS = 5_000  # the page says within this time what has happened
+CONNECTS_WITHIN_MS = 20_000
+
+
+def come_in(page: Page, server: Server, db: Database) -> None:
+    """Signs an operator in by a link and a code of an app."""
+    made_operator(db, OperatorRole.SUPPORT)
+    with db.write() as tx:
+        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
+    page.goto(server.url + link_of(db))
+    page.keyboard.press("Enter")
+    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/now")
+
+
+@at_both_widths
+def test_a_carrier_that_dies_is_told_within_seconds_and_so_is_its_return(
+    browser: Browser, server: Server, width: int, tmp_path: Path
+) -> None:
+    db, port, name = server.cast.amina.db, free_port(), f"gh-main-{width}"
+    page = opened(browser, width)
+    with ExitStack() as peer:
+        peer.enter_context(running_smsc(f"--port={port}"))
+        open_carrier(
+            db,
+            name,
+            port=port,
+            prefix=None,
+            system_id="amina",
+            backoff_min_s=0.1,
+            backoff_max_s=1.0,
+        )
+        come_in(page, server, db)
+        page.goto(f"{server.url}/console")
+        expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
+        row = page.get_by_role("row").filter(has_text=name)
+        expect(row.get_by_text("bound", exact=True)).to_be_visible(timeout=CONNECTS_WITHIN_MS)
+        expect(page.get_by_text(f"Carrier {name}")).to_have_count(0)
+        expect(page.get_by_role("img")).to_have_count(6, timeout=40_000)  # two samples were taken
+        picture(page, "console-now")
+    said = page.get_by_text(f"Carrier {name} has had no bound session")
+    expect(said).to_be_visible(timeout=WITHIN_MS + 1_000)
+    expect(page.get_by_text(f"heliograph carrier test {name}")).to_be_visible()
+    picture(page, "console-now-carrier-down")
+    with running_smsc(f"--port={port}"):
+        expect(said).to_have_count(0, timeout=CONNECTS_WITHIN_MS)
+    page.get_by_role("link", name="All figures").click()
+    expect(page.get_by_role("heading", name="Figures of the last hour")).to_be_visible()
+    picture(page, "console-now-figures")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as CSV").click()
+    assert saved.value.suggested_filename == "now-hour.csv"
+    with db.write() as tx:
+        tx.execute(sa.delete(carriers).where(carriers.c.name == name))
+        config.bump(tx)
+    page.context.close()

@@ -1,0 +1,124 @@
+"""The page Now says what is wrong, and shows carriers, processes and plots."""
+
+import re
+
+import pytest
+
+from heliograph.base import clock
+from heliograph.carriers import LinkState, record_state
+from heliograph.database.database import Database
+from heliograph.monitoring import MeasuredQueue, Sampler
+from heliograph.monitoring.process_figures import CarrierCounts
+from heliograph.users import OperatorRole
+from tests.support.console.operators import come_in
+from tests.support.factories import open_carrier
+from tests.support.monitored import tell
+from tests.support.portal.visitor import Visitor
+
+WELL = "Nothing is wrong."
+
+
+@pytest.fixture
+def carrier_id(db: Database) -> int:
+    """A carrier that is bound, of a service that is well."""
+    made = open_carrier(db, "alpha", window=10, binds=2)
+    tell(db, 7)
+    bound(db, made)
+    return made
+
+
+def bound(db: Database, carrier_id: int, state: LinkState = LinkState.BOUND, why: str = "") -> None:
+    with db.write() as tx:
+        record_state(tx, 7, carrier_id, state, why, clock.now_ms())
+
+
+def sampled(db: Database, carrier_id: int) -> None:
+    """Has two samples taken, ten seconds apart."""
+    sampler = Sampler()
+    for number in range(2):
+        tell(db, 7, alpha=CarrierCounts(250 * number, {"accepted": 250 * number}, {}, 13))
+        bound(db, carrier_id)
+        with db.write() as tx:
+            sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, 5_000, 90)}, clock.now_ms())
+        clock.move(by_ms=10_000)
+
+
+def test_the_console_leads_to_what_happens_now(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    assert visitor.get("/console").headers["location"] == "/console/now"
+
+
+@pytest.mark.parametrize("role", list(OperatorRole))
+def test_every_operator_sees_that_nothing_is_wrong(
+    visitor: Visitor, db: Database, carrier_id: int, role: OperatorRole
+) -> None:
+    come_in(visitor, db, role)
+    tell(db, 7)
+    bound(db, carrier_id)
+    page = visitor.get("/console/now").text
+    assert WELL in page
+    assert '<span class="badge bound">bound</span>' in page
+
+
+def test_a_carrier_that_dies_is_told_with_what_to_do_until_it_returns(
+    visitor: Visitor, db: Database, carrier_id: int
+) -> None:
+    come_in(visitor, db)
+    bound(db, carrier_id, LinkState.BACKING_OFF, "Connection refused")
+    page = visitor.get("/console/now").text
+    assert WELL not in page
+    assert "Carrier alpha has had no bound session" in page
+    assert "heliograph carrier test alpha" in page
+    bound(db, carrier_id)
+    assert WELL in visitor.get("/console/now").text
+
+
+def test_carriers_processes_and_plots_are_shown(
+    visitor: Visitor, db: Database, carrier_id: int
+) -> None:
+    come_in(visitor, db)
+    sampled(db, carrier_id)
+    page = visitor.get("/console/now").text
+    assert re.search(r"2[45]\.\d /s", page)
+    assert '13 <span class="quiet">of 20</span>' in page
+    assert ' <span class="quiet">90 s</span>' in page
+    assert "80 MiB" in page
+    assert "50.0 GiB" in page
+    assert page.count("<figure") == 6
+
+
+@pytest.mark.parametrize("span", ["hour", "day", "week"])
+def test_plots_have_a_table_and_a_file_of_the_same_figures(
+    visitor: Visitor, db: Database, carrier_id: int, span: str
+) -> None:
+    come_in(visitor, db)
+    for number in range(62):  # ten minutes are over
+        if number == 0:
+            sampler = Sampler()
+        with db.write() as tx:
+            sampler.take(tx, {carrier_id: MeasuredQueue(waiting_bulk=42)}, clock.now_ms())
+        clock.move(by_ms=10_000)
+    assert f"The last {span}" in visitor.get(f"/console/now?span={span}").text
+    table = visitor.get(f"/console/now/figures?span={span}").text
+    file = visitor.get(f"/console/now/export?span={span}")
+    assert f'filename="now-{span}.csv"' in file.headers["content-disposition"]
+    first, *rows = file.text.splitlines()
+    assert first.startswith("time,accepted_per_second,handed_over_per_second")
+    assert rows
+    assert all(row.split(",")[5] == "42" for row in rows)
+    assert table.count("<tr>") == len(rows) + 1
+
+
+def test_pages_say_what_will_be_seen_there_while_nothing_is(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    page = visitor.get("/console/now").text
+    assert "No process is registered." in page
+    assert "No sample was taken in the last hour." in page
+    assert "No sample was taken" in visitor.get("/console/now/figures").text
+    assert len(visitor.get("/console/now/export").text.splitlines()) == 1
+
+
+def test_a_span_that_is_none_shows_the_last_hour(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    assert "The last hour" in visitor.get("/console/now?span=year").text
+    assert visitor.get("/console/now?unknown=1").status_code == 400

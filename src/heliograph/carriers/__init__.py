@@ -37,6 +37,7 @@ from heliograph.carriers.routes import (
     set_route,
 )
 from heliograph.carriers.smpp import SmppSettings, user_message_reference
+from heliograph.carriers.smpp.described import DescribedSubmission
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.state import (
     mend_states,
@@ -53,6 +54,7 @@ __all__ = [
     "SEALED",
     "SIMULATOR_ID",
     "Carrier",
+    "DescribedSubmission",
     "Link",
     "LinkState",
     "Outcome",

@@ -3,7 +3,7 @@ approves them.
 """
 
 from heliograph.senders.history import as_step_record, history
-from heliograph.senders.look_alikes import WaitingLookAlike, look_alikes, waiting_look_alikes
+from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
     approve,
@@ -39,7 +39,6 @@ __all__ = [
     "SUBMITTED",
     "Reserved",
     "Sender",
-    "WaitingLookAlike",
     "api",
     "approve",
     "approved_senders",

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.senders.sender import COLUMNS, Sender
-from heliograph.senders.states import APPROVED, SUBMITTED
+from heliograph.senders.sender import COLUMNS, Sender, waiting
+from heliograph.senders.states import APPROVED
 from heliograph.senders.tables import senders
 
 LOOK_ALIKES_MAX: Final = 5  # named of one sender
@@ -46,15 +46,9 @@ def waiting_look_alikes(tx: Connection) -> list[WaitingLookAlike]:
     """Returns live senders that wait for approval and look like others', oldest first, out of the
     WAITING_MAX that have waited the longest.
     """
-    query = (
-        sa.select(*COLUMNS)
-        .where(senders.c.status == SUBMITTED, senders.c.sandbox.is_(False))
-        .order_by(senders.c.id)
-        .limit(WAITING_MAX)
-    )
-    waiting = [Sender(*row) for row in tx.execute(query)]
-    like = look_alikes(tx, waiting)
-    return [WaitingLookAlike(each, like[each.id]) for each in waiting if like[each.id]]
+    found = waiting(tx, limit=WAITING_MAX)
+    like = look_alikes(tx, found)
+    return [WaitingLookAlike(each, like[each.id]) for each in found if like[each.id]]
 
 
 def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:

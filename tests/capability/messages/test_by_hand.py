@@ -155,8 +155,8 @@ async def test_the_lists_of_work_go_from_the_oldest_on_and_count_by_carrier(hous
         assert (len(seen), sorted(seen, key=lambda each: each.at_ms)) == (6, seen)
         assert work_lists.waiting(tx, [house.carrier_id, other]) == sorted(
             [
-                work_lists.Waiting(house.carrier_id, 5, 6),
-                work_lists.Waiting(other, 0, 0),
+                work_lists.WaitingForOperator(house.carrier_id, 5, 6),
+                work_lists.WaitingForOperator(other, 0, 0),
             ]
         )
 

@@ -96,7 +96,8 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
 def block(session: CommandRun, digits: str, acc: str) -> None:
-    """Refuse one-time passwords to a range of numbers, which is named by its first eight digits.
+    """Make the guard refuse one-time passwords to a range of numbers, named by its first eight
+    digits.
 
     Like a block of the guard it ends after 24 hours, or when a code of the range is verified.
     """

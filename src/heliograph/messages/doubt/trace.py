@@ -307,6 +307,13 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     return list(traced.values())
 
 
+def expires_at_ms(tx: Connection, traced: Traced) -> int:
+    """Returns when the validity of a message ends."""
+    query = sa.select(sends.c.expires_at_ms).where(sends.c.id == traced.message.send_id)
+    at_ms: int = tx.execute(query).scalar_one()
+    return at_ms
+
+
 def failure(message: Message) -> str | None:
     """Returns why it failed, in plain words: what the carrier's command_status means, else what
     stands in its error.

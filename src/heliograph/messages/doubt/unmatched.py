@@ -115,14 +115,30 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Receip
             of_rows.where(rows.carrier_id == carrier_id),
         )
     found = [
-        ReceiptToMatch(*row, False)
+        ReceiptToMatch._make([*row, False])
         for row in tx.execute(of_refs.order_by(refs.created_at_ms.desc()).limit(limit))
     ]
     found += [
-        ReceiptToMatch(*row, True)
+        ReceiptToMatch._make([*row, True])
         for row in tx.execute(of_rows.order_by(rows.received_at_ms.desc()).limit(limit))
     ]
     return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.place))[:limit]
+
+
+def receipt_at(
+    tx: Connection, carrier_id: int, place: str, *, has_row: bool
+) -> ReceiptToMatch | None:
+    """Returns the receipt of a carrier at this place, unless it has found its message."""
+    refs, rows = carrier_refs.c, unmatched_receipts.c
+    query = (
+        selected(True).where(rows.carrier_id == carrier_id, rows.id == place)
+        if has_row
+        else selected(False).where(
+            refs.carrier_id == carrier_id, refs.ref == place, refs.message_id.is_(None)
+        )
+    )
+    row = tx.execute(query).one_or_none()
+    return None if row is None else ReceiptToMatch._make([*row, has_row])
 
 
 def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[str]]:

@@ -17,7 +17,7 @@ _SAME_MS_MAX: Final = 2_000  # receipts of one turn, all of which have its time
 COUNTED_MAX: Final = 1_000  # a page says "1,000 or more", and reads no more rows than that
 
 
-class Waiting(NamedTuple):
+class WaitingForOperator(NamedTuple):
     """Counts what waits of one carrier. Each figure is COUNTED_MAX at most."""
 
     carrier_id: int
@@ -32,7 +32,7 @@ class ReceiptPlace(NamedTuple):
     place: str
 
 
-def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[Waiting]:
+def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperator]:
     """Returns how much waits of each of these carriers, and of others that have messages in
     doubt.
     """
@@ -47,7 +47,7 @@ def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[Waiting]:
     known = sorted({*carrier_ids, *in_doubt})
     receipts = _receipts_waiting(tx, known)
     return [
-        Waiting(
+        WaitingForOperator(
             carrier_id,
             min(in_doubt.get(carrier_id, 0), COUNTED_MAX),
             min(receipts.get(carrier_id, 0), COUNTED_MAX),
@@ -110,7 +110,7 @@ def oldest_unmatched(
             # of those that came in one millisecond, some were shown before
             query = query.where(at_ms >= after.at_ms)
         found += [
-            ReceiptToMatch(*row, has_row)
+            ReceiptToMatch._make([*row, has_row])
             for row in tx.execute(query.order_by(at_ms).limit(limit + _SAME_MS_MAX))
         ]
     ordered = sorted(found, key=place_of)

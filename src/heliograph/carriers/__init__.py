@@ -20,6 +20,7 @@ from heliograph.carriers.manage import (
     all_carriers,
     carrier_named,
     connection_settings,
+    described_submissions,
     down_carriers,
     drain_carrier,
     remove_carrier,
@@ -36,6 +37,7 @@ from heliograph.carriers.routes import (
     set_route,
 )
 from heliograph.carriers.smpp import SmppSettings, user_message_reference
+from heliograph.carriers.smpp.described import DescribedSubmission
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.state import (
     mend_states,
@@ -52,6 +54,7 @@ __all__ = [
     "SEALED",
     "SIMULATOR_ID",
     "Carrier",
+    "DescribedSubmission",
     "Link",
     "LinkState",
     "Outcome",
@@ -70,6 +73,7 @@ __all__ = [
     "all_routes",
     "carrier_named",
     "connection_settings",
+    "described_submissions",
     "down_carriers",
     "drain_carrier",
     "load_rates",

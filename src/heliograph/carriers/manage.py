@@ -16,9 +16,10 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.secrets import Keys, decrypt, encrypt
 from heliograph.base.short_texts import refused
-from heliograph.carriers.link import LinkState
+from heliograph.carriers.link import LinkState, Outgoing
 from heliograph.carriers.routes import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
+from heliograph.carriers.smpp.described import DescribedSubmission, describe
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
 from heliograph.database.sealed_columns import Encrypted, Sealed
@@ -255,6 +256,16 @@ def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> S
     return SmppSettings(
         name=carrier.name, password=_password(tx, carrier, secret_key), **_of_link(carrier.settings)
     )
+
+
+def described_submissions(
+    carrier: Carrier, message: Outgoing, *, shows_text: bool
+) -> list[DescribedSubmission]:
+    """Returns the fields of the submit_sm that a message would be for an SMPP carrier. Raises
+    ValueError for a text that cannot be encoded.
+    """
+    settings = SmppSettings(name=carrier.name, password="", **_of_link(carrier.settings))
+    return describe(settings, message, shows_text=shows_text)
 
 
 def _smpp_carrier(tx: Connection, name: str) -> Carrier:

@@ -31,6 +31,12 @@ DONE: Final = {
     "account.go_live": "Let an account go live",
     "account.resume": "Resumed an account",
     "account.suspend": "Suspended an account",
+    "message.match": "Matched a receipt to a message",
+    "message.read": "Read the text of a message",
+    "message.resend": "Sent a message in doubt again",
+    "message.settle": "Settled a message in doubt",
+    "otp.block": "Blocked one-time passwords to a range",
+    "otp.unblock": "Let one-time passwords go again",
     "sender.approve": "Approved a sender ID",
     "sender.reject": "Rejected a sender ID",
 }

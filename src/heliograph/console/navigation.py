@@ -7,6 +7,11 @@ from heliograph.portal.page_request import CONSOLE
 NOW: Final = f"{CONSOLE}/now"
 APPROVALS: Final = f"{CONSOLE}/approvals"
 ACCOUNTS: Final = f"{CONSOLE}/accounts"
+MESSAGES: Final = f"{CONSOLE}/messages"
+IN_DOUBT: Final = f"{MESSAGES}/in-doubt"
+UNMATCHED: Final = f"{MESSAGES}/receipts"
+MATCH: Final = f"{MESSAGES}/match"
+ABUSE: Final = f"{CONSOLE}/abuse"
 LOG: Final = f"{CONSOLE}/log"
 
 
@@ -19,5 +24,7 @@ NAVIGATION: Final = (
     NavigationLink(NOW, "Now"),
     NavigationLink(APPROVALS, "Approvals"),
     NavigationLink(ACCOUNTS, "Accounts"),
+    NavigationLink(MESSAGES, "Messages"),
+    NavigationLink(ABUSE, "Abuse"),
     NavigationLink(LOG, "Log"),
 )

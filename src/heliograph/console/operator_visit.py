@@ -47,6 +47,14 @@ class OperatorVisit(NamedTuple):
     def may_change_accounts(self) -> bool:
         return self.may(OperatorRight.ACCOUNTS)
 
+    @property
+    def may_decide_messages(self) -> bool:
+        return self.may(OperatorRight.MESSAGES)
+
+    @property
+    def may_read_texts(self) -> bool:
+        return self.may(OperatorRight.TEXTS)
+
     def may(self, right: OperatorRight) -> bool:
         return right in users.OPERATOR_RIGHTS[self.role]
 

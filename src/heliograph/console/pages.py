@@ -10,16 +10,46 @@ from heliograph.console import (
     live_approvals,
     log_pages,
 )
-from heliograph.console.handlers import by_operators, to_operators
-from heliograph.console.navigation import ACCOUNTS, APPROVALS, LOG, NOW
+from heliograph.console.abuse_pages import abuse
+from heliograph.console.handlers import (
+    OperatorsFormPage,
+    OperatorsPage,
+    by_operators,
+    to_operators,
+)
+from heliograph.console.message_pages import (
+    found_messages,
+    in_doubt,
+    one_message,
+    unmatched_receipts,
+)
+from heliograph.console.navigation import (
+    ABUSE,
+    ACCOUNTS,
+    APPROVALS,
+    IN_DOUBT,
+    LOG,
+    MATCH,
+    MESSAGES,
+    NOW,
+    UNMATCHED,
+)
 from heliograph.console.now_pages import now
-from heliograph.portal.handlers import does, shows
+from heliograph.portal.handlers import Handler, does, shows
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
 
 SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
+
+MESSAGE: Final = f"{MESSAGES}/{{message}}"
+
+
+def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
+    """Returns a handler for a form of those who decide about messages."""
+    return by_operators(OperatorRight.MESSAGES, do, show, is_fresh=True)
+
 
 PAGES: Final = (
     shows(CONSOLE, to_operators(now.led_there)),
@@ -55,6 +85,28 @@ PAGES: Final = (
         by_operators(
             OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
         ),
+    ),
+    shows(MESSAGES, to_operators(found_messages.listed)),
+    shows(IN_DOUBT, to_operators(in_doubt.listed)),
+    does(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),
+    does(f"{IN_DOUBT}/decide", _on_messages(in_doubt.decide, in_doubt.listed)),
+    shows(UNMATCHED, to_operators(unmatched_receipts.listed)),
+    shows(MATCH, to_operators(unmatched_receipts.one)),
+    does(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.one)),
+    shows(MESSAGE, to_operators(one_message.one)),
+    does(
+        f"{MESSAGE}/text",
+        by_operators(OperatorRight.TEXTS, one_message.read_text, one_message.one),
+    ),
+    shows(ABUSE, to_operators(abuse.listed)),
+    does(
+        f"{ABUSE}/block",
+        by_operators(OperatorRight.ACCOUNTS, abuse.block, abuse.listed, is_fresh=True),
+    ),
+    shows(f"{ABUSE}/unblock", to_operators(abuse.ask_unblock)),
+    does(
+        f"{ABUSE}/unblock",
+        by_operators(OperatorRight.ACCOUNTS, abuse.unblock, abuse.ask_unblock, is_fresh=True),
     ),
     shows(LOG, to_operators(log_pages.listed)),
     shows(f"{LOG}/export", to_operators(log_pages.export)),

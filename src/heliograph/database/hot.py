@@ -47,8 +47,11 @@ class HotTx(Protocol):
 
 async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -> T:
     """Returns what `work` returns. It is done while the database is busy with what it was
-    `asked`.
+    `asked`, or after that in a transaction of `run_in`, which has no event loop.
     """
+    if asyncio._get_running_loop() is None:
+        await asked
+        return work()
     asking = asyncio.ensure_future(asked)
     try:
         await asyncio.sleep(0)  # in which it is asked

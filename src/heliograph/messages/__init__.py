@@ -20,5 +20,6 @@ __all__ = [
     "retention",
     "rollup_reports",
     "states",
+    "sudden_volume",
     "sweeps",
 ]

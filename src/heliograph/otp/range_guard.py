@@ -15,8 +15,10 @@ from sqlalchemy.engine import Connection
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound, RateLimited
 from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
 from heliograph.otp.limits import seconds_until
 from heliograph.otp.tables import otp_ranges
+from heliograph.wallet.tables import wallets
 
 RANGE_DIGITS: Final = 8
 SENDS_MAX: Final = 50  # to a range, in WINDOW_MS, without one verification
@@ -67,7 +69,7 @@ def written(sent_at_ms: Sequence[int]) -> str:
 
 
 def read(text: str) -> list[int]:
-    return [int(at_ms) for at_ms in text.split(",")]
+    return [int(at_ms) for at_ms in text.split(",") if at_ms]
 
 
 class Blocked(NamedTuple):
@@ -108,6 +110,43 @@ def count_blocked(tx: Connection, now_ms: int) -> int:
         sa.select(sa.func.count()).where(otp_ranges.c.blocked_at_ms > now_ms - BLOCKED_MS)
     ).scalar_one()
     return count
+
+
+def block(tx: Connection, account_id: str, digits: str, now_ms: int) -> Blocked:
+    """Refuses one-time passwords of an account (raw id) to a range, as if the guard had found it.
+    It waits for those that are just being counted. Raises InvalidRequest for digits that are no
+    range, and when it is blocked already.
+    """
+    if not (digits.isascii() and digits.isdigit() and len(digits) == RANGE_DIGITS):
+        raise refused(
+            "range", f"must be the first {RANGE_DIGITS} digits of numbers, not {shown(digits)}"
+        )
+    tx.execute(
+        sa.select(wallets.c.account_id)
+        .where(wallets.c.account_id == account_id)
+        .with_for_update(key_share=True)
+    )
+    columns = otp_ranges.c
+    here = (columns.account_id == account_id) & (columns.digits == digits)
+    there = tx.execute(sa.select(columns.sent_at_ms, columns.blocked_at_ms).where(here)).first()
+    if there is not None and (there.blocked_at_ms or 0) > now_ms - BLOCKED_MS:
+        raise refused("range", f"{shown(digits)} is blocked for this account already")
+    if there is None:
+        tx.execute(
+            otp_ranges.insert().values(
+                account_id=account_id,
+                digits=digits,
+                sent_at_ms="",
+                blocked_at_ms=now_ms,
+                changed_at_ms=now_ms,
+            )
+        )
+    else:
+        tx.execute(
+            otp_ranges.update().where(here).values(blocked_at_ms=now_ms, changed_at_ms=now_ms)
+        )
+    sent = [] if there is None else read(there.sent_at_ms)
+    return Blocked(account_id, digits, len(sent), now_ms)
 
 
 def unblock(tx: Connection, account_id: str, digits: str, now_ms: int) -> None:

@@ -24,7 +24,7 @@ from heliograph.webhooks.http.address_guard import CLOSED, AllowedNetworks
 
 # a contact with all that it may have, in letters of which each takes 12 octets in a form
 FORM_OCTETS_MAX: Final = 512 * 1_024
-FIELDS_MAX: Final = 100
+FIELDS_MAX: Final = 120  # a hundred rows of a list, each with a box, and what is done to them
 # A browser keeps a cookie of this prefix only from this host, over HTTPS (RFC 6265bis, 4.1.3.2).
 SESSION_COOKIE: Final = "__Host-heliograph"
 BROWSER_COOKIE: Final = "__Host-heliograph-browser"

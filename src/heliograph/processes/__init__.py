@@ -2,7 +2,6 @@
 
 __all__ = [
     "api_processes",
-    "carrier",
     "checks",
     "colours",
     "demo",

@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.base import cancelling, clock
 from heliograph.carriers import Carrier, Link, SmppSettings
-from heliograph.messages.carrier import CarrierFacts, Turn
+from heliograph.messages.carrier import Turn
 from heliograph.processes.rate_share import Share
 
 # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone
@@ -48,13 +48,3 @@ class Running:
         """
         self.turn.claiming = False
         await self.link.close(drain_s)
-
-
-def facts_of(carrier: Carrier) -> CarrierFacts:
-    """Returns what a turn needs to know of a carrier."""
-    return CarrierFacts(
-        carrier.id,
-        carrier.name,
-        carrier.settings.get("receipts", "all"),
-        carrier.id_format or carrier.settings.get("id_format", "auto"),
-    )

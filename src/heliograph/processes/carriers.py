@@ -33,11 +33,11 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
 from heliograph.messages.accept import text_sealer
-from heliograph.messages.carrier import Turn
+from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.monitoring import MeasuredQueue
-from heliograph.processes.carrier import DRAIN_S, Running, facts_of
+from heliograph.processes.carrier import DRAIN_S, Running
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import others_may_send, senders, with_a_process_of_their_own
 from heliograph.processes.sweeps import Sweeps

@@ -29,14 +29,14 @@ from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease
 from heliograph.database.postgresql.partitions import make_months
-from heliograph.messages.carrier import AUTO, learn_id_format, rematch
+from heliograph.messages.carrier import AUTO, facts_of, learn_id_format, rematch
 from heliograph.messages.doubt.receipts import match_doubts
 from heliograph.messages.queue import FairQueue, WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.retention import drop_too_many
 from heliograph.messages.sweeps import fail_expired, fail_over, settle_doubts, take_over
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 from heliograph.monitoring import MeasuredQueue
-from heliograph.processes.carrier import Running, facts_of
+from heliograph.processes.carrier import Running
 from heliograph.processes.roles import is_active_scheduler
 
 SWEEP_S: Final = 1.0

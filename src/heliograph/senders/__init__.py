@@ -3,7 +3,7 @@ approves them.
 """
 
 from heliograph.senders.history import as_step_record, history
-from heliograph.senders.look_alikes import look_alikes
+from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
     approve,
@@ -65,5 +65,6 @@ __all__ = [
     "text_id",
     "usable",
     "waiting",
+    "waiting_look_alikes",
     "why_reserved",
 ]

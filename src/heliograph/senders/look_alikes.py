@@ -4,16 +4,17 @@ and decides (OWASP API Security: homoglyphs).
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.senders.sender import COLUMNS, Sender
+from heliograph.senders.sender import COLUMNS, Sender, waiting
 from heliograph.senders.states import APPROVED
 from heliograph.senders.tables import senders
 
 LOOK_ALIKES_MAX: Final = 5  # named of one sender
+WAITING_MAX: Final = 500  # senders that are compared for one page
 _SEPARATORS: Final = re.compile(r"[ \-_&.]")
 _SIMILAR: Final = str.maketrans("0123456789ij", "olzeasgtbgll")
 _DIGRAPHS: Final = {"rn": "m", "vv": "w"}
@@ -32,6 +33,22 @@ def as_letters(sender: str) -> str:
     for pair, letter in _DIGRAPHS.items():
         letters = letters.replace(pair, letter)
     return letters
+
+
+class WaitingLookAlike(NamedTuple):
+    """Holds a sender that waits for approval, and approved ones of others that it looks like."""
+
+    sender: Sender
+    like: list[Sender]
+
+
+def waiting_look_alikes(tx: Connection) -> list[WaitingLookAlike]:
+    """Returns live senders that wait for approval and look like others', oldest first, out of the
+    WAITING_MAX that have waited the longest.
+    """
+    found = waiting(tx, limit=WAITING_MAX)
+    like = look_alikes(tx, found)
+    return [WaitingLookAlike(each, like[each.id]) for each in found if like[each.id]]
 
 
 def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sender]]:

@@ -54,6 +54,7 @@ class OperatorRight(StrEnum):
     MONEY = "money"  # grants, corrections, prices, statements
     CARRIERS = "carriers"  # carriers, routes, rates
     MESSAGES = "messages"  # settled, sent again, matched
+    TEXTS = "texts"  # what a tenant's messages say
     OPERATORS = "operators"  # who has which role
 
 
@@ -65,6 +66,7 @@ OPERATOR_RIGHTS: Final[dict[OperatorRole, frozenset[OperatorRight]]] = {
             OperatorRight.APPROVE,
             OperatorRight.ACCOUNTS,
             OperatorRight.MESSAGES,
+            OperatorRight.TEXTS,
         }
     ),
     OperatorRole.FINANCE: frozenset({OperatorRight.LOOK, OperatorRight.MONEY}),

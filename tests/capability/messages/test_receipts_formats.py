@@ -12,10 +12,10 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
-from heliograph.messages.carrier import CarrierFacts, learn_id_format, rematch
+from heliograph.messages.carrier import CarrierFacts, facts_of, learn_id_format, rematch
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
-from heliograph.processes.carrier import Running, facts_of
+from heliograph.processes.carrier import Running
 from heliograph.processes.sweeps import KNOWN_EVERY_LOOKS, Sweeps
 from tests.support.capability.sending import WORKER, House, ScriptedLink, lease_of
 from tests.support.factories import PHONE, SECRET_KEY, awaited, phones

@@ -246,3 +246,17 @@ def test_the_operator_sees_who_decided_what(db: Database, run: Run) -> None:
         ("submitted", "Esi", None),
     ]
     assert "a letter, please" in run("sender", "show", made["id"]).out
+
+
+def test_those_that_wait_and_look_like_others_are_listed_oldest_first(db: Database) -> None:
+    amina, chidi = account(db, "amina").id, account(db, "chidi").id
+    with db.write() as tx:
+        known = senders.register(tx, amina, "AMINA", sandbox=False, now_ms=NOW_MS)
+        senders.approve(tx, known.id, now_ms=NOW_MS)
+        for name in ("AM1NA", "CHIDI", "A-M-I-N-A"):
+            senders.register(tx, chidi, name, sandbox=False, now_ms=NOW_MS)
+        found = senders.waiting_look_alikes(tx)
+    assert [(each.sender.sender, [like.sender for like in each.like]) for each in found] == [
+        ("AM1NA", ["AMINA"]),
+        ("A-M-I-N-A", ["AMINA"]),
+    ]

@@ -90,6 +90,26 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+@command.command("block", epilog=examples("otp block 23320123 --account 'Amina Foods'"))
+@click.argument("digits", metavar="RANGE")
+@click.option(
+    "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
+)
+def block(session: CommandRun, digits: str, acc: str) -> None:
+    """Make the guard refuse one-time passwords to a range of numbers, named by its first eight
+    digits.
+
+    Like a block of the guard it ends after 24 hours, or when a code of the range is verified.
+    """
+    from heliograph import accounts, otp
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        account = accounts.find(tx, acc)
+        made = otp.block(tx, account.id, digits, clock.now_ms())
+    show(session, _of_range(made, {account.id: accounts.text_id(account)}))
+
+
 @command.command(
     "unblock",
     epilog=examples(

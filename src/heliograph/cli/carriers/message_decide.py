@@ -134,8 +134,8 @@ def _decide(
 ) -> None:
     from heliograph.base.errors import ServiceError
     from heliograph.carriers import all_carriers
+    from heliograph.messages.carrier import facts_of
     from heliograph.messages.doubt import decide, trace
-    from heliograph.processes.carrier import facts_of
 
     if bool(message_ids) == (carrier is not None) or (
         message_ids and (account, older_than) != (None, None)

@@ -128,10 +128,10 @@ def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> Non
     """
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
+    from heliograph.messages.carrier import facts_of
     from heliograph.messages.doubt import trace, unmatched
     from heliograph.messages.doubt.decide import run_again
     from heliograph.messages.doubt.match_receipt import match_to
-    from heliograph.processes.carrier import facts_of
 
     name, place = unmatched.parse_id(receipt_id)
     with session.read() as tx:

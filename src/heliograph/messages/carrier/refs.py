@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.carriers import Outcome, Receipt, SubmitAnswer
+from heliograph.carriers import Carrier, Outcome, Receipt, SubmitAnswer
 from heliograph.database.hot import HotTx
 from heliograph.messages.carrier.refs_sql import (
     ECHO,
@@ -47,6 +47,16 @@ class CarrierFacts:
     name: str
     receipts: str = "all"  # all, last or none
     id_format: str = AUTO  # how receipts print the carrier's ids
+
+
+def facts_of(carrier: Carrier) -> CarrierFacts:
+    """Returns what a turn needs to know of a carrier."""
+    return CarrierFacts(
+        carrier.id,
+        carrier.name,
+        carrier.settings.get("receipts", "all"),
+        carrier.id_format or carrier.settings.get("id_format", AUTO),
+    )
 
 
 class Ref(StoredRef, frozen=True):

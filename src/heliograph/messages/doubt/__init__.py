@@ -2,4 +2,14 @@
 decides what became of them.
 """
 
-__all__ = ["decide", "match_receipt", "receipts", "segments", "trace", "unmatched"]
+__all__ = [
+    "by_hand",
+    "decide",
+    "find",
+    "match_receipt",
+    "receipts",
+    "segments",
+    "trace",
+    "unmatched",
+    "work_lists",
+]

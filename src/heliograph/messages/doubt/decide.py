@@ -209,38 +209,52 @@ async def _decide_batch(
 ) -> list[DecisionResult]:
     """Decides in one transaction what of these messages is in doubt with this carrier."""
     async with db.hot() as tx:
-        doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
-        changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
-        refused = {
-            message_id: why
-            for message_id, row in changes.messages.items()
-            if (
-                why := _refusal(
-                    row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps
-                )
+        return await decide_within(tx, carrier, message_ids, decision, who, now_ms)
+
+
+async def decide_within(
+    tx: HotTx,
+    carrier: CarrierFacts,
+    message_ids: Sequence[str],
+    decision: Decision,
+    who: DecidedBy,
+    now_ms: int,
+) -> list[DecisionResult]:
+    """Decides in the caller's transaction what of these messages (raw ids), which have at most
+    SEGMENTS_MAX segments in doubt, is in doubt with this carrier.
+    """
+    doubts, otps = await _lock_doubts(tx, carrier.id, message_ids)
+    changes = Changes.of(now_ms, await lock_messages(tx, set(message_ids)))
+    refused = {
+        message_id: why
+        for message_id, row in changes.messages.items()
+        if (
+            why := _refusal(
+                row, doubts.get(message_id, []), decision, now_ms, is_otp=message_id in otps
             )
-        }
-        decided = {
-            message_id: segments
-            for message_id, segments in sorted(doubts.items())
-            if message_id not in refused
-        }
-        await END_INFLIGHT.rows(
-            tx,
-            [
-                Try(was.message_id, was.part, was.attempt, NOBODY)
-                for segments in decided.values()
-                for was in segments
-            ],
         )
-        refunded_before = {row.id: row.refunded for row in changes.messages.values()}
-        for message_id, segments in decided.items():
-            _apply(changes, carrier, changes.messages[message_id], segments, decision)
-        parts = {message_id: _bits(segments) for message_id, segments in decided.items()}
-        if decision is Decision.RESENT:
-            await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
-        await store_changes(tx, carrier.id, changes)
-        await record(tx, carrier.id, parts, decision, who, now_ms)
+    }
+    decided = {
+        message_id: segments
+        for message_id, segments in sorted(doubts.items())
+        if message_id not in refused
+    }
+    await END_INFLIGHT.rows(
+        tx,
+        [
+            Try(was.message_id, was.part, was.attempt, NOBODY)
+            for segments in decided.values()
+            for was in segments
+        ],
+    )
+    refunded_before = {row.id: row.refunded for row in changes.messages.values()}
+    for message_id, segments in decided.items():
+        _apply(changes, carrier, changes.messages[message_id], segments, decision)
+    parts = {message_id: _bits(segments) for message_id, segments in decided.items()}
+    if decision is Decision.RESENT:
+        await RESENT.rows(tx, [ResentParts(*resent) for resent in parts.items()])
+    await store_changes(tx, carrier.id, changes)
+    await record(tx, carrier.id, parts, decision, who, now_ms)
     return [
         DecisionResult(
             row.id,

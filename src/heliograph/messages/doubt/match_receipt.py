@@ -138,32 +138,50 @@ async def match_to(
     message's.
     """
     async with db.hot() as tx:
-        doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
-        receipt = await _locked(tx, carrier.id, receipt_id)
-        locked = await lock_messages(tx, {message_id})
-        if not locked:
-            raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
-        row = row_of(locked[0])
-        _check(receipt, receipt_id, row, doubts, carrier)
-        if doubts:
-            segment = next(
-                (each for each in doubts if _names(receipt, row.id, each.part)), doubts[0]
+        await match_within(tx, carrier, receipt_id, message_id, by, now_ms, as_one=as_one)
+
+
+async def match_within(
+    tx: HotTx,
+    carrier: CarrierFacts,
+    receipt_id: str,
+    message_id: str,
+    by: str,
+    now_ms: int,
+    *,
+    as_one: bool,
+) -> decide.DecisionResult:
+    """Does what `match_to` does in the caller's transaction, and returns what became of the
+    message. Raises NotFound, InvalidRequest.
+    """
+    doubts = await DOUBTS_OF.rows(tx, OfMessage(carrier.id, message_id))
+    receipt = await _locked(tx, carrier.id, receipt_id)
+    locked = await lock_messages(tx, {message_id})
+    if not locked:
+        raise NotFound(f"There is no message {ids.text_of_raw('msg', message_id)}.")
+    row = row_of(locked[0])
+    _check(receipt, receipt_id, row, doubts, carrier)
+    if doubts:
+        segment = next((each for each in doubts if _names(receipt, row.id, each.part)), doubts[0])
+        parts = segment.parts
+        await adopt(tx, carrier, [(receipt, segment)], now_ms)
+    else:
+        elsewhere, names = await _elsewhere(tx, row, carrier)
+        left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
+        if not left:
+            message = f"the message {ids.text_of_raw('msg', row.id)}"
+            raise InvalidRequest(
+                f"The receipt {receipt_id} is of {carrier.name}, but {message} waits for one of"
+                f" {names}."
             )
-            parts = segment.parts
-            await adopt(tx, carrier, [(receipt, segment)], now_ms)
-        else:
-            elsewhere, names = await _elsewhere(tx, row, carrier)
-            left = row.parts_accepted & ~row.parts_delivered & ~elsewhere
-            if not left:
-                message = f"the message {ids.text_of_raw('msg', row.id)}"
-                raise InvalidRequest(
-                    f"The receipt {receipt_id} is of {carrier.name}, but {message} waits for one of"
-                    f" {names}."
-                )
-            parts = left if as_one else _undelivered(receipt, row, left)
-            await _end_sent(tx, carrier, receipt, row, parts, now_ms)
-        who = decide.decided_by(by, f"receipt {receipt_id} ({receipt.state})")
-        await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, who, now_ms)
+        parts = left if as_one else _undelivered(receipt, row, left)
+        await _end_sent(tx, carrier, receipt, row, parts, now_ms)
+    who = decide.decided_by(by, f"receipt {receipt_id} ({receipt.state})")
+    await decide.record(tx, carrier.id, {row.id: parts}, decide.Decision.RECEIPT, who, now_ms)
+    [now] = await lock_messages(tx, {message_id})
+    return decide.DecisionResult(
+        now.id, now.status, now.error_code, now.refunded - locked[0].refunded
+    )
 
 
 async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:

@@ -45,6 +45,7 @@ class MessageFilter(NamedTuple):
     in_doubt_since_ms: int | None = None
     before: str | None = None
     among: Sequence[str] | None = None
+    send_id: str | None = None
     recipient: int | None = None
     sender: str | None = None  # in whatever case
     reference: str | None = None
@@ -54,7 +55,7 @@ class MessageFilter(NamedTuple):
     @property
     def is_looked_up(self) -> bool:
         """Returns whether an index leads to these messages, and not a look through all."""
-        return self.recipient is not None or self.reference is not None
+        return (self.recipient, self.reference, self.send_id) != (None, None, None)
 
 
 class UnansweredSubmission(NamedTuple):
@@ -144,12 +145,7 @@ def in_doubt(tx: Connection, wanted: MessageFilter, limit: int) -> list[Traced]:
         .group_by(inflight.c.message_id)
     )
     query = _narrowed(tx, query, wanted).order_by(inflight.c.message_id.desc()).limit(limit)
-    return _traced(
-        tx,
-        _TRACED.where(messages.c.id.in_(list(tx.execute(query).scalars()))).order_by(
-            messages.c.id.desc()
-        ),
-    )
+    return traced_by_ids(tx, list(tx.execute(query).scalars()))
 
 
 def doubts_by_carrier(tx: Connection, wanted: MessageFilter) -> dict[int, list[tuple[str, int]]]:
@@ -190,6 +186,12 @@ def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[
     ]
     if wanted.account_id is None and wanted.is_looked_up:  # both indexes begin with the account
         conditions.append(messages.c.account_id.in_(sa.select(accounts.c.id)))
+    if wanted.send_id is not None:
+        last = tx.execute(
+            sa.select(sends.c.message_count).where(sends.c.id == wanted.send_id)
+        ).scalar()
+        number = int(wanted.send_id, 16) + (last or 0)
+        conditions.append(messages.c.id.between(wanted.send_id, ids.raw_of_number(number)))
     if wanted.sender is not None:
         conditions.append(sa.func.lower(sends.c.sender) == wanted.sender.lower())
     if wanted.reference is not None:
@@ -274,6 +276,13 @@ def one(tx: Connection, message_id: str) -> Traced:
     return rows[0]
 
 
+def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[Traced]:
+    """Returns those of these messages (raw ids) that there are, newest first."""
+    if not message_ids:
+        return []
+    return _traced(tx, _TRACED.where(messages.c.id.in_(message_ids)).order_by(messages.c.id.desc()))
+
+
 def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     traced = {}
     for *told, account_id, carrier_id, accepted, delivered, resent in tx.execute(query):
@@ -296,6 +305,13 @@ def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     ):
         traced[message_id].in_flight.append(UnansweredSubmission(*submission))
     return list(traced.values())
+
+
+def expires_at_ms(tx: Connection, traced: Traced) -> int:
+    """Returns when the validity of a message ends."""
+    query = sa.select(sends.c.expires_at_ms).where(sends.c.id == traced.message.send_id)
+    at_ms: int = tx.execute(query).scalar_one()
+    return at_ms
 
 
 def failure(message: Message) -> str | None:

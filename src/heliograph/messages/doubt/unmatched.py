@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -75,10 +75,24 @@ def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
     )
 
 
-def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[ReceiptToMatch]:
-    """Returns at most `limit` receipts, newest first."""
+def selected(has_row: bool) -> Any:
+    """Returns the query of all fields of a receipt but `has_row`: of receipts that have a row of
+    `unmatched_receipts`, or of carriers' ids, of which some have found their message.
+    """
     refs, rows = carrier_refs.c, unmatched_receipts.c
-    of_refs = sa.select(
+    if has_row:
+        return sa.select(
+            rows.carrier_id,
+            rows.id,
+            rows.ref,
+            rows.receipt_state,
+            rows.receipt_error,
+            rows.recipient,
+            rows.sender,
+            rows.user_message_reference,
+            rows.received_at_ms,
+        )
+    return sa.select(
         refs.carrier_id,
         refs.ref,
         sa.func.coalesce(refs.printed, refs.ref),
@@ -88,32 +102,43 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Receip
         refs.sender,
         refs.user_message_reference,
         refs.created_at_ms,
-    ).where(refs.message_id.is_(None))
-    of_rows = sa.select(
-        rows.carrier_id,
-        rows.id,
-        rows.ref,
-        rows.receipt_state,
-        rows.receipt_error,
-        rows.recipient,
-        rows.sender,
-        rows.user_message_reference,
-        rows.received_at_ms,
     )
+
+
+def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[ReceiptToMatch]:
+    """Returns at most `limit` receipts, newest first."""
+    refs, rows = carrier_refs.c, unmatched_receipts.c
+    of_refs, of_rows = selected(False).where(refs.message_id.is_(None)), selected(True)
     if carrier_id is not None:
         of_refs, of_rows = (
             of_refs.where(refs.carrier_id == carrier_id),
             of_rows.where(rows.carrier_id == carrier_id),
         )
     found = [
-        ReceiptToMatch(*row, False)
+        ReceiptToMatch._make([*row, False])
         for row in tx.execute(of_refs.order_by(refs.created_at_ms.desc()).limit(limit))
     ]
     found += [
-        ReceiptToMatch(*row, True)
+        ReceiptToMatch._make([*row, True])
         for row in tx.execute(of_rows.order_by(rows.received_at_ms.desc()).limit(limit))
     ]
     return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.place))[:limit]
+
+
+def receipt_at(
+    tx: Connection, carrier_id: int, place: str, *, has_row: bool
+) -> ReceiptToMatch | None:
+    """Returns the receipt of a carrier at this place, unless it has found its message."""
+    refs, rows = carrier_refs.c, unmatched_receipts.c
+    query = (
+        selected(True).where(rows.carrier_id == carrier_id, rows.id == place)
+        if has_row
+        else selected(False).where(
+            refs.carrier_id == carrier_id, refs.ref == place, refs.message_id.is_(None)
+        )
+    )
+    row = tx.execute(query).one_or_none()
+    return None if row is None else ReceiptToMatch._make([*row, has_row])
 
 
 def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[str]]:

@@ -1,0 +1,1 @@
+"""Shows pages about abuse: pumping, sudden volume, and names that look like others."""

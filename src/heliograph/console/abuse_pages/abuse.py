@@ -1,0 +1,235 @@
+"""Shows where one-time passwords are refused, which accounts send suddenly more, and which sender
+IDs that wait look like others; blocks ranges of numbers, and lets them go.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts, otp, senders
+from heliograph.accounts import Account
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.short_texts import refused
+from heliograph.console.navigation import ABUSE
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.messages.sudden_volume import (
+    DAYS_BEFORE,
+    LEAST,
+    TIMES,
+    SuddenVolume,
+    sudden_volumes,
+)
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+
+ABUSES_SHOWN_MAX: Final = 100  # of each list
+EVERYWHERE: Final = "all"  # in place of a country: the account's, wherever they go
+
+
+class OwnerOfRow(NamedTuple):
+    """Names an account, for a link to its page."""
+
+    text_id: str
+    name: str
+
+
+class RefusedPlace(NamedTuple):
+    """Says where one-time passwords of an account are refused: a range of numbers, a country, or
+    everywhere (EVERYWHERE). `is_range` tells which.
+    """
+
+    owner: OwnerOfRow
+    place: str
+    is_range: bool
+    sends: int
+    since_ms: int
+    until_ms: int
+
+
+class NamedVolume(NamedTuple):
+    owner: OwnerOfRow
+    volume: SuddenVolume
+
+
+class NamedLookAlike(NamedTuple):
+    """Holds a sender ID that waits, and approved ones, each with its account."""
+
+    owner: OwnerOfRow
+    sender: str
+    text_id: str
+    like: list[tuple[str, OwnerOfRow]]
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows all of it, and the form that blocks a range."""
+    return page(
+        "abuse.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        refused=_refused(tx, asking.now_ms),
+        volumes=_volumes(tx, asking.now_ms),
+        look_alikes=_look_alikes(tx),
+        shown_max=ABUSES_SHOWN_MAX,
+        range_digits=otp.RANGE_DIGITS,
+        guard_sends=otp.SENDS_MAX,
+        days_before=DAYS_BEFORE,
+        least=LEAST,
+        times=TIMES,
+        typed=asking.sent.form,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def block(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Makes the guard refuse a range of numbers to an account. Raises InvalidRequest."""
+    form = body_of(asking)
+    account = _account(tx, form.get("account", ""))
+    reason = reason_of(asking)
+    digits = form.get("range", "")
+    otp.block(tx, account.id, digits, asking.now_ms)
+    _audit(tx, visit, account, "otp.block", place=digits, reason=reason)
+    return led_on(ABUSE, Said.SAVED)
+
+
+def ask_unblock(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows what is refused, and the form that lets it go. Without an account it leads to the list.
+    Raises NotFound.
+    """
+    asked = {**dict(asking.sent.query), **asking.sent.form}
+    if not asked.get("account"):
+        return RedirectResponse(ABUSE, SEE_OTHER, HEADERS)
+    account = accounts.with_text_id(tx, asked.get("account", ""))
+    found = [
+        each
+        for each in _refused(tx, asking.now_ms, account_id=account.id)
+        if each.place == asked.get("place", "")
+    ]
+    if not found:
+        raise NotFound("One-time passwords are not refused there any more.")
+    return page(
+        "unblock.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        each=found[0],
+        typed=asked,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def unblock(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Lets one-time passwords go out again, as the command does. Raises InvalidRequest and
+    NotFound.
+    """
+    form = asking.sent.form
+    reason = reason_of(asking)
+    account = _account(tx, form.get("account", ""))
+    place = form.get("place", "")
+    if place.isdigit():
+        otp.unblock(tx, account.id, place, asking.now_ms)
+    else:
+        country_code = otp.ALL_COUNTRIES if place == EVERYWHERE else place
+        otp.forgive(tx, account.id, country_code, asking.now_ms)
+    _audit(tx, visit, account, "otp.unblock", place=place, reason=reason)
+    return led_on(ABUSE, Said.SAVED)
+
+
+def _audit(
+    tx: Connection, visit: OperatorVisit, account: Account, action: str, *, place: str, reason: str
+) -> None:
+    states = ("let through", "refused")
+    before, after = states if action == "otp.block" else states[::-1]
+    visit.audit(
+        tx,
+        account.id,
+        action,
+        accounts.text_id(account),
+        before=f"{place}: {before}",
+        after=f"{place}: {after}",
+        reason=reason,
+    )
+
+
+def _account(tx: Connection, text: str) -> Account:
+    """Returns the account that a field names by its id or its name. Raises InvalidRequest."""
+    try:
+        return accounts.find(tx, text)
+    except (NotFound, InvalidRequest) as none:
+        raise refused("account", f"names none: {none}") from none
+
+
+def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:
+    found = {account_id: accounts.by_id(tx, account_id) for account_id in account_ids}
+    return {
+        account_id: OwnerOfRow(accounts.text_id(account), account.name)
+        for account_id, account in found.items()
+    }
+
+
+def _refused(tx: Connection, now_ms: int, account_id: str | None = None) -> list[RefusedPlace]:
+    """Returns where one-time passwords are refused, what began last first."""
+    ranges = otp.blocked(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
+    capped = otp.capped(tx, now_ms, limit=ABUSES_SHOWN_MAX, account_id=account_id)
+    owners = _owners(
+        tx, {each.account_id for each in ranges} | {each.place.account_id for each in capped}
+    )
+    found = [
+        RefusedPlace(
+            owners[each.account_id],
+            each.digits,
+            is_range=True,
+            sends=each.sends,
+            since_ms=each.blocked_at_ms,
+            until_ms=each.until_ms,
+        )
+        for each in ranges
+    ]
+    found += [
+        RefusedPlace(
+            owners[each.place.account_id],
+            EVERYWHERE if each.place.country_code == otp.ALL_COUNTRIES else each.place.country_code,
+            is_range=False,
+            sends=each.unverified,
+            since_ms=each.capped_at_ms,
+            until_ms=each.until_ms,
+        )
+        for each in capped
+    ]
+    return sorted(found, key=lambda each: -each.since_ms)[:ABUSES_SHOWN_MAX]
+
+
+def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:
+    found = sudden_volumes(tx, now_ms)[:ABUSES_SHOWN_MAX]
+    owners = _owners(tx, {each.account_id for each in found})
+    return [NamedVolume(owners[each.account_id], each) for each in found]
+
+
+def _look_alikes(tx: Connection) -> list[NamedLookAlike]:
+    found = senders.waiting_look_alikes(tx)[:ABUSES_SHOWN_MAX]
+    of_all = [sender for each in found for sender in (each.sender, *each.like)]
+    owners = _owners(tx, {sender.account_id for sender in of_all})
+    return [
+        NamedLookAlike(
+            owners[each.sender.account_id],
+            each.sender.sender,
+            senders.text_id(each.sender),
+            [(other.sender, owners[other.account_id]) for other in each.like],
+        )
+        for each in found
+    ]

@@ -1,0 +1,1 @@
+"""Shows pages about messages of all accounts: found, looked at, and settled."""

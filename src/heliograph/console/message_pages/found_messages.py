@@ -1,0 +1,114 @@
+"""Finds messages of all accounts, and shows what waits for an operator."""
+
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import read_page
+from heliograph.console.message_pages.carrier_choice import (
+    CarrierNames,
+    carrier_names,
+    work_by_carrier,
+)
+from heliograph.console.navigation import MESSAGES
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.messages.doubt import trace
+from heliograph.messages.doubt.find import SOUGHT_MAX, Sought, find
+from heliograph.messages.read import as_record
+from heliograph.portal.list_page import older_query
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER
+
+MESSAGES_SHOWN_MAX: Final = 50
+
+
+class ListedMessage(NamedTuple):
+    """Holds a message as a line of a list: its record without the text, and whose it is."""
+
+    record: dict[str, Any]
+    created_at_ms: int
+    account: str
+    account_name: str
+    carrier: str
+    in_doubt_since_ms: int | None
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the messages that were looked for, newest first; one that is named by its id is shown
+    itself.
+    """
+    query = Query(asking.sent.query)
+    text = (query.text("q", most=SOUGHT_MAX) or "").strip()
+    wanted = read_page(query, most=MESSAGES_SHOWN_MAX)
+    account_id = _account(tx, query)
+    errors: list[FieldError] = []
+    found = None
+    try:
+        query.finish()
+        if text:
+            found = find(
+                tx,
+                Sought(text, account_id, wanted.before),
+                limit=min(wanted.limit, MESSAGES_SHOWN_MAX),
+                now_ms=asking.now_ms,
+            )
+    except InvalidRequest as refused:
+        errors = list(refused.fields)
+    names = carrier_names(tx)
+    rows = listed_messages(tx, found.rows if found is not None else [], names)
+    if found is not None and found.told == ("message",) and rows:
+        return RedirectResponse(f"{MESSAGES}/{rows[0].record['id']}", SEE_OTHER, HEADERS)
+    return page(
+        "found_messages.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        messages=rows,
+        older=older_query(asking, found.before) if found is not None else None,
+        work=work_by_carrier(tx, names),
+        typed={**dict(asking.sent.query), "q": text},
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def _account(tx: Connection, query: Query) -> str | None:
+    """Reads whose messages are looked for. What is wrong is added to the query's errors."""
+    account = query.text("account")
+    if account is None:
+        return None
+    try:
+        return accounts.find(tx, account.strip()).id
+    except (NotFound, InvalidRequest) as refused:
+        query.errors.append(FieldError("account", f"names none: {refused}"))
+        return None
+
+
+def listed_messages(
+    tx: Connection, found: list[trace.Traced], names: CarrierNames
+) -> list[ListedMessage]:
+    """Returns messages as lines of a list."""
+    owners = {
+        account_id: accounts.by_id(tx, account_id)
+        for account_id in {each.account_id for each in found}
+    }
+    lines = []
+    for each in found:
+        record = as_record(each.message)
+        record.pop("message")
+        owner, doubts = owners[each.account_id], each.doubts
+        lines.append(
+            ListedMessage(
+                record,
+                each.message.created_at_ms,
+                account=accounts.text_id(owner),
+                account_name=owner.name,
+                carrier=names.of(doubts[0].carrier_id if doubts else each.carrier_id),
+                in_doubt_since_ms=min((doubt.since_ms for doubt in doubts), default=None),
+            )
+        )
+    return lines

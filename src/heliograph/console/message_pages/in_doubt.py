@@ -1,0 +1,204 @@
+"""Lists the messages that are in doubt with a carrier, oldest first, and settles them or sends them
+again, many at once. What that will do is shown before.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph.base import ids
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
+from heliograph.console.message_pages.carrier_choice import (
+    WorkOfCarrier,
+    carrier_names,
+    chosen,
+    work_by_carrier,
+)
+from heliograph.console.message_pages.found_messages import ListedMessage, listed_messages
+from heliograph.console.navigation import IN_DOUBT
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.messages.doubt import by_hand, trace, work_lists
+from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
+from heliograph.messages.read import MESSAGE_PREFIX
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.list_page import list_page, one_more
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+SHOWN_MAX: Final = by_hand.AT_ONCE_MAX
+CHOICES: Final = (
+    Decision.SENT,
+    Decision.DELIVERED,
+    Decision.UNDELIVERABLE,
+    Decision.CANCELED,
+    Decision.RESENT,
+)
+
+
+class DecidedMessage(NamedTuple):
+    """Holds a message, and what a decision makes of it."""
+
+    listed: ListedMessage
+    result: DecisionResult
+
+
+class _WantedDecision(NamedTuple):
+    """Says which messages are decided about, and how."""
+
+    carrier: WorkOfCarrier
+    found: list[trace.Traced]
+    decision: Decision
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the messages that are in doubt with the carrier that is asked for."""
+    query = Query(asking.sent.query)
+    wanted = read_page(query, most=SHOWN_MAX)
+    asked = query.text("carrier") or asking.sent.form.get("carrier")
+    query.finish()
+    names = carrier_names(tx)
+    work = work_by_carrier(tx, names)
+    carrier = chosen(work, asked, "in_doubt")
+    wanted = one_more(wanted._replace(limit=SHOWN_MAX))
+    found = (
+        work_lists.oldest_in_doubt(tx, carrier.id, wanted.before, wanted.limit) if carrier else []
+    )
+    shown = list_page(
+        asking, wanted._replace(limit=SHOWN_MAX), found, lambda traced: traced.message.id
+    )
+    return page(
+        "in_doubt.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        work=work,
+        carrier=carrier,
+        messages=listed_messages(tx, shown.rows, names),
+        later=shown.older,
+        choices=CHOICES,
+        counted_max=work_lists.COUNTED_MAX,
+        typed=asking.sent.form,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows what a decision would do to the chosen messages, and asks for the reason. It is tried
+    out and taken back. Raises InvalidRequest and NotFound.
+    """
+    return _asked(tx, asking, visit, _wanted(tx, asking))
+
+
+def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Decides about the chosen messages, and stores who did it. What cannot be decided so stays as
+    it was, and is shown. Raises InvalidRequest and NotFound.
+    """
+    wanted = _wanted(tx, asking)
+    try:
+        reason = reason_of(asking)
+    except InvalidRequest as missing:
+        return _asked(tx, asking, visit, wanted, missing.fields)
+    results = _settle(tx, asking, visit, wanted, reason)
+    owners = {each.message.id: each.account_id for each in wanted.found}
+    is_resent = wanted.decision is Decision.RESENT
+    for result in results:
+        if result.refused is None:
+            visit.audit(
+                tx,
+                owners[result.message_id],
+                "message.resend" if is_resent else "message.settle",
+                ids.text_of_raw(MESSAGE_PREFIX, result.message_id),
+                before="in doubt",
+                after="queued again" if is_resent else _after(result),
+                reason=reason,
+            )
+    left = [result for result in results if result.refused is not None]
+    if left:
+        return _results(tx, asking, visit, wanted, left, is_done=len(results) - len(left))
+    return led_on(f"{IN_DOUBT}?carrier={wanted.carrier.id}", Said.SAVED)
+
+
+def _after(result: DecisionResult) -> str:
+    status = result.status if result.error_code is None else f"failed: {result.error_code}"
+    return f"{status}, {result.credits_refunded} credits back"
+
+
+def _wanted(tx: Connection, asking: PageRequest) -> _WantedDecision:
+    form = asking.sent.form
+    decision = Decision(choice_of("do", form.get("do", ""), [each.value for each in CHOICES]))
+    work = work_by_carrier(tx, carrier_names(tx))
+    carrier = chosen(work, form.get("carrier", ""), "in_doubt")
+    assert carrier is not None  # a number was asked for
+    named = [name for name in form if name.startswith(f"{MESSAGE_PREFIX}_")]
+    if not 1 <= len(named) <= by_hand.AT_ONCE_MAX:
+        raise refused(
+            "messages", f"must be 1 to {by_hand.AT_ONCE_MAX} of the list, not {len(named)}"
+        )
+    found = trace.traced_by_ids(tx, list(trace.found(tx, named)))
+    return _WantedDecision(carrier, found, decision)
+
+
+def _settle(
+    tx: Connection, asking: PageRequest, visit: OperatorVisit, wanted: _WantedDecision, reason: str
+) -> list[DecisionResult]:
+    return by_hand.settle(
+        tx,
+        carrier_names(tx).facts(wanted.carrier.id),
+        [each.message.id for each in wanted.found],
+        wanted.decision,
+        decided_by(visit.by, reason),
+        asking.now_ms,
+    )
+
+
+def _asked(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    wanted: _WantedDecision,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    results = by_hand.tried_out(tx, lambda: _settle(tx, asking, visit, wanted, "tried out"))
+    return _results(tx, asking, visit, wanted, results, errors=errors)
+
+
+def _results(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    wanted: _WantedDecision,
+    results: Sequence[DecisionResult],
+    *,
+    errors: Sequence[FieldError] = (),
+    is_done: int = 0,
+) -> Response:
+    lines = listed_messages(tx, wanted.found, carrier_names(tx))
+    by_id = dict(zip([each.message.id for each in wanted.found], lines, strict=True))
+    decided = [DecidedMessage(by_id[result.message_id], result) for result in results]
+    changed = [each for each in decided if each.result.refused is None]
+    return page(
+        "in_doubt_decided.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        carrier=wanted.carrier,
+        decision=wanted.decision,
+        decided=decided,
+        changed=changed,
+        refunded=sum(each.result.credits_refunded for each in changed),
+        is_done=is_done,
+        typed=asking.sent.form,
+        errors={error.field: error.message for error in errors},
+    )

@@ -1,0 +1,141 @@
+"""Shows one message of any account: where each segment is, what its carrier was given, what it cost
+and who was told. Its text is shown to those who may read it, one time, and both logs say so.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts
+from heliograph.base.errors import FieldError, Forbidden
+from heliograph.carriers import (
+    SIMULATOR_ID,
+    DescribedSubmission,
+    Outgoing,
+    described_submissions,
+)
+from heliograph.console.message_pages.carrier_choice import CarrierNames, carrier_names
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.messages import read
+from heliograph.messages.doubt import trace
+from heliograph.messages.doubt.decide import Decision
+from heliograph.messages.doubt.segments import Segment, segments
+from heliograph.messages.doubt.trace import Traced
+from heliograph.messages.events import event_ids
+from heliograph.messages.paid import paid
+from heliograph.portal.page_request import PageRequest
+from heliograph.webhooks import endpoints, history
+
+NO_TEXT: Final = "0"  # in place of a one-time code: what stands beside the text is the same
+
+
+class SubmissionsShown(NamedTuple):
+    """Holds the submissions of a message, field by field, or why there are none."""
+
+    submissions: list[DescribedSubmission]
+    why_none: str = ""
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows a message without its text. Raises NotFound."""
+    return _shown(tx, asking, visit, shows_text=False)
+
+
+def read_text(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows a message with its text, and stores that this operator has seen it. Raises NotFound,
+    and Forbidden for a one-time code.
+    """
+    traced = trace.one(tx, asking.path["message"])
+    if traced.message.type == read.OTP:
+        raise Forbidden("A one-time code is never shown.")
+    visit.audit(
+        tx, traced.account_id, "message.read", asking.path["message"], after="its text was read"
+    )
+    return _shown(tx, asking, visit, shows_text=True)
+
+
+def _shown(
+    tx: Connection, asking: PageRequest, visit: OperatorVisit, *, shows_text: bool
+) -> Response:
+    traced = trace.one(tx, asking.path["message"])
+    message, account = traced.message, accounts.by_id(tx, traced.account_id)
+    names, parts = carrier_names(tx), segments(tx, traced)
+    record = read.as_record(message)
+    text = record.pop("message")
+    return page(
+        "traced_message.html",
+        asking,
+        visit,
+        message=record,
+        created_at_ms=message.created_at_ms,
+        account=account,
+        account_id=accounts.text_id(account),
+        text=text if shows_text else None,
+        has_text=text is not None,
+        is_code=message.type == read.OTP,
+        failure=trace.failure(message),
+        carrier=names.of(traced.carrier_id),
+        segments=[(segment, names.of(segment.carrier_id)) for segment in parts],
+        doubts=[(doubt, names.of(doubt.carrier_id)) for doubt in traced.doubts],
+        doubt_carrier_id=traced.doubts[0].carrier_id if traced.doubts else None,
+        decisions=[
+            (each, names.of(each.carrier_id), trace.numbers(each.parts))
+            for each in trace.decisions(tx, traced)
+        ],
+        choices=list(Decision)[:-1],
+        timeline=read.timeline(message),
+        submissions=_submissions(tx, traced, parts, names, shows_text=shows_text),
+        numbers=trace.numbers,
+        paid=paid(tx, message, traced.account_id),
+        told=[
+            (each, endpoints.text_id(each.endpoint_id))
+            for each in history.told(tx, traced.account_id, event_ids(message))
+        ],
+    )
+
+
+def _submissions(
+    tx: Connection,
+    traced: Traced,
+    parts: Sequence[Segment],
+    names: CarrierNames,
+    *,
+    shows_text: bool,
+) -> SubmissionsShown:
+    message = traced.message
+    carrier_id = next((part.carrier_id for part in parts if part.carrier_id), traced.carrier_id)
+    carrier = names.by_id.get(carrier_id)
+    if carrier_id == SIMULATOR_ID:
+        return SubmissionsShown([], "The simulator takes texts as they are: nothing is encoded.")
+    if carrier is None:
+        return SubmissionsShown([], "The carrier was removed, and its settings with it.")
+    text = NO_TEXT if message.type == read.OTP else message.text
+    if text is None or message.recipient is None:
+        return SubmissionsShown([], "The text and the number were erased, as retention asks for.")
+    begun_ms = min(
+        (each.since_ms for each in traced.in_flight),
+        default=message.sent_at_ms or message.created_at_ms,
+    )
+    outgoing = Outgoing(
+        message.id,
+        message.sender,
+        str(message.recipient),
+        text=text,
+        encoding=message.encoding,
+        segments=message.segments,
+        validity_s=max(1, (trace.expires_at_ms(tx, traced) - begun_ms) // 1_000),
+        priority=int(message.type == read.OTP),
+    )
+    try:
+        found = described_submissions(carrier, outgoing, shows_text=shows_text)
+    except ValueError:
+        return SubmissionsShown([], "The text cannot be encoded for this carrier.")
+    return SubmissionsShown(found)

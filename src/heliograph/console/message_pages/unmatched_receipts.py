@@ -1,0 +1,219 @@
+"""Lists a carrier's receipts that found no message, oldest first, and gives one to a message. What
+that will do is shown before.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph.base import ids
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.short_texts import refused
+from heliograph.carriers import Carrier, setting
+from heliograph.console.message_pages.carrier_choice import (
+    WorkOfCarrier,
+    carrier_names,
+    chosen,
+    work_by_carrier,
+)
+from heliograph.console.message_pages.found_messages import listed_messages
+from heliograph.console.navigation import UNMATCHED
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.messages.carrier import facts_of
+from heliograph.messages.doubt import by_hand, trace, unmatched, work_lists
+from heliograph.messages.doubt.decide import DecisionResult
+from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, ReceiptToMatch
+from heliograph.messages.read import MESSAGE_PREFIX
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+
+RECEIPTS_SHOWN_MAX: Final = 50
+RECEIPT_ID_MAX: Final = 130  # a carrier's name, a slash and its id
+AFTER: Final = re.compile(r"([0-9]{1,15})\.(.{1,65})", re.ASCII)
+
+
+class ListedReceipt(NamedTuple):
+    """Holds a receipt as a line of a list: why it found nothing, and which messages in doubt it may
+    be of (text ids).
+    """
+
+    receipt: ReceiptToMatch
+    text_id: str
+    why: str
+    may_be: list[str]
+
+
+class ReceiptChosen(NamedTuple):
+    """Holds the receipt that is to be given to a message, and its carrier."""
+
+    carrier: Carrier
+    line: ListedReceipt
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows receipts that found no message, of the carrier that is asked for."""
+    query = Query(asking.sent.query)
+    asked, after = query.text("carrier"), query.text("after", most=RECEIPT_ID_MAX)
+    place = AFTER.fullmatch(after) if after is not None else None
+    if after is not None and place is None:
+        query.errors.append(FieldError("after", "must be what the link to a page has"))
+    query.finish()
+    work = work_by_carrier(tx, carrier_names(tx))
+    carrier = chosen(work, asked, "unmatched")
+    found = (
+        work_lists.oldest_unmatched(
+            tx,
+            carrier.id,
+            place and work_lists.ReceiptPlace(int(place[1]), place[2]),
+            RECEIPTS_SHOWN_MAX + 1,
+        )
+        if carrier
+        else []
+    )
+    return page(
+        "unmatched_receipts.html",
+        asking,
+        visit,
+        work=work,
+        carrier=carrier,
+        receipts=_lines(tx, found[:RECEIPTS_SHOWN_MAX], carrier.name if carrier else ""),
+        later=_later(carrier, found),
+        counted_max=work_lists.COUNTED_MAX,
+    )
+
+
+def _later(carrier: WorkOfCarrier | None, found: Sequence[ReceiptToMatch]) -> str | None:
+    if carrier is None or len(found) <= RECEIPTS_SHOWN_MAX:
+        return None
+    place = work_lists.place_of(found[RECEIPTS_SHOWN_MAX - 1])
+    return urlencode({"carrier": carrier.id, "after": f"{place.at_ms}.{place.place}"})
+
+
+def _lines(
+    tx: Connection, found: Sequence[ReceiptToMatch], carrier_name: str
+) -> list[ListedReceipt]:
+    return [
+        ListedReceipt(
+            receipt,
+            unmatched.text_id(receipt, carrier_name),
+            unmatched.why(receipt),
+            [ids.text_of_raw(MESSAGE_PREFIX, each) for each in messages[:CANDIDATES_MAX]],
+        )
+        for receipt, messages in zip(found, unmatched.candidates(tx, found), strict=True)
+    ]
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+    tried: DecisionResult | None = None,
+) -> Response:
+    """Shows a receipt, and the form that gives it to a message. Without a receipt it leads to the
+    list. Raises NotFound.
+    """
+    if not _asked(asking):
+        return RedirectResponse(UNMATCHED, SEE_OTHER, HEADERS)
+    receipt = _receipt(tx, asking)
+    typed = {**dict(asking.sent.query), **body_of(asking)}
+    found = [] if tried is None else trace.traced_by_ids(tx, [tried.message_id])
+    return page(
+        "unmatched_receipt.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        carrier=receipt.carrier,
+        line=receipt.line,
+        tried=tried,
+        message=next(iter(listed_messages(tx, found, carrier_names(tx))), None),
+        typed=typed,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Gives the receipt to the message, or shows before what that would do. Raises InvalidRequest
+    and NotFound.
+    """
+    chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
+    traced = trace.one(tx, _message_id(asking))
+    if is_tried:
+        tried = by_hand.tried_out(
+            tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+        )
+        return one(tx, asking, visit, tried=tried)
+    try:
+        reason = reason_of(asking)
+    except InvalidRequest as missing:
+        tried = by_hand.tried_out(
+            tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+        )
+        return one(tx, asking, visit, missing.fields, tried)
+    done = _matched(tx, asking, visit, chosen_receipt, traced.message.id)
+    visit.audit(
+        tx,
+        traced.account_id,
+        "message.match",
+        ids.text_of_raw(MESSAGE_PREFIX, traced.message.id),
+        before=traced.message.status,
+        after=f"{done.status}, {done.credits_refunded} credits back",
+        reason=reason,
+    )
+    return led_on(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", Said.SAVED)
+
+
+def _message_id(asking: PageRequest) -> str:
+    message_id = body_of(asking).get("message", "")
+    try:
+        trace.raw_of(message_id)
+    except NotFound as none:
+        raise refused("message", "must be the id of a message, such as msg_01k5…") from none
+    return message_id
+
+
+def _matched(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    receipt: ReceiptChosen,
+    message_id: str,
+) -> DecisionResult:
+    """Gives the receipt to the message (raw id). What speaks against that stands at the field."""
+    wanted = by_hand.ReceiptMatch(
+        receipt.line.text_id, message_id, as_one=setting(receipt.carrier, "long") == "payload"
+    )
+    try:
+        return by_hand.match(tx, facts_of(receipt.carrier), wanted, visit.by, asking.now_ms)
+    except InvalidRequest as unlike:
+        raise refused("message", f"cannot be this one: {unlike}") from unlike
+
+
+def _asked(asking: PageRequest) -> str:
+    return {**dict(asking.sent.query), **asking.sent.form}.get("receipt", "")[:RECEIPT_ID_MAX]
+
+
+def _receipt(tx: Connection, asking: PageRequest) -> ReceiptChosen:
+    """Returns the receipt that the query or the form names. Raises NotFound, and InvalidRequest if
+    none is named.
+    """
+    text_id = _asked(asking)
+    if not text_id:
+        raise refused("receipt", "must be a receipt of the list")
+    name, place = unmatched.parse_id(text_id)
+    carrier_id = unmatched.carrier_of(tx, place) if name is None else None
+    for carrier in carrier_names(tx).by_id.values():
+        if carrier.name == name or carrier.id == carrier_id:
+            found = unmatched.receipt_at(tx, carrier.id, place, has_row=name is None)
+            if found is not None:
+                [line] = _lines(tx, [found], carrier.name)
+                return ReceiptChosen(carrier, line)
+    raise unmatched.none_such(text_id)

@@ -1,0 +1,110 @@
+"""Finds messages of all accounts for an operator: by the id of a message or of its send, by a phone
+number, or by the id that a carrier gave.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import Span
+from heliograph.carriers import Carrier, all_carriers
+from heliograph.messages.carrier import facts_of
+from heliograph.messages.carrier.refs import REF_MAX, canonical, canonical_of_receipt
+from heliograph.messages.doubt.trace import MessageFilter, Traced, newest, traced_by_ids
+from heliograph.messages.read import MESSAGE_PREFIX, SEND_PREFIX
+from heliograph.messages.tables import carrier_refs
+from heliograph.text import parse_phone
+
+# messages to a number are looked for by account, so without one only the last months are looked at
+NUMBER_LOOKED_BACK_MS: Final = 31 * DAY_MS
+SOUGHT_MAX: Final = REF_MAX + 65  # a carrier's name and its id
+
+
+class Sought(NamedTuple):
+    """Says what is looked for: what somebody typed, of one account (raw id) or of all of them, and
+    below which message (raw id) the list goes on.
+    """
+
+    text: str
+    account_id: str | None = None
+    before: str | None = None
+
+
+class FoundMessages(NamedTuple):
+    """Holds messages, newest first; `before` is where to go on, or None. `told` says what the text
+    was read as: "message", "send", "number", "carrier".
+    """
+
+    rows: list[Traced]
+    before: str | None
+    told: tuple[str, ...]
+
+
+def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMessages:
+    """Returns at most `limit` messages. What is digits may be a number and a carrier's id."""
+    text = sought.text.strip()
+    prefix = text.partition("_")[0]
+    if prefix == MESSAGE_PREFIX and (raw := ids.raw_of_text(MESSAGE_PREFIX, text)) is not None:
+        return FoundMessages(_own(traced_by_ids(tx, [raw]), sought), None, ("message",))
+    if prefix == SEND_PREFIX and (raw := ids.raw_of_text(SEND_PREFIX, text)) is not None:
+        wanted = MessageFilter(sought.account_id, before=sought.before, send_id=raw)
+        return _paged(tx, wanted, limit, "send")
+    by_ref = _own(traced_by_ids(tx, _by_ref(tx, text)), sought) if sought.before is None else []
+    told = ("carrier",) if by_ref else ()
+    phone = parse_phone(text)
+    if phone is None:
+        return FoundMessages(by_ref[:limit], None, told)
+    since_ms = now_ms - NUMBER_LOOKED_BACK_MS if sought.account_id is None else None
+    to_number = _paged(
+        tx,
+        MessageFilter(
+            sought.account_id,
+            before=sought.before,
+            recipient=int(phone.digits),
+            span=Span(since_ms, None),
+        ),
+        limit,
+        "number",
+    )
+    known = {each.message.id for each in by_ref}
+    rows = by_ref + [each for each in to_number.rows if each.message.id not in known]
+    return FoundMessages(rows, to_number.before, told + to_number.told)
+
+
+def _own(found: Sequence[Traced], sought: Sought) -> list[Traced]:
+    return [each for each in found if sought.account_id in (None, each.account_id)]
+
+
+def _paged(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> FoundMessages:
+    rows, _ = newest(tx, wanted, limit + 1)
+    before = rows[limit - 1].message.id if len(rows) > limit else None
+    return FoundMessages(rows[:limit], before, (told,) if rows else ())
+
+
+def _by_ref(tx: Connection, text: str) -> list[str]:
+    """Returns the messages (raw ids) that a carrier calls so, as its answers or its receipts print
+    it. In front of the id may be the carrier's name and a slash.
+    """
+    name, slash, ref = text.partition("/")
+    carriers = all_carriers(tx)
+    named = [each for each in carriers if slash and each.name == name]
+    printed = ref if named else text
+    if not printed or len(printed) > REF_MAX or "\0" in printed:
+        return []
+    places = [
+        sa.and_(carrier_refs.c.carrier_id == carrier.id, carrier_refs.c.ref.in_(forms))
+        for carrier in named or carriers
+        if (forms := _forms(carrier, printed))
+    ]
+    query = sa.select(carrier_refs.c.message_id).where(
+        carrier_refs.c.message_id.is_not(None), sa.or_(sa.false(), *places)
+    )
+    return list(tx.execute(query.distinct()).scalars())
+
+
+def _forms(carrier: Carrier, printed: str) -> set[str]:
+    return {canonical(printed), canonical_of_receipt(printed, facts_of(carrier).id_format)}

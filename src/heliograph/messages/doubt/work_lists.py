@@ -1,0 +1,122 @@
+"""Lists what waits for an operator, oldest first: messages in doubt, and receipts that found no
+message. Each list is of one carrier, which the operator asks about them.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.messages.doubt.trace import Traced, traced_by_ids
+from heliograph.messages.doubt.unmatched import ReceiptToMatch, selected
+from heliograph.messages.states import IN_DOUBT
+from heliograph.messages.tables import carrier_refs, inflight, unmatched_receipts
+
+_SAME_MS_MAX: Final = 2_000  # receipts of one turn, all of which have its time
+COUNTED_MAX: Final = 1_000  # a page says "1,000 or more", and reads no more rows than that
+
+
+class WaitingForOperator(NamedTuple):
+    """Counts what waits of one carrier. Each figure is COUNTED_MAX at most."""
+
+    carrier_id: int
+    in_doubt: int
+    unmatched: int
+
+
+class ReceiptPlace(NamedTuple):
+    """Says where a list of receipts goes on: behind the one that came then, of this place."""
+
+    at_ms: int
+    place: str
+
+
+def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperator]:
+    """Returns how much waits of each of these carriers, and of others that have messages in
+    doubt.
+    """
+    doubts = sa.select(inflight.c.carrier_id, inflight.c.message_id).where(
+        inflight.c.state == IN_DOUBT
+    )
+    found = doubts.distinct().limit(COUNTED_MAX * 100).subquery()
+    query = sa.select(found.c.carrier_id, sa.func.count().label("messages"))
+    in_doubt = {
+        row.carrier_id: row.messages for row in tx.execute(query.group_by(found.c.carrier_id))
+    }
+    known = sorted({*carrier_ids, *in_doubt})
+    receipts = _receipts_waiting(tx, known)
+    return [
+        WaitingForOperator(
+            carrier_id,
+            min(in_doubt.get(carrier_id, 0), COUNTED_MAX),
+            min(receipts.get(carrier_id, 0), COUNTED_MAX),
+        )
+        for carrier_id in known
+    ]
+
+
+def _receipts_waiting(tx: Connection, carrier_ids: list[int]) -> dict[int, int]:
+    if not carrier_ids:
+        return {}
+    refs, rows = carrier_refs.c, unmatched_receipts.c
+    branches = []
+    for carrier_id in carrier_ids:
+        parked = _count(refs.carrier_id == carrier_id, refs.message_id.is_(None))
+        unread = _count(rows.carrier_id == carrier_id)
+        branches.append(
+            sa.select(
+                sa.literal(carrier_id).label("carrier_id"), (parked + unread).label("receipts")
+            )
+        )
+    return {row.carrier_id: row.receipts for row in tx.execute(sa.union_all(*branches))}
+
+
+def _count(*conditions: sa.ColumnElement[bool]) -> Any:
+    """Returns how many rows there are like that, as far as COUNTED_MAX."""
+    found = sa.select(sa.literal(1).label("one")).where(*conditions).limit(COUNTED_MAX)
+    return sa.select(sa.func.count()).select_from(found.subquery()).scalar_subquery()
+
+
+def oldest_in_doubt(tx: Connection, carrier_id: int, after: str | None, limit: int) -> list[Traced]:
+    """Returns messages of which something is in doubt with this carrier, in the order in which they
+    were accepted: those behind `after` (raw id).
+    """
+    query = sa.select(inflight.c.message_id).where(
+        inflight.c.state == IN_DOUBT, inflight.c.carrier_id == carrier_id
+    )
+    if after is not None:
+        query = query.where(inflight.c.message_id > after)
+    query = query.distinct().order_by(inflight.c.message_id).limit(limit)
+    found = traced_by_ids(tx, list(tx.execute(query).scalars()))
+    return sorted(found, key=lambda traced: traced.message.id)
+
+
+def oldest_unmatched(
+    tx: Connection, carrier_id: int, after: ReceiptPlace | None, limit: int
+) -> list[ReceiptToMatch]:
+    """Returns receipts of a carrier that found no message, in the order in which they came: those
+    behind `after`.
+    """
+    refs, rows = carrier_refs.c, unmatched_receipts.c
+    found = []
+    for has_row, at_ms, conditions in (
+        (False, refs.created_at_ms, [refs.message_id.is_(None)]),
+        (True, rows.received_at_ms, []),
+    ):
+        query = selected(has_row).where(*conditions)
+        query = query.where((rows if has_row else refs).carrier_id == carrier_id)
+        if after is not None:
+            # of those that came in one millisecond, some were shown before
+            query = query.where(at_ms >= after.at_ms)
+        found += [
+            ReceiptToMatch._make([*row, has_row])
+            for row in tx.execute(query.order_by(at_ms).limit(limit + _SAME_MS_MAX))
+        ]
+    ordered = sorted(found, key=place_of)
+    return [receipt for receipt in ordered if after is None or place_of(receipt) > after][:limit]
+
+
+def place_of(receipt: ReceiptToMatch) -> ReceiptPlace:
+    """Returns where a list stands that ends with this receipt."""
+    return ReceiptPlace(receipt.at_ms, receipt.place)

@@ -1,0 +1,89 @@
+"""An operator settles messages in doubt, and stops pumping, in a real browser."""
+
+from playwright.sync_api import Browser, Page, expect
+
+from heliograph import users
+from heliograph.base import clock
+from heliograph.users import OperatorRole
+from tests.support import plain_http
+from tests.support.api.server import Server
+from tests.support.console.messages import never_answered
+from tests.support.console.operators import OPERATOR, link_of, made_operator, waiting_sender
+from tests.support.factories import open_carrier
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.browsing import at_both_widths, opened, picture
+from tests.support.portal.rolled_up import rolled_up
+
+
+def come_in(page: Page, server: Server) -> None:
+    """Signs an operator in by a link and a code of an app."""
+    db = server.cast.amina.db
+    made_operator(db, OperatorRole.ADMIN)
+    with db.write() as tx:
+        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
+    page.goto(f"{server.url}{link_of(db)}")
+    page.keyboard.press("Enter")
+    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Approvals", exact=True)).to_be_visible()
+    page.goto(f"{server.url}/console/messages")
+    expect(page.get_by_role("heading", name="Messages", exact=True)).to_be_visible()
+
+
+@at_both_widths
+def test_messages_in_doubt_are_settled_from_the_list_and_a_range_is_blocked(
+    browser: Browser, server: Server, width: int
+) -> None:
+    amina = server.cast.amina
+    carrier_id = open_carrier(amina.db, f"volta-{width}", prefix="23324")
+    for number in ("233241234567", "233241234568", "233241234569"):
+        plain_http.post(
+            f"{server.url}/api/v1/sms/send",
+            headers={"Authorization": f"Bearer {amina.key()}"},
+            json={"sender": "AMINA", "message": "Your order is on its way.", "to": number},
+        ).raise_for_status()
+    never_answered(amina.db, carrier_id)
+    page = opened(browser, width)
+    page.set_default_timeout(8_000)
+    come_in(page, server)
+    picture(page, "console-messages")
+    page.get_by_role("link", name=f"3 in doubt with volta-{width}").click()
+    expect(page.get_by_role("heading", name="Messages in doubt")).to_be_visible()
+    picture(page, "console-in-doubt")
+    for number in ("233241234567", "233241234568"):
+        page.get_by_label(f"Message to {number} of amina").check()
+    page.get_by_label("What became of those that you chose").select_option("canceled")
+    page.get_by_role("button", name="See what that does").click()
+    expect(page.get_by_text("Credits given back")).to_be_visible()
+    picture(page, "console-in-doubt-asked")
+    page.get_by_label("Reason").fill("their ticket 4711")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("Saved")
+    expect(page.get_by_role("checkbox")).to_have_count(1)
+    page.get_by_role("navigation", name="Pages of the console").get_by_role(
+        "link", name="Messages"
+    ).click()
+    page.get_by_label("Message, send, phone number, or a carrier's id").fill("233241234567")
+    page.keyboard.press("Enter")
+    page.get_by_role("cell").get_by_role("link").first.click()
+    expect(page.get_by_text("their ticket 4711")).to_be_visible()
+    page.get_by_role("button", name="Show the text").click()
+    expect(page.get_by_text("Your order is on its way.")).to_be_visible()
+    picture(page, "console-message")
+    rolled_up(amina.db, amina.account_id, clock.now_ms(), sender="OTHER", sent=1_234)
+    waiting_sender(amina.db, server.cast.chidi.account_id, "AM1NA")
+    page.get_by_role("navigation", name="Pages of the console").get_by_role(
+        "link", name="Abuse"
+    ).click()
+    page.get_by_role("textbox", name="Account").fill("amina")
+    page.get_by_label("First 8 digits of the numbers").fill("23324123")
+    page.get_by_label("Reason").fill("pumping")
+    page.get_by_role("button", name="Block the range").click()
+    expect(page.get_by_text("23324123…")).to_be_visible()
+    picture(page, "console-abuse")
+    page.get_by_role("link", name="Unblock").click()
+    picture(page, "console-unblock")
+    page.get_by_label("Reason").fill("a campaign of theirs")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("None is refused.")).to_be_visible()
+    page.context.close()

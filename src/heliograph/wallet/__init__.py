@@ -31,6 +31,7 @@ from heliograph.wallet.prices import (
     set_price,
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
+from heliograph.wallet.statement import Statement, statement, statement_file
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -72,6 +73,7 @@ __all__ = [
     "Figures",
     "Posted",
     "Price",
+    "Statement",
     "Thresholds",
     "Wallet",
     "adjust_credits",
@@ -105,6 +107,8 @@ __all__ = [
     "set_low_balance",
     "set_price",
     "size",
+    "statement",
+    "statement_file",
     "to_minor",
     "to_number",
     "to_text",

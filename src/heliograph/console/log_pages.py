@@ -31,8 +31,20 @@ DONE: Final = {
     "account.go_live": "Let an account go live",
     "account.resume": "Resumed an account",
     "account.suspend": "Suspended an account",
+    "carrier.add": "Added a carrier",
+    "carrier.drain": "Let a carrier drain",
+    "carrier.remove": "Removed a carrier",
+    "carrier.resume": "Let a carrier take messages again",
+    "credits.adjust": "Adjusted SMS credits",
+    "credits.grant": "Granted SMS credits",
+    "rate.remove": "Removed a rate",
+    "rate.set": "Set a rate",
+    "route.remove": "Removed a route",
+    "route.set": "Set a route",
     "sender.approve": "Approved a sender ID",
     "sender.reject": "Rejected a sender ID",
+    "wallet.adjust": "Adjusted money",
+    "wallet.topup": "Added money",
 }
 
 

@@ -6,6 +6,9 @@ from heliograph.portal.page_request import CONSOLE
 
 APPROVALS: Final = f"{CONSOLE}/approvals"
 ACCOUNTS: Final = f"{CONSOLE}/accounts"
+CARRIERS: Final = f"{CONSOLE}/carriers"
+ROUTES: Final = f"{CONSOLE}/routes"
+MONEY: Final = f"{CONSOLE}/money"
 LOG: Final = f"{CONSOLE}/log"
 
 
@@ -17,5 +20,8 @@ class NavigationLink(NamedTuple):
 NAVIGATION: Final = (
     NavigationLink(APPROVALS, "Approvals"),
     NavigationLink(ACCOUNTS, "Accounts"),
+    NavigationLink(CARRIERS, "Carriers"),
+    NavigationLink(ROUTES, "Routes"),
+    NavigationLink(MONEY, "Money"),
     NavigationLink(LOG, "Log"),
 )

@@ -47,6 +47,14 @@ class OperatorVisit(NamedTuple):
     def may_change_accounts(self) -> bool:
         return self.may(OperatorRight.ACCOUNTS)
 
+    @property
+    def may_change_carriers(self) -> bool:
+        return self.may(OperatorRight.CARRIERS)
+
+    @property
+    def may_change_money(self) -> bool:
+        return self.may(OperatorRight.MONEY)
+
     def may(self, right: OperatorRight) -> bool:
         return right in users.OPERATOR_RIGHTS[self.role]
 

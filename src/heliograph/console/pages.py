@@ -3,8 +3,10 @@
 from typing import Final
 
 from heliograph.console import account_pages, approvals, live_approvals, log_pages
+from heliograph.console.carrier_pages import carriers, routes
 from heliograph.console.handlers import by_operators, to_operators
-from heliograph.console.navigation import ACCOUNTS, APPROVALS, LOG
+from heliograph.console.money_pages import money
+from heliograph.console.navigation import ACCOUNTS, APPROVALS, CARRIERS, LOG, MONEY, ROUTES
 from heliograph.portal.handlers import does, shows
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
@@ -12,6 +14,8 @@ from heliograph.users import OperatorRight
 SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
+CARRIER: Final = f"{CARRIERS}/{{carrier}}"
+WALLET: Final = f"{MONEY}/{{account}}"
 
 PAGES: Final = (
     shows(CONSOLE, to_operators(approvals.led_there)),
@@ -33,6 +37,20 @@ PAGES: Final = (
             OperatorRight.ACCOUNTS, account_pages.change, account_pages.one, is_fresh=True
         ),
     ),
+    shows(CARRIERS, to_operators(carriers.listed)),
+    does(
+        CARRIERS,
+        by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+    ),
+    shows(CARRIER, to_operators(carriers.one)),
+    does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
+    shows(ROUTES, to_operators(routes.listed)),
+    does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),
+    shows(MONEY, to_operators(money.found)),
+    shows(WALLET, to_operators(money.one)),
+    does(WALLET, by_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)),
+    shows(f"{WALLET}/statement", to_operators(money.statement)),
+    shows(f"{WALLET}/entries", to_operators(money.entries)),
     shows(LOG, to_operators(log_pages.listed)),
     shows(f"{LOG}/export", to_operators(log_pages.export)),
 )

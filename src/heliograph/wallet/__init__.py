@@ -31,7 +31,7 @@ from heliograph.wallet.prices import (
     set_price,
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
-from heliograph.wallet.statement import Statement, statement, statement_file
+from heliograph.wallet.statement import read_month, statement, statement_file
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -73,7 +73,6 @@ __all__ = [
     "Figures",
     "Posted",
     "Price",
-    "Statement",
     "Thresholds",
     "Wallet",
     "adjust_credits",
@@ -99,6 +98,7 @@ __all__ = [
     "post",
     "price_in",
     "quote",
+    "read_month",
     "read_one_snapshot",
     "read_purchase",
     "read_thresholds",

@@ -28,6 +28,9 @@ RIGHT_OF_FORM = {
     "/console/approvals/senders/": OperatorRight.APPROVE,
     "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
     "/console/accounts/": OperatorRight.ACCOUNTS,
+    "/console/carriers": OperatorRight.CARRIERS,
+    "/console/routes": OperatorRight.CARRIERS,
+    "/console/money/": OperatorRight.MONEY,
 }
 
 
@@ -55,6 +58,7 @@ def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
     found = []
     for route in routes_of(portal):
         path = route.path.replace("{sender}", sender).replace("{account}", account)
+        path = path.replace("{carrier}", "simulator")
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

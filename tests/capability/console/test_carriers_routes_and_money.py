@@ -12,7 +12,7 @@ from tests.support.console.operators import come_in
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
-PASSWORD = "s3cret-9"  # noqa: S105
+PASSWORD = "s3cret-9"
 CARRIER = {
     "name": "gh-main",
     "host": "smpp.example.net",

@@ -58,12 +58,15 @@ def test_every_form_of_an_account_writes_into_its_audit_log() -> None:
     assert silent == CHANGE_NOTHING
 
 
+OF_NONE = ("carrier.", "route.", "rate.")  # they are of no account, and stand in no account's log
+
+
 def test_the_page_of_the_audit_log_has_words_for_every_action() -> None:
     written = {
         action
         for source in Path("src/heliograph").rglob("*.py")
         for action in actions_in(source)
-        if "." in action and " " not in action and action != "."
+        if "." in action and " " not in action and action != "." and not action.startswith(OF_NONE)
     }
     assert len(written) > 10
     for action in written:

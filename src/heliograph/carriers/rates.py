@@ -38,24 +38,22 @@ class _RatesByPrefix:
 
     __slots__ = ("_by_destination", "_lengths", "longest")
 
-    def __init__(self, by_destination: dict[str, int | None]) -> None:
+    def __init__(self, by_destination: dict[str, Rate]) -> None:
         self._by_destination = by_destination
         self._lengths = sorted(
             {len(prefix) for prefix in by_destination if prefix.isdigit()}, reverse=True
         )
         self.longest = max(self._lengths, default=0)
 
-    def find(self, digits: str, country_code: str | None) -> tuple[int | None] | None:
-        """Finds the rate, and returns it in a tuple, for it may be None; returns None when nothing
-        is said of this destination.
-        """
+    def find(self, digits: str, country_code: str | None) -> Rate | None:
+        """Returns the rate of a destination, or None when nothing is said of it."""
         rates = self._by_destination
         for length in self._lengths:
-            if digits[:length] in rates:
-                return (rates[digits[:length]],)
-        if country_code in rates:
-            return (rates[country_code],)
-        return (rates[DEFAULT],) if DEFAULT in rates else None
+            if (found := rates.get(digits[:length])) is not None:
+                return found
+        if country_code is not None and (found := rates.get(country_code)) is not None:
+            return found
+        return rates.get(DEFAULT)
 
 
 class Rates:
@@ -64,11 +62,10 @@ class Rates:
     __slots__ = ("_by_account", "_general", "longest")
 
     def __init__(self, rates: Iterable[Rate]) -> None:
-        by_account: dict[str, dict[str, int | None]] = {
-            GENERAL: {DEFAULT: CREDITS_PER_SEGMENT_AT_FIRST}
-        }
+        at_first = Rate(GENERAL, DEFAULT, CREDITS_PER_SEGMENT_AT_FIRST)
+        by_account: dict[str, dict[str, Rate]] = {GENERAL: {DEFAULT: at_first}}
         for rate in rates:
-            by_account.setdefault(rate.account_id, {})[rate.destination] = rate.credits
+            by_account.setdefault(rate.account_id, {})[rate.destination] = rate
         self._general = _RatesByPrefix(by_account.pop(GENERAL))
         self._by_account = {
             account_id: _RatesByPrefix(own) for account_id, own in by_account.items()
@@ -80,11 +77,14 @@ class Rates:
         """Returns the credits per segment to a number in E.164 digits; None means `no_rate`.
         `country_code` is the number's country, or None when it has none.
         """
+        found = self.rate_of(account_id, digits, country_code)
+        return found.credits if found is not None else None
+
+    def rate_of(self, account_id: str, digits: str, country_code: str | None) -> Rate | None:
+        """Returns the rate that decides what a segment costs there, as `for_` does."""
         own = self._by_account.get(account_id)
         found = own.find(digits, country_code) if own is not None else None
-        if found is None:
-            found = self._general.find(digits, country_code)
-        return found[0] if found is not None else None
+        return found if found is not None else self._general.find(digits, country_code)
 
 
 def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:

@@ -12,6 +12,9 @@ IN_DOUBT: Final = f"{MESSAGES}/in-doubt"
 UNMATCHED: Final = f"{MESSAGES}/receipts"
 MATCH: Final = f"{MESSAGES}/match"
 ABUSE: Final = f"{CONSOLE}/abuse"
+CARRIERS: Final = f"{CONSOLE}/carriers"
+ROUTES: Final = f"{CONSOLE}/routes"
+MONEY: Final = f"{CONSOLE}/money"
 LOG: Final = f"{CONSOLE}/log"
 
 
@@ -25,6 +28,9 @@ NAVIGATION: Final = (
     NavigationLink(APPROVALS, "Approvals"),
     NavigationLink(ACCOUNTS, "Accounts"),
     NavigationLink(MESSAGES, "Messages"),
+    NavigationLink(CARRIERS, "Carriers"),
+    NavigationLink(ROUTES, "Routes"),
+    NavigationLink(MONEY, "Money"),
     NavigationLink(ABUSE, "Abuse"),
     NavigationLink(LOG, "Log"),
 )

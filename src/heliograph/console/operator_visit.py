@@ -55,6 +55,14 @@ class OperatorVisit(NamedTuple):
     def may_read_texts(self) -> bool:
         return self.may(OperatorRight.TEXTS)
 
+    @property
+    def may_change_carriers(self) -> bool:
+        return self.may(OperatorRight.CARRIERS)
+
+    @property
+    def may_change_money(self) -> bool:
+        return self.may(OperatorRight.MONEY)
+
     def may(self, right: OperatorRight) -> bool:
         return right in users.OPERATOR_RIGHTS[self.role]
 

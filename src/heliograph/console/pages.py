@@ -5,12 +5,12 @@ from typing import Final
 from heliograph.console import (
     account_limits,
     account_pages,
-    account_wallet,
     approvals,
     live_approvals,
     log_pages,
 )
 from heliograph.console.abuse_pages import abuse
+from heliograph.console.carrier_pages import carriers, routes
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
@@ -23,15 +23,19 @@ from heliograph.console.message_pages import (
     one_message,
     unmatched_receipts,
 )
+from heliograph.console.money_pages import money
 from heliograph.console.navigation import (
     ABUSE,
     ACCOUNTS,
     APPROVALS,
+    CARRIERS,
     IN_DOUBT,
     LOG,
     MATCH,
     MESSAGES,
+    MONEY,
     NOW,
+    ROUTES,
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
@@ -42,6 +46,8 @@ from heliograph.users import OperatorRight
 SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
+CARRIER: Final = f"{CARRIERS}/{{carrier}}"
+WALLET: Final = f"{MONEY}/{{account}}"
 
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
 
@@ -74,11 +80,6 @@ PAGES: Final = (
             OperatorRight.ACCOUNTS, account_pages.change, account_pages.one, is_fresh=True
         ),
     ),
-    shows(f"{ACCOUNT}/wallet", to_operators(account_wallet.one)),
-    does(
-        f"{ACCOUNT}/wallet",
-        by_operators(OperatorRight.MONEY, account_wallet.change, account_wallet.one, is_fresh=True),
-    ),
     shows(f"{ACCOUNT}/limits", to_operators(account_limits.one)),
     does(
         f"{ACCOUNT}/limits",
@@ -108,6 +109,20 @@ PAGES: Final = (
         f"{ABUSE}/unblock",
         by_operators(OperatorRight.ACCOUNTS, abuse.unblock, abuse.ask_unblock, is_fresh=True),
     ),
+    shows(CARRIERS, to_operators(carriers.listed)),
+    does(
+        CARRIERS,
+        by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+    ),
+    shows(CARRIER, to_operators(carriers.one)),
+    does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
+    shows(ROUTES, to_operators(routes.listed)),
+    does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),
+    shows(MONEY, to_operators(money.found)),
+    shows(WALLET, to_operators(money.one)),
+    does(WALLET, by_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)),
+    shows(f"{WALLET}/statement", to_operators(money.statement)),
+    shows(f"{WALLET}/entries", to_operators(money.entries)),
     shows(LOG, to_operators(log_pages.listed)),
     shows(f"{LOG}/export", to_operators(log_pages.export)),
 )

@@ -31,6 +31,7 @@ from heliograph.wallet.prices import (
     set_price,
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
+from heliograph.wallet.statement import read_month, statement, statement_file
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -97,6 +98,7 @@ __all__ = [
     "post",
     "price_in",
     "quote",
+    "read_month",
     "read_one_snapshot",
     "read_purchase",
     "read_thresholds",
@@ -105,6 +107,8 @@ __all__ = [
     "set_low_balance",
     "set_price",
     "size",
+    "statement",
+    "statement_file",
     "to_minor",
     "to_number",
     "to_text",

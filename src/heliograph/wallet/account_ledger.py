@@ -17,7 +17,7 @@ from heliograph.wallet.wallet import wallet_of
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
 # A transfer stands in the ledger once, with the signs of the account that it was written for; the
 # other one sees it turned round.
-_SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
+SEEN_FROM_THERE: Final = {"transfer_in": "transfer_out", "transfer_out": "transfer_in"}
 
 
 def history(
@@ -35,7 +35,7 @@ def history(
         tx, ledger_entries.c.account_id == account_id, wanted, span, entry_type, reference
     )
     others: list[Entry] = []
-    if entry_type is None or entry_type in _SEEN_FROM_THERE:
+    if entry_type is None or entry_type in SEEN_FROM_THERE:
         currency = wallet_of(tx, account_id).currency
         with_us = sa.and_(
             ledger_entries.c.counterpart_id == account_id,
@@ -44,7 +44,7 @@ def history(
         others = [
             _turned(entry, currency)
             for entry in _newest(
-                tx, with_us, wanted, span, _SEEN_FROM_THERE.get(entry_type or ""), reference
+                tx, with_us, wanted, span, SEEN_FROM_THERE.get(entry_type or ""), reference
             )
         ]
     return sorted(own + others, key=lambda entry: entry.id, reverse=True)[: wanted.limit + 1]
@@ -95,7 +95,7 @@ def _turned(entry: Entry, currency: str) -> Entry:
     assert credits_after is not None
     return replace(
         entry,
-        type=_SEEN_FROM_THERE[entry.type],
+        type=SEEN_FROM_THERE[entry.type],
         currency=currency,
         amount_minor=-entry.amount_minor,
         credits=-entry.credits,

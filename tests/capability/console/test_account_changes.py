@@ -21,10 +21,17 @@ def path(db: Database, amina: str) -> str:
         return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
 
 
-def changed(visitor: Visitor, path: str, **fields: str) -> httpx.Response:
-    """Fills in the form of the wallet, and sends it."""
-    once = once_in(visitor.get(f"{path}/wallet"))
-    return visitor.post(f"{path}/wallet", {"once": once, "reason": "Invoice 17", **fields})
+def wallet_of(path: str) -> str:
+    """The path of the account's money."""
+    return path.replace("/accounts/", "/money/")
+
+
+def changed(visitor: Visitor, path: str, do: str, amount: str, **fields: str) -> httpx.Response:
+    """Fills in a form of the wallet, and sends it."""
+    once = once_in(visitor.get(wallet_of(path)))
+    field = "amount" if do in ("top up", "adjust money") else "credits"
+    form = {"once": once, "do": do, field: amount, "reason": "Invoice 17", **fields}
+    return visitor.post(wallet_of(path), form)
 
 
 def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
@@ -47,22 +54,22 @@ def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
             .order_by(audit_log.c.id)
         ).all()
     assert [(entry.action, entry.author_kind) for entry in logged] == [
-        (f"wallet.{name}", "operator")
-        for name in ("grant", "adjust_credits", "top_up", "adjust_money")
+        (action, "operator")
+        for action in ("credits.grant", "credits.adjust", "wallet.topup", "wallet.adjust")
     ]
-    assert logged[-1].detail == "4980 credits, 250.00 GHS"
+    assert logged[-1].detail == "4980 SMS credits, 250.00 GHS"
     log = visitor.get("/console/log").text
     assert "Invoice 17" in log
-    assert "5000 credits, 0.00 GHS" in log
+    assert "5000 SMS credits, 0.00 GHS" in log
 
 
 def test_a_form_that_is_sent_twice_changes_the_wallet_once(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
     come_in(visitor, db)
-    once = once_in(visitor.get(f"{path}/wallet"))
-    form = {"once": once, "do": "grant", "amount": "100", "reason": "Invoice 17"}
-    assert [visitor.post(f"{path}/wallet", form).status_code for _ in range(2)] == [303, 303]
+    once = once_in(visitor.get(wallet_of(path)))
+    form = {"once": once, "do": "grant", "credits": "100", "reason": "Invoice 17"}
+    assert [visitor.post(wallet_of(path), form).status_code for _ in range(2)] == [303, 303]
     with db.read() as tx:
         assert wallet.wallet_of(tx, amina).figures.sms_credits == 100
         logged = sa.select(sa.func.count()).where(audit_log.c.account_id == amina)
@@ -74,9 +81,9 @@ def test_a_form_that_is_sent_twice_changes_the_wallet_once(
     ("fields", "said"),
     [
         ({"do": "grant", "amount": "-1"}, "must be 1 or more"),
-        ({"do": "grant", "amount": "1.5"}, "must be a whole number of credits"),
-        ({"do": "grant", "amount": "ten"}, "must be a number such as 250"),
-        ({"do": "grant", "amount": "9" * 30}, "must be a number such as 250"),
+        ({"do": "grant", "amount": "1.5"}, "must be a whole number, not"),
+        ({"do": "grant", "amount": "ten"}, "must be a whole number, not"),
+        ({"do": "grant", "amount": "9" * 30}, "must be a whole number, not"),
         ({"do": "top up", "amount": "0"}, "must be more than 0"),
         ({"do": "top up", "amount": "1e999999"}, "must be"),
         ({"do": "adjust credits", "amount": "-1"}, "is more than there is"),
@@ -122,14 +129,15 @@ def test_limits_are_set_with_what_was_before_in_the_log(
 
 
 @pytest.mark.parametrize(
-    ("role", "page"), [(OperatorRole.SUPPORT, "wallet"), (OperatorRole.FINANCE, "limits")]
+    ("role", "below"), [(OperatorRole.SUPPORT, "money"), (OperatorRole.FINANCE, "limits")]
 )
 def test_who_lacks_the_right_sees_no_form_and_changes_nothing(
-    visitor: Visitor, db: Database, path: str, role: OperatorRole, page: str
+    visitor: Visitor, db: Database, path: str, role: OperatorRole, below: str
 ) -> None:
     come_in(visitor, db, role)
-    assert f'action="{path}/{page}"' not in visitor.get(f"{path}/{page}").text
-    assert visitor.post(f"{path}/{page}", {"reason": "because"}).status_code == 403
+    page = wallet_of(path) if below == "money" else f"{path}/limits"
+    assert f'method="post" action="{page}"' not in visitor.get(page).text
+    assert visitor.post(page, {"reason": "because"}).status_code == 403
 
 
 def test_a_change_of_the_wallet_takes_a_fresh_sign_in(

@@ -26,13 +26,15 @@ from tests.support.portal.visitor import EMAIL, Visitor
 OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 # which right a form takes, by the end or the beginning of its path, whichever comes first here
 RIGHT_OF_FORM = {
-    "/wallet": OperatorRight.MONEY,
     "/console/approvals/senders/": OperatorRight.APPROVE,
     "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
     "/console/accounts/": OperatorRight.ACCOUNTS,
     "/console/messages/msg_": OperatorRight.TEXTS,
     "/console/messages/": OperatorRight.MESSAGES,
     "/console/abuse/": OperatorRight.ACCOUNTS,
+    "/console/carriers": OperatorRight.CARRIERS,
+    "/console/routes": OperatorRight.CARRIERS,
+    "/console/money/": OperatorRight.MONEY,
 }
 
 
@@ -61,6 +63,7 @@ def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
     for route in routes_of(portal):
         path = route.path.replace("{sender}", sender).replace("{account}", account)
         path = path.replace("{message}", message)
+        path = path.replace("{carrier}", "simulator")
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

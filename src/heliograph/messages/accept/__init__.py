@@ -27,6 +27,7 @@ from heliograph.messages.accept.request import (
 from heliograph.messages.accept.sealed_text import text_sealer
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.accept.which_way import WhichWay, which_way
 
 __all__ = [
     "ACCOUNT_SUSPENDED",
@@ -50,10 +51,12 @@ __all__ = [
     "SendRequest",
     "SendResult",
     "Tariff",
+    "WhichWay",
     "accept_or_tell",
     "approved_sender",
     "load_tariff",
     "read_send",
     "send_answer",
     "text_sealer",
+    "which_way",
 ]

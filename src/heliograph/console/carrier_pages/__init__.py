@@ -1,0 +1,1 @@
+"""Contains the pages about carriers, routes and rates."""

@@ -1,0 +1,167 @@
+"""Shows carriers, and adds, drains, resumes and removes them, as the commands do."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import carriers
+from heliograph.base.addresses import PORT_MAX
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Form
+from heliograph.carriers import Carrier, LinkState, Route
+from heliograph.console.navigation import CARRIERS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.messages.queue import waiting_for_carrier
+from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+CARRIERS_SHOWN_MAX: Final = 200  # carriers on the list; fifty are many
+CHANGES: Final = ("drain", "resume", "remove")
+SETTINGS: Final = (
+    *("host", "port", "system_id", "tls", "binds", "window", "tps", "bind", "system_type"),
+    *("alphabet", "long", "receipts", "id_format", "in_doubt"),
+)
+NUMBERS: Final = ("port", "binds", "window", "tps")
+COUNT_MAX: Final = 10_000  # the carrier's own rules are tighter
+TPS_MAX: Final = 100_000
+TEXT_MAX: Final = 255
+
+
+class ListedCarrier(NamedTuple):
+    """Holds a carrier, how many messages wait for it, and the prefixes that lead to it."""
+
+    carrier: Carrier
+    waiting: int
+    prefixes: list[str]
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows all carriers with their state, those that are not bound first, and the form that adds
+    one.
+    """
+    found = sorted(
+        carriers.all_carriers(tx),
+        key=lambda carrier: (carrier.state == LinkState.BOUND.value, carrier.name),
+    )
+    routes = carriers.all_routes(tx)
+    return page(
+        "carriers.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        carriers=[_listed(tx, carrier, routes) for carrier in found[:CARRIERS_SHOWN_MAX]],
+        is_cut=len(found) > CARRIERS_SHOWN_MAX,
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows one carrier with its settings and routes, and what can be done to it. Raises
+    NotFound.
+    """
+    carrier = carriers.carrier_named(tx, asking.path["carrier"])
+    is_smpp = carrier.type == "smpp"
+    names = {each.id: each.name for each in carriers.all_carriers(tx)}
+    return page(
+        "carrier.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        each=_listed(tx, carrier, carriers.all_routes(tx)),
+        is_smpp=is_smpp,
+        settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
+        routes=[
+            (route.prefix, [names[carrier_id] for carrier_id in route.carrier_ids])
+            for route in carriers.all_routes(tx)
+            if carrier.id in route.carrier_ids
+        ],
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Adds an SMPP carrier, by the rules of the command. Raises InvalidRequest."""
+    reason = reason_of(asking)
+    body = body_of(asking)
+    carrier = carriers.add_carrier(
+        tx,
+        body.get("name", ""),
+        _settings(body),
+        asking.sent.form.get("password", ""),
+        secret_key=asking.service.secret_keys,
+        now_ms=asking.now_ms,
+    )
+    visit.audit(tx, None, "carrier.add", carrier.name, after=_at(carrier), reason=reason)
+    return led_on(f"{CARRIERS}/{carrier.name}", Said.SAVED)
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Drains, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(asking)
+    before = carriers.carrier_named(tx, asking.path["carrier"])
+    if wanted == "remove":
+        waiting = waiting_for_carrier(tx, before.id)
+        carriers.remove_carrier(tx, before.name, messages_waiting=waiting)
+        visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
+        return led_on(CARRIERS, Said.REMOVED)
+    after = carriers.drain_carrier(tx, before.name, draining=wanted == "drain")
+    visit.audit(
+        tx,
+        None,
+        f"carrier.{wanted}",
+        before.name,
+        before=_taking(before),
+        after=_taking(after),
+        reason=reason,
+    )
+    return led_on(f"{CARRIERS}/{before.name}", Said.SAVED)
+
+
+def _settings(body: dict[str, str]) -> dict[str, Any]:
+    form = Form(with_numbers({name: body[name] for name in SETTINGS if name in body}, *NUMBERS))
+    read: dict[str, Any] = {
+        "host": form.text("host", required=True, most=TEXT_MAX),
+        "port": form.integer("port", required=True, least=1, most=PORT_MAX),
+        "system_id": form.text("system_id", required=True, most=TEXT_MAX),
+        "binds": form.integer("binds", least=1, most=COUNT_MAX),
+        "window": form.integer("window", least=1, most=COUNT_MAX),
+        "tps": form.integer("tps", least=0, most=TPS_MAX),
+        "system_type": form.text("system_type", most=TEXT_MAX),
+        "tls": form.text("tls", most=TEXT_MAX),
+    }
+    if form.errors:
+        raise InvalidRequest("Fields of the carrier are wrong.", fields=form.errors)
+    read["tls"] = None if read["tls"] is None else True
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _listed(tx: Connection, carrier: Carrier, routes: Sequence[Route]) -> ListedCarrier:
+    prefixes = [route.prefix for route in routes if carrier.id in route.carrier_ids]
+    return ListedCarrier(carrier, waiting_for_carrier(tx, carrier.id), prefixes)
+
+
+def _taking(carrier: Carrier) -> str:
+    return "draining" if carrier.draining else "takes messages"
+
+
+def _at(carrier: Carrier) -> str:
+    host, port = (carriers.setting(carrier, name) for name in ("host", "port"))
+    return f"{carriers.setting(carrier, 'system_id')} at {host}:{port}"

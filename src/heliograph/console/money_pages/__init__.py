@@ -1,0 +1,1 @@
+"""Contains the pages about wallets, the ledger and statements."""

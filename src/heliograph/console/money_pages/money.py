@@ -1,0 +1,175 @@
+"""Shows an account's wallet, its ledger and its months, and corrects it, as the commands do."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts, wallet
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest, NotFound
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import refused
+from heliograph.console.navigation import MONEY
+from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.export import pieces
+from heliograph.portal.filled_form import NUMBER, body_of, choice_of
+from heliograph.portal.once import new_once, once_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on
+from heliograph.wallet import Posted, ledger_file
+
+ENTRIES_SHOWN: Final = 20
+REFERENCE_PREFIX: Final = "console-"  # so that the ledger tells where an entry was made
+MONTH_CHARACTERS: Final = len("2026-11")
+CHANGES: Final[dict[str, tuple[str, str]]] = {
+    "grant": ("credits", "credits.grant"),
+    "adjust credits": ("credits", "credits.adjust"),
+    "top up": ("amount", "wallet.topup"),
+    "adjust money": ("amount", "wallet.adjust"),
+}
+MAKES: Final[dict[str, Callable[..., Posted]]] = {
+    "grant": wallet.grant,
+    "adjust credits": wallet.adjust_credits,
+    "top up": wallet.topup,
+    "adjust money": wallet.adjust_money,
+}
+
+
+def found(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Asks for an account, and leads to its money. The prices of credits stand below."""
+    query = Query(asking.sent.query)
+    looked_for = (query.text("account") or "").strip()
+    query.finish()
+    errors: list[FieldError] = []
+    if looked_for:
+        try:
+            account = accounts.find(tx, looked_for)
+            path = f"{MONEY}/{accounts.text_id(account)}"
+            return RedirectResponse(path, SEE_OTHER, HEADERS)
+        except (NotFound, InvalidRequest) as none:
+            errors.append(FieldError("account", f"names none: {none}"))
+    return page(
+        "wallets.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        prices=[
+            (price, wallet.to_text(price.amount_minor, price.currency))
+            for price in wallet.all_prices(tx)
+        ],
+        typed={"account": looked_for},
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows an account's wallet, the statement of a month, the newest entries of its ledger, and
+    the forms that change it. Raises NotFound.
+    """
+    account = accounts.with_text_id(tx, asking.path["account"])
+    held = wallet.wallet_of(tx, account.id)
+    wrong = list(errors)
+    month = _month(asking)
+    try:
+        told = wallet.statement(tx, account.id, month)
+    except InvalidRequest as refusal:
+        wrong += refusal.fields
+        told = wallet.statement(tx, account.id, _this_month(asking))
+    entries = wallet.history(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
+    return page(
+        "wallet.html",
+        asking,
+        visit,
+        status=400 if wrong else 200,
+        account=account,
+        text_id=accounts.text_id(account),
+        wallet=held,
+        statement=told,
+        entries=entries[:ENTRIES_SHOWN],
+        is_cut=len(entries) > ENTRIES_SHOWN,
+        typed={"month": month, **body_of(asking)},
+        errors={error.field: error.message for error in wrong},
+        once=new_once(),
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Grants or adjusts credits, adds or adjusts money. The same form does it once. Raises
+    NotFound, AccountClosed, InvalidRequest.
+    """
+    wanted = choice_of("do", asking.sent.form.get("do", ""), tuple(CHANGES))
+    field, action = CHANGES[wanted]
+    reason = reason_of(asking)
+    account = accounts.with_text_id(tx, asking.path["account"])
+    body = body_of(asking)
+    before = _in_words(tx, account.id)
+    amount = _number(field, body.get(field, ""))
+    reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_of(asking)}"
+    make = MAKES[wanted]
+    try:
+        posted = make(tx, account.id, amount, reason, reference, now_ms=asking.now_ms)
+    except InsufficientCredits as short:
+        raise refused(field, f"is more than there is: {short}") from short
+    text_id = accounts.text_id(account)
+    if posted.applied:
+        after = _in_words(tx, account.id)
+        visit.audit(tx, account.id, action, text_id, before=before, after=after, reason=reason)
+    return led_on(f"{MONEY}/{text_id}", Said.SAVED)
+
+
+def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the statement of a month as a file. Raises NotFound, InvalidRequest."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    told = wallet.statement(tx, account.id, _month(asking))
+    name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
+    return Download(name, iter([wallet.statement_file(told)]))
+
+
+def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    span = wallet.read_month(_month(asking))
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        wanted = PageWanted(ledger_file.PAGE, before)
+        read = wallet.history(tx, account.id, wanted, span)
+        in_file = read[: wanted.limit]
+        return ledger_file.lines(in_file), in_file[-1].id if len(read) > wanted.limit else None
+
+    lines = pieces(asking, ledger_file.first_line(), read_lines, operator_visit_of)
+    return Download(f"ledger-{accounts.text_id(account)}.csv", lines)
+
+
+def _month(asking: PageRequest) -> str:
+    query = Query(asking.sent.query)
+    month = query.text("month", most=MONTH_CHARACTERS)
+    query.finish()
+    return month or _this_month(asking)
+
+
+def _this_month(asking: PageRequest) -> str:
+    return rfc3339(asking.now_ms)[:MONTH_CHARACTERS]
+
+
+def _in_words(tx: Connection, account_id: str) -> str:
+    held = wallet.wallet_of(tx, account_id)
+    money = wallet.to_text(held.figures.balance_minor, held.currency)
+    return f"{held.figures.sms_credits} SMS credits, {money}"
+
+
+def _number(field: str, text: str) -> int | str:
+    digits = "".join(text.split())
+    if not NUMBER.fullmatch(digits) or (field == "credits" and "." in digits):
+        kind = "a whole number" if field == "credits" else "a number"
+        raise refused(field, f"must be {kind}, not {shown(text)}")
+    return int(digits) if field == "credits" else digits

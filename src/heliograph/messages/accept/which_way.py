@@ -1,0 +1,50 @@
+"""Answers which way a text to a number would go now, what it would cost, and why."""
+
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.carriers import (
+    GENERAL,
+    Rate,
+    Rates,
+    Route,
+    Routes,
+    all_routes,
+    down_carriers,
+    load_rates,
+    load_routes,
+)
+from heliograph.messages.accept.tariff import Offer, Tariff
+from heliograph.text import Phone
+
+
+class WhichWay(NamedTuple):
+    """Holds the offer that accepting makes for a live text to a number, and what it follows from:
+    the route as it is stored, with carriers that drain, the rate, and the carriers that have been
+    down for a minute.
+    """
+
+    offer: Offer
+    route: Route | None
+    rate: Rate | None
+    down: frozenset[int]
+
+
+def which_way(tx: Connection, phone: Phone, account_id: str | None, *, now_ms: int) -> WhichWay:
+    """Returns where a live text to this number would go, of an account (raw id) or of one without
+    rates and countries of its own. Raises NotFound.
+    """
+    rates = Rates([*load_rates(tx, GENERAL), *(load_rates(tx, account_id) if account_id else ())])
+    down = down_carriers(tx, now_ms)
+    countries = accounts.by_id(tx, account_id).countries if account_id else None
+    whose = account_id or GENERAL
+    tariff = Tariff(Routes(load_routes(tx)), rates, down)
+    allowed = None if countries is None else frozenset(countries)
+    return WhichWay(
+        tariff.offers(whose, allowed, sandbox=False).offer(phone),
+        Routes(all_routes(tx)).carriers_for(phone.digits),
+        rates.rate_of(whose, phone.digits, phone.country_code),
+        down,
+    )

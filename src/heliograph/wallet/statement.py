@@ -1,0 +1,138 @@
+"""A statement is what a month's entries of an account's ledger add up to, by their types, between
+what the wallet held before and after.
+"""
+
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.paging import PageWanted, Span, first_id_of
+from heliograph.base.short_texts import refused
+from heliograph.wallet.account_ledger import SEEN_FROM_THERE, history
+from heliograph.wallet.money import to_number
+from heliograph.wallet.tables import ENTRY_TYPES, ledger_entries
+from heliograph.wallet.wallet import Figures, wallet_of
+
+COLUMNS: Final = ("month", "line", "entries", "credits", "amount", "currency")
+MONTHS_IN_YEAR: Final = 12
+
+
+class EntrySums(NamedTuple):
+    """Adds up a month's entries of one type, with the signs of the account."""
+
+    type: str
+    entries: int
+    credits: int
+    amount_minor: int
+
+
+class MonthStatement(NamedTuple):
+    """Holds a month of an account's ledger. `opening` and `closing` are what the wallet held when
+    the month began and ended.
+    """
+
+    month: str
+    span: Span
+    currency: str
+    opening: Figures
+    sums: list[EntrySums]
+    closing: Figures
+
+    @property
+    def is_proven(self) -> bool:
+        """Returns whether the entries make the closing figures of the opening ones."""
+        return self.closing == Figures(
+            self.opening.balance_minor + sum(of_type.amount_minor for of_type in self.sums),
+            self.opening.sms_credits + sum(of_type.credits for of_type in self.sums),
+        )
+
+
+def read_month(month: str) -> Span:
+    """Returns the time of a month in UTC, such as 2026-11. Raises InvalidRequest."""
+    try:
+        begins = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
+        year, index = divmod(begins.year * MONTHS_IN_YEAR + begins.month, MONTHS_IN_YEAR)
+        ends = begins.replace(year=year, month=index + 1)
+    except ValueError as error:
+        raise refused(
+            "month", f"must be a year and a month such as 2026-11, not {month[:20]!r}"
+        ) from error
+    return Span(int(begins.timestamp()) * 1_000, int(ends.timestamp()) * 1_000)
+
+
+def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:
+    """Returns the statement of a month, such as 2026-11. Raises NotFound, InvalidRequest."""
+    span = read_month(month)
+    sums = {entry_type: EntrySums(entry_type, 0, 0, 0) for entry_type in ENTRY_TYPES}
+    columns = ledger_entries.c
+    others = sa.and_(
+        columns.counterpart_id == account_id, columns.counterpart_credits_after.is_not(None)
+    )
+    for whose, sign in ((columns.account_id == account_id, 1), (others, -1)):
+        for found in _added_up(tx, whose, span):
+            entry_type = found.type if sign > 0 else SEEN_FROM_THERE[found.type]
+            known = sums[entry_type]
+            sums[entry_type] = EntrySums(
+                entry_type,
+                known.entries + found.entries,
+                known.credits + sign * found.credits,
+                known.amount_minor + sign * found.amount_minor,
+            )
+    return MonthStatement(
+        month,
+        span,
+        wallet_of(tx, account_id).currency,
+        _held_before(tx, account_id, span.since_ms),
+        [of_type for of_type in sums.values() if of_type.entries],
+        _held_before(tx, account_id, span.until_ms),
+    )
+
+
+def statement_file(of: MonthStatement) -> str:
+    """Returns a statement as CSV: a line for each type of entry, between the two figures."""
+    rows = [
+        ("opening", "", of.opening.sms_credits, of.opening.balance_minor),
+        *((each.type, str(each.entries), each.credits, each.amount_minor) for each in of.sums),
+        ("closing", "", of.closing.sms_credits, of.closing.balance_minor),
+    ]
+    lines = [line_of(COLUMNS, DELIMITER)]
+    for line, entries, credits, amount_minor in rows:
+        amount = str(to_number(amount_minor, of.currency))
+        cells = (neutral(of.month), line, entries, str(credits), amount, of.currency)
+        lines.append(line_of(cells, DELIMITER))
+    return "".join(lines)
+
+
+def _added_up(tx: Connection, whose: sa.ColumnElement[bool], span: Span) -> list[EntrySums]:
+    assert span.since_ms is not None
+    assert span.until_ms is not None
+    columns = ledger_entries.c
+    query = (
+        sa.select(
+            columns.type,
+            sa.func.count().label("entries"),
+            sa.func.sum(columns.credits).label("credits"),
+            sa.func.sum(columns.amount_minor).label("amount_minor"),
+        )
+        # an entry's id is made of its time, so a month is a range of the index
+        .where(
+            whose,
+            columns.id >= first_id_of(span.since_ms),
+            columns.id < first_id_of(span.until_ms),
+        )
+        .group_by(columns.type)
+    )
+    return [
+        EntrySums(row.type, row.entries, int(row.credits), int(row.amount_minor))
+        for row in tx.execute(query)
+    ]
+
+
+def _held_before(tx: Connection, account_id: str, at_ms: int | None) -> Figures:
+    last = history(tx, account_id, PageWanted(1, None), Span(None, at_ms))
+    return next(
+        (Figures(entry.balance_after_minor, entry.credits_after) for entry in last), Figures(0, 0)
+    )

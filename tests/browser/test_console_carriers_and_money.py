@@ -1,0 +1,66 @@
+"""An operator asks which way a text goes, adds a carrier, and grants credits, in a real browser."""
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from heliograph.base import clock
+from tests.support.api.server import Server
+from tests.support.capability.commands import runner
+from tests.support.console.operators import OPERATOR
+from tests.support.portal.authenticator import code_of
+from tests.support.portal.browsing import at_both_widths, opened, picture
+
+
+def come_in(page: Page, server: Server, tmp_path: Path) -> None:
+    run = runner(server.cast.amina.db.url, tmp_path)
+    made = run("user", "add", OPERATOR, "--operator", "admin", "--json").json
+    page.goto(server.url + made["link"][made["link"].index("/portal/") :])
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Go to your sign-in").click()
+    page.get_by_role("button", name="Set it up").click()
+    secret = page.locator("#secret").inner_text()
+    page.get_by_label("The 6 digits that the app then shows").fill(code_of(secret, clock.now_ms()))
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="The operator's console").click()
+    expect(page.get_by_role("heading", name="Approvals", exact=True)).to_be_visible()
+
+
+@at_both_widths
+def test_an_operator_looks_after_carriers_routes_and_money(
+    browser: Browser, server: Server, width: int, tmp_path: Path
+) -> None:
+    page = opened(browser, width)
+    come_in(page, server, tmp_path)
+    bar = page.get_by_role("navigation")
+    bar.get_by_role("link", name="Carriers").click()
+    name = f"gh-{width}"
+    for label, text in (
+        ("Name", name),
+        ("Host", "127.0.0.1"),
+        ("Port", "1"),
+        ("System id", "amina"),
+        ("Password", "secret"),
+        ("Reason", "contract 12"),
+    ):
+        page.get_by_label(label, exact=True).fill(text)
+    picture(page, "console-carriers")
+    page.get_by_role("button", name="Add the carrier").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    picture(page, "console-carrier")
+    bar.get_by_role("link", name="Routes").click()
+    page.get_by_label("Which way would a text to this number go?").fill("233201234567")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_text("A text to 233201234567 would")).to_be_visible()
+    picture(page, "console-routes")
+    bar.get_by_role("link", name="Money").click()
+    picture(page, "console-money")
+    page.get_by_label("Account", exact=True).fill("amina")
+    page.get_by_role("button", name="Show its money").click()
+    page.get_by_label("Credits", exact=True).fill("500")
+    page.get_by_label("Reason (the account reads it in its ledger)").first.fill("welcome")
+    page.get_by_role("button", name="Grant credits").click()
+    expect(page.get_by_role("status")).to_have_text("Saved")
+    expect(page.get_by_role("cell", name="welcome").first).to_be_visible()
+    picture(page, "console-wallet")

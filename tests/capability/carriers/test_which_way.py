@@ -1,0 +1,66 @@
+"""Which way a text would go is what accepting decides, and says why."""
+
+from heliograph import accounts, carriers
+from heliograph.base import clock
+from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Route
+from heliograph.database.database import Database
+from heliograph.messages.accept import WhichWay, which_way
+from heliograph.text import parse_phone
+from tests.support.factories import PHONE, SECRET_KEY
+
+
+def asked(db: Database, account_id: str | None = None) -> WhichWay:
+    phone = parse_phone(PHONE)
+    assert phone is not None
+    with db.read() as tx:
+        return which_way(tx, phone, account_id, now_ms=clock.now_ms())
+
+
+def test_without_a_route_it_says_so(db: Database) -> None:
+    found = asked(db)
+    assert found.offer.refusal == "no_route"
+    assert found.route is None
+
+
+def test_the_longest_prefix_and_the_accounts_own_rate_decide(db: Database, amina: str) -> None:
+    with db.write() as tx:
+        carriers.set_route(tx, "", ["simulator"])
+        carriers.set_route(tx, "2332", ["simulator"])
+        carriers.set_rate(tx, "GH", 2)
+        carriers.set_rate(tx, "233", 3, account_id=amina)
+    general, own = asked(db), asked(db, amina)
+    assert general.rate == Rate(GENERAL, "GH", 2)
+    assert own.rate == Rate(amina, "233", 3)
+    assert own.route == Route("2332", (SIMULATOR_ID,))
+    assert (own.offer.plan.carrier_id, own.offer.plan.prefix, own.offer.plan.rate) == (
+        SIMULATOR_ID,
+        "2332",
+        3,
+    )
+
+
+def test_a_carrier_that_is_down_is_passed_over_and_one_that_drains_is_not_asked(
+    db: Database,
+) -> None:
+    settings = {"host": "smpp.example.net", "port": 2775, "system_id": "amina"}
+    with db.write() as tx:
+        long_ago_ms = clock.now_ms() - 3_600_000
+        spare = carriers.add_carrier(
+            tx, "spare", settings, "secret", secret_key=SECRET_KEY, now_ms=long_ago_ms
+        )
+        carriers.set_route(tx, "233", ["spare", "simulator"])
+    found = asked(db)
+    assert found.down >= {spare.id}
+    assert found.route is not None
+    assert found.route.carrier_ids[0] == spare.id
+    assert found.offer.plan.carrier_id == SIMULATOR_ID
+    with db.write() as tx:
+        carriers.drain_carrier(tx, "simulator")
+    assert asked(db).offer.plan.carrier_id == spare.id, "all that are left are down"
+
+
+def test_a_country_that_the_account_may_not_send_to_is_refused(db: Database, amina: str) -> None:
+    with db.write() as tx:
+        carriers.set_route(tx, "", ["simulator"])
+        accounts.change(tx, amina, countries=["NG"])
+    assert asked(db, amina).offer.refusal == "country_not_allowed"

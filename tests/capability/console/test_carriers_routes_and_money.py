@@ -1,0 +1,169 @@
+"""What operators do to carriers, routes, rates and money in the console."""
+
+from heliograph import accounts, carriers, users, wallet
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.carriers import GENERAL, Rate, connection_settings
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from heliograph.users.sign_in import FRESH_MS
+from heliograph.wallet import Figures
+from tests.support.console.operators import come_in
+from tests.support.factories import SECRET_KEY
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+PASSWORD = "s3cret-9"
+CARRIER = {
+    "name": "gh-main",
+    "host": "smpp.example.net",
+    "port": "2775",
+    "system_id": "amina",
+    "password": PASSWORD,
+    "tps": "50",
+    "reason": "contract 12",
+}
+
+
+def logged(db: Database) -> list[str]:
+    with db.read() as tx:
+        return [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
+
+
+def test_a_carrier_is_added_drained_resumed_and_removed(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    visitor.get("/console/carriers")
+    assert visitor.post("/console/carriers", CARRIER).status_code == 303
+    path = "/console/carriers/gh-main"
+    page = visitor.get(path).text
+    assert "smpp.example.net" in page
+    assert PASSWORD not in page
+    with db.read() as tx:
+        stored = carriers.carrier_named(tx, "gh-main")
+        assert connection_settings(tx, stored, SECRET_KEY).password == PASSWORD
+        assert carriers.setting(stored, "tps") == 50
+    for do, draining in (("drain", True), ("resume", False)):
+        assert visitor.post(path, {"do": do, "reason": "maintenance"}).status_code == 303
+        with db.read() as tx:
+            assert carriers.carrier_named(tx, "gh-main").draining == draining
+    assert visitor.post(path, {"do": "drain", "reason": " "}).status_code == 400
+    assert visitor.post(path, {"do": "remove", "reason": "ended"}).status_code == 303
+    assert 'href="/console/carriers/gh-main"' not in visitor.get("/console/carriers").text
+    assert logged(db) == ["carrier.remove", "carrier.resume", "carrier.drain", "carrier.add"]
+    log = visitor.get("/console/log").text
+    assert "Let a carrier drain" in log
+    assert PASSWORD not in log
+
+
+def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    visitor.get("/console/carriers")
+    page = visitor.post("/console/carriers", {**CARRIER, "port": "99999", "host": ""})
+    assert page.status_code == 400
+    assert "must be an integer from 1 to 65535" in page.text
+    assert 'value="gh-main"' in page.text
+    assert PASSWORD not in page.text
+    assert logged(db) == []
+
+
+def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db)
+    visitor.get("/console/carriers")
+    visitor.post("/console/carriers", CARRIER)
+    route = {"do": "set route", "prefix": "233", "carrier": "gh-main", "reason": "start"}
+    assert visitor.post("/console/routes", route).status_code == 303
+    refused = visitor.post("/console/carriers/gh-main", {"do": "remove", "reason": "ended"})
+    assert refused.status_code == 400
+    assert "still has routes: 233" in refused.text
+
+
+def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    asked = visitor.get("/console/routes?to=233201234567").text
+    assert "would be refused with no_route" in asked
+    for form in (
+        {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"},
+        {"do": "set rate", "destination": "gh", "credits": "2", "reason": "new prices"},
+    ):
+        assert visitor.post("/console/routes", form).status_code == 303
+    with db.write() as tx:
+        assert carriers.load_rates(tx) == [Rate(GENERAL, "GH", 2)]
+        carriers.set_rate(tx, "233", 3, account_id=amina)
+    general = visitor.get("/console/routes?to=233201234567").text
+    assert "would go to simulator, and cost 2 credits a segment" in general
+    assert "The route of prefix 2332 decides" in general
+    assert "The general rate for GH is 2 credits" in general
+    own = visitor.get("/console/routes?to=233201234567&account=amina").text
+    assert "amina&#39;s own rate for 233 is 3 credits" in own
+    wrong = visitor.get("/console/routes?to=12&account=amina")
+    assert wrong.status_code == 400
+    assert "must be a phone number" in wrong.text
+    for form in (
+        {"do": "remove route", "prefix": "2332"},
+        {"do": "remove rate", "destination": "GH"},
+    ):
+        assert visitor.post("/console/routes", {**form, "reason": "over"}).status_code == 303
+    assert logged(db) == ["rate.remove", "route.remove", "rate.set", "route.set"]
+
+
+def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db, OperatorRole.FINANCE)
+    found = visitor.get("/console/money?account=amina")
+    assert found.status_code == 303
+    path = found.headers["location"]
+    visitor.get(path)
+    for form in (
+        {"do": "grant", "credits": "500", "reason": "welcome"},
+        {"do": "adjust credits", "credits": "-20", "reason": "granted twice"},
+        {"do": "top up", "amount": "12.50", "reason": "bank transfer"},
+        {"do": "adjust money", "amount": "-2.5", "reason": "fee"},
+    ):
+        assert visitor.post(path, form).status_code == 303
+    for form in (
+        {"do": "grant", "credits": "many", "reason": "x"},
+        {"do": "grant", "credits": "5", "reason": ""},
+    ):
+        assert visitor.post(path, form).status_code == 400
+    with db.read() as tx:
+        assert wallet.wallet_of(tx, amina).figures == Figures(1_000, 480)
+        actions = [entry.entry.action for entry in accounts.audited(tx, amina, PageWanted(9, None))]
+    told = ["wallet.adjust", "wallet.topup", "credits.adjust", "credits.grant"]
+    assert actions == logged(db) == told
+    stranger.sign_in(EMAIL, amina)
+    assert "Granted SMS credits" in stranger.get(f"{home_of(db, amina)}/audit").text
+
+
+def test_a_statement_is_saved_whose_sums_are_the_ledgers(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db, OperatorRole.AUDITOR)
+    with db.write() as tx:
+        wallet.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
+        wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
+    path = visitor.get("/console/money?account=amina").headers["location"]
+    assert "The entries add up to these figures" in visitor.get(path).text
+    lines = [line.split(",") for line in visitor.get(f"{path}/statement").text.splitlines()]
+    with db.read() as tx:
+        entries = wallet.history(tx, amina, PageWanted(9, None))
+    of_types = [line for line in lines if line[1] not in ("line", "opening", "closing")]
+    assert sum(int(line[3]) for line in of_types) == sum(entry.credits for entry in entries)
+    assert sum(float(line[4]) for line in of_types) * 100 == sum(e.amount_minor for e in entries)
+    assert len(visitor.get(f"{path}/entries").text.splitlines()) == 1 + len(entries)
+    assert visitor.get(f"{path}?month=2026-13").status_code == 400
+
+
+def test_money_takes_a_fresh_sign_in(visitor: Visitor, db: Database, amina: str) -> None:
+    come_in(visitor, db)
+    path = visitor.get("/console/money?account=amina").headers["location"]
+    visitor.get(path)
+    clock.move(FRESH_MS)
+    asked = visitor.post(path, {"do": "grant", "credits": "5", "reason": "welcome"})
+    assert asked.status_code == 403
+    clock.move(-FRESH_MS)
+    with db.read() as tx:
+        assert wallet.wallet_of(tx, amina).figures == Figures(0, 0)

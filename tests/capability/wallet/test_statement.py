@@ -1,0 +1,58 @@
+"""A month's statement adds up to what the ledger says."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from heliograph import wallet
+from heliograph.base import clock
+from heliograph.base.errors import InvalidRequest
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.wallet import Figures
+from tests.support.factories import open_account
+
+
+def month_of(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m")
+
+
+def test_a_statement_adds_up_to_the_ledger(db: Database) -> None:
+    now_ms = clock.now_ms()
+    partner = open_account(db, "partner", credits=500)
+    customer = open_account(db, "customer", parent_id=partner, sender=None)
+    with db.write() as tx:
+        wallet.topup(tx, partner, "12.50", "paid", now_ms=now_ms)
+        wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
+        wallet.transfer(tx, partner, customer, credits=40, description="moved")
+    month = month_of(now_ms)
+    with db.read() as tx:
+        for account_id, closing in ((partner, Figures(1_000, 460)), (customer, Figures(0, 40))):
+            told = wallet.statement(tx, account_id, month)
+            entries = wallet.history(tx, account_id, PageWanted(100, None), told.span)
+            assert told.is_proven
+            assert (told.opening, told.closing) == (Figures(0, 0), closing)
+            assert sum(each.entries for each in told.sums) == len(entries)
+            assert sum(each.credits for each in told.sums) == sum(e.credits for e in entries)
+            assert sum(each.amount_minor for each in told.sums) == sum(
+                entry.amount_minor for entry in entries
+            )
+        file = wallet.statement_file(wallet.statement(tx, partner, month)).splitlines()
+    assert file[0] == "month,line,entries,credits,amount,currency"
+    assert file[-1] == f"{month},closing,,460,10,GHS"
+    assert f"{month},transfer_out,1,-40,0,GHS" in file
+
+
+def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
+    account_id = open_account(db, "quiet", credits=7)
+    next_year = str(datetime.now(UTC).year + 2)
+    with db.read() as tx:
+        told = wallet.statement(tx, account_id, f"{next_year}-12")
+    assert told.sums == []
+    assert told.opening == told.closing == Figures(0, 7)
+
+
+@pytest.mark.parametrize("month", ["", "2026-13", "november", "9999-12", "2026-11-01"])
+def test_what_is_no_month_is_refused(db: Database, amina: str, month: str) -> None:
+    with db.read() as tx, pytest.raises(InvalidRequest, match="month must be"):
+        wallet.statement(tx, amina, month)

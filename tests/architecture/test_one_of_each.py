@@ -41,7 +41,6 @@ SAME_BY_CHANCE: Final = {
     "EVERY_S": PACE,
     "FAILED": WORD,
     "FIELDS": "of the form of each page",
-    "FIELDS_MAX": OWN_LIMIT,
     "GROUP": "how each code is written for a reader",
     "HOURS": "what a page shows, and what is counted",
     "LINES_A_SECOND_MAX": OWN_LIMIT,

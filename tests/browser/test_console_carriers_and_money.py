@@ -24,7 +24,7 @@ def come_in(page: Page, server: Server, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("link", name="I have kept them").click()
     page.get_by_role("link", name="The operator's console").click()
-    expect(page.get_by_role("heading", name="Approvals", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
 
 
 @at_both_widths

@@ -25,7 +25,7 @@ def come_in(page: Page, server: Server) -> None:
     page.keyboard.press("Enter")
     page.locator("input.code").fill(code_of(secret, clock.now_ms()))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Approvals", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
     page.goto(f"{server.url}/console/messages")
     expect(page.get_by_role("heading", name="Messages", exact=True)).to_be_visible()
 

@@ -252,5 +252,5 @@ KEPT = (
     PruningRule(waiting_sign_ins.name, "expires_at_ms", 0),
     PruningRule(sign_ups.name, "expires_at_ms", 0),
     PruningRule(used_challenges.name, "expires_at_ms", 0),
-    PruningRule(operator_log.name, "id", OPERATOR_LOG_KEPT_MS),
+    PruningRule(operator_log.name, "id", OPERATOR_LOG_KEPT_MS, is_counts=True),
 )

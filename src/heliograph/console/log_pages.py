@@ -29,6 +29,7 @@ CSV_COLUMNS: Final = (
 # what was done, in words
 DONE: Final = {
     "account.go_live": "Let an account go live",
+    "account.limits": "Set an account's limits",
     "account.resume": "Resumed an account",
     "account.suspend": "Suspended an account",
     "carrier.add": "Added a carrier",

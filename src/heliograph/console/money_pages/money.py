@@ -1,7 +1,7 @@
 """Shows an account's wallet, its ledger and its months, and corrects it, as the commands do."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
@@ -26,17 +26,23 @@ from heliograph.wallet import Posted, ledger_file
 ENTRIES_SHOWN: Final = 20
 REFERENCE_PREFIX: Final = "console-"  # so that the ledger tells where an entry was made
 MONTH_CHARACTERS: Final = len("2026-11")
-CHANGES: Final[dict[str, tuple[str, str]]] = {
-    "grant": ("credits", "credits.grant"),
-    "adjust credits": ("credits", "credits.adjust"),
-    "top up": ("amount", "wallet.topup"),
-    "adjust money": ("amount", "wallet.adjust"),
-}
-MAKES: Final[dict[str, Callable[..., Posted]]] = {
-    "grant": wallet.grant,
-    "adjust credits": wallet.adjust_credits,
-    "top up": wallet.topup,
-    "adjust money": wallet.adjust_money,
+
+
+class WalletChange(NamedTuple):
+    """Says what a button does: which field has the amount, which action the logs name, and what
+    makes the ledger entry.
+    """
+
+    field: str
+    action: str
+    make: Callable[..., Posted]
+
+
+CHANGES: Final = {
+    "grant": WalletChange("credits", "credits.grant", wallet.grant),
+    "adjust credits": WalletChange("credits", "credits.adjust", wallet.adjust_credits),
+    "top up": WalletChange("amount", "wallet.topup", wallet.topup),
+    "adjust money": WalletChange("amount", "wallet.adjust", wallet.adjust_money),
 }
 
 
@@ -108,22 +114,23 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     NotFound, AccountClosed, InvalidRequest.
     """
     wanted = choice_of("do", asking.sent.form.get("do", ""), tuple(CHANGES))
-    field, action = CHANGES[wanted]
+    chosen = CHANGES[wanted]
     reason = reason_of(asking)
     account = accounts.with_text_id(tx, asking.path["account"])
     body = body_of(asking)
     before = _in_words(tx, account.id)
-    amount = _number(field, body.get(field, ""))
+    amount = _number(chosen.field, body.get(chosen.field, ""))
     reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_of(asking)}"
-    make = MAKES[wanted]
     try:
-        posted = make(tx, account.id, amount, reason, reference, now_ms=asking.now_ms)
+        posted = chosen.make(tx, account.id, amount, reason, reference, now_ms=asking.now_ms)
     except InsufficientCredits as short:
-        raise refused(field, f"is more than there is: {short}") from short
+        raise refused(chosen.field, f"is more than there is: {short}") from short
     text_id = accounts.text_id(account)
     if posted.applied:
         after = _in_words(tx, account.id)
-        visit.audit(tx, account.id, action, text_id, before=before, after=after, reason=reason)
+        visit.audit(
+            tx, account.id, chosen.action, text_id, before=before, after=after, reason=reason
+        )
     return led_on(f"{MONEY}/{text_id}", Said.SAVED)
 
 

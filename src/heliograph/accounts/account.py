@@ -79,6 +79,12 @@ def by_id(tx: Connection, account_id: str) -> Account:
     return of_row(row)
 
 
+def by_ids(tx: Connection, account_ids: Collection[str]) -> dict[str, Account]:
+    """Returns those of these accounts (raw ids) that there are, by their raw ids."""
+    query = sa.select(accounts).where(accounts.c.id.in_(account_ids))
+    return {account.id: account for account in map(of_row, tx.execute(query))}
+
+
 def customer_of(tx: Connection, partner_ids: Collection[str], customer_text_id: str) -> Account:
     """Returns the customer with this id in text form (`cus_…`) of one of these partners, whose ids
     are raw, unless it is closed. Raises NotFound.

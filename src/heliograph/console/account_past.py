@@ -2,6 +2,7 @@
 decided on it before, and how much it sends.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -10,7 +11,6 @@ from heliograph import accounts, senders
 from heliograph.accounts import Account
 from heliograph.base.clock import DAY_MS
 from heliograph.messages import rollup_reports
-from heliograph.messages.rollup_reports import ReportOf, ReportSpan
 
 SENT_DAYS: Final = 30
 QUARTERS_A_DAY: Final = 96  # of an hour: roll-ups count by these
@@ -28,20 +28,25 @@ class AccountPast(NamedTuple):
 
 def past_of(tx: Connection, account: Account, now_ms: int) -> AccountPast:
     """Returns what is known of an account."""
-    counted = senders.counted_by_status(tx, [account.id]).get(account.id, {})
-    return AccountPast(
-        account,
-        accounts.text_id(account),
-        counted.get(senders.APPROVED, 0),
-        counted.get(senders.REJECTED, 0),
-        sent_in_days(tx, account, now_ms),
-    )
+    return pasts_of(tx, [account], now_ms)[account.id]
 
 
-def sent_in_days(tx: Connection, account: Account, now_ms: int) -> int:
-    """Returns how many live texts of an account have left the queue in the last 30 days."""
+def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str, AccountPast]:
+    """Returns what is known of these accounts, by their raw ids."""
+    account_ids = {account.id for account in asked}
+    counted = senders.counted_by_status(tx, account_ids)
     quarter_ms = DAY_MS // QUARTERS_A_DAY
     end_ms = now_ms - now_ms % quarter_ms + quarter_ms
-    span = ReportSpan(end_ms - SENT_DAYS * DAY_MS, SENT_DAYS * DAY_MS, 1)
-    parts = rollup_reports.parts_of(tx, ReportOf(account.id, False), [span])
-    return rollup_reports.total(part.figures for part in parts).messages
+    sent = rollup_reports.live_messages_of(
+        tx, account_ids, start_ms=end_ms - SENT_DAYS * DAY_MS, end_ms=end_ms
+    )
+    return {
+        account.id: AccountPast(
+            account,
+            accounts.text_id(account),
+            counted.get(account.id, {}).get(senders.APPROVED, 0),
+            counted.get(account.id, {}).get(senders.REJECTED, 0),
+            sent.get(account.id, 0),
+        )
+        for account in asked
+    }

@@ -1,6 +1,6 @@
 """Shows what waits for a decision, and takes decisions on sender IDs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -11,7 +11,7 @@ from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
-from heliograph.console.account_past import AccountPast, past_of
+from heliograph.console.account_past import AccountPast, pasts_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -128,16 +128,15 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
 
 def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:
     alike = senders.look_alikes(tx, found)
-    pasts = {
-        account_id: past_of(tx, accounts.by_id(tx, account_id), asking.now_ms)
-        for account_id in {sender.account_id for sender in found}
-    }
+    others = {other.account_id for each in alike.values() for other in each}
+    owners = accounts.by_ids(tx, {sender.account_id for sender in found} | others)
+    pasts = pasts_of(tx, [owners[sender.account_id] for sender in found], asking.now_ms)
     return [
         WaitingSender(
             sender,
             senders.text_id(sender),
             pasts[sender.account_id],
-            [_look_alike(tx, other) for other in alike[sender.id]],
+            [_look_alike(owners, other) for other in alike[sender.id]],
             None
             if sender.sandbox
             else senders.why_reserved(tx, sender.sender, asking.service.service_sender),
@@ -146,6 +145,6 @@ def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> li
     ]
 
 
-def _look_alike(tx: Connection, other: Sender) -> LookAlike:
-    account = accounts.by_id(tx, other.account_id)
+def _look_alike(owners: Mapping[str, Account], other: Sender) -> LookAlike:
+    account = owners[other.account_id]
     return LookAlike(other.sender, accounts.text_id(account), account.name)

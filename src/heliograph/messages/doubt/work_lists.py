@@ -59,23 +59,20 @@ def waiting(tx: Connection, carrier_ids: Iterable[int]) -> list[WaitingForOperat
 def _receipts_waiting(tx: Connection, carrier_ids: list[int]) -> dict[int, int]:
     if not carrier_ids:
         return {}
+    numbers = sa.values(sa.column("id", sa.SmallInteger), name="numbers")
+    asked = numbers.data([(carrier_id,) for carrier_id in carrier_ids]).cte("asked")
     refs, rows = carrier_refs.c, unmatched_receipts.c
-    branches = []
-    for carrier_id in carrier_ids:
-        parked = _count(refs.carrier_id == carrier_id, refs.message_id.is_(None))
-        unread = _count(rows.carrier_id == carrier_id)
-        branches.append(
-            sa.select(
-                sa.literal(carrier_id).label("carrier_id"), (parked + unread).label("receipts")
-            )
-        )
-    return {row.carrier_id: row.receipts for row in tx.execute(sa.union_all(*branches))}
+    parked = _count(asked, refs.carrier_id == asked.c.id, refs.message_id.is_(None))
+    unread = _count(asked, rows.carrier_id == asked.c.id)
+    query = sa.select(asked.c.id.label("carrier_id"), (parked + unread).label("receipts"))
+    return {row.carrier_id: row.receipts for row in tx.execute(query)}
 
 
-def _count(*conditions: sa.ColumnElement[bool]) -> Any:
-    """Returns how many rows there are like that, as far as COUNTED_MAX."""
-    found = sa.select(sa.literal(1).label("one")).where(*conditions).limit(COUNTED_MAX)
-    return sa.select(sa.func.count()).select_from(found.subquery()).scalar_subquery()
+def _count(asked: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> Any:
+    """Returns how many rows there are of a row of `asked`, as far as COUNTED_MAX."""
+    found = sa.select(sa.literal(1).label("one")).where(*conditions).correlate(asked)
+    counted = sa.select(sa.func.count()).select_from(found.limit(COUNTED_MAX).subquery())
+    return counted.scalar_subquery()
 
 
 def oldest_in_doubt(tx: Connection, carrier_id: int, after: str | None, limit: int) -> list[Traced]:

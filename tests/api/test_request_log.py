@@ -12,7 +12,7 @@ from heliograph import requests
 from heliograph.base.paging import PageWanted
 from heliograph.keys import Principal
 from heliograph.requests import LoggedRequest, RequestEnd, RequestFilter, RequestLog
-from heliograph.requests.request_log import FAILURES_MAX, OTHERS_MAX, REQUESTS_MAX
+from heliograph.requests.request_log import FAILURES_MAX, OTHERS_MAX, REQUESTS_MAX, SAMPLE_MAX
 from heliograph.requests.tables import request_log
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Service
@@ -79,9 +79,13 @@ def test_neither_keys_nor_bodies_nor_numbers_are_kept(api: Service, amina: Actor
 
 
 @pytest.mark.parametrize(
-    ("status", "most"), [(429, FAILURES_MAX), (200, OTHERS_MAX)], ids=["failures", "successes"]
+    ("status", "most", "together"),
+    [(429, FAILURES_MAX, REQUESTS_MAX), (200, OTHERS_MAX, SAMPLE_MAX)],
+    ids=["failures", "successes"],
 )
-def test_no_account_and_not_all_together_fill_the_log(status: int, most: int) -> None:
+def test_no_account_and_not_all_together_fill_the_log(
+    status: int, most: int, together: int
+) -> None:
     log = RequestLog()
     accounts = [f"{number:032x}" for number in range(REQUESTS_MAX + 1)]
     for account_id in accounts[:3] * 50:
@@ -89,8 +93,19 @@ def test_no_account_and_not_all_together_fill_the_log(status: int, most: int) ->
     assert set(Counter(each.account_id for each in log.taken()).values()) == {most}
     for account_id in accounts:
         log.note(_who(account_id), f"req_{0:032x}", "GET", "/balance", RequestEnd(status), 0.001)
-    assert len(log.taken()) == REQUESTS_MAX
+    assert len(log.taken()) == together
     assert log.taken() == []
+    for status_of, account_id in ((200, accounts[0]), (400, accounts[1])):
+        log.note(_who(account_id), f"req_{0:032x}", "GET", "/", RequestEnd(status_of), 0.001)
+    assert [each.http_status for each in log.taken()] == [200, 400]
+
+
+def test_successes_leave_room_for_failures() -> None:
+    log = RequestLog()
+    for number in range(REQUESTS_MAX):
+        log.note(_who(f"{number:032x}"), f"req_{0:032x}", "GET", "/", RequestEnd(200), 0.001)
+    log.note(_who("0" * 32), f"req_{0:032x}", "GET", "/", RequestEnd(400), 0.001)
+    assert Counter(each.http_status for each in log.taken()) == {200: SAMPLE_MAX, 400: 1}
 
 
 def test_what_the_rate_limit_refused_takes_no_place_of_other_failures() -> None:

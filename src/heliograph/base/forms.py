@@ -117,13 +117,17 @@ class Form:
         result: T | None = None
         names = (name, *aliases)
         self._asked.append(names)
-        for sent in names:  # hot: most fields are not there
+        body = self._body
+        for sent in names:
+            if sent not in body:  # hot: most fields are not there
+                continue
             self._unread.discard(sent)
-            if self._body.get(sent) is None:
+            found = body[sent]
+            if found is None:
                 continue
             given = True
             try:
-                value = read(self._body[sent])
+                value = read(found)
             except BadParts as error:
                 self._untold += error.more
                 for path, message in error.parts:

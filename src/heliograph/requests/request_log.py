@@ -26,6 +26,8 @@ FAILURES_MAX: Final = 5  # of an account in a second: enough to see what goes wr
 OTHERS_MAX: Final = 1  # of an account in a second: a sample
 # of all accounts in a second: a transaction of 5 ms
 REQUESTS_MAX: Final = 200
+# of those, requests that did not fail: what is stored of them is time that accepting lacks
+SAMPLE_MAX: Final = 20
 KEPT_MS: Final = 7 * DAY_MS
 REQUESTS_KEPT: Final = (PruningRule(request_log.name, "id", KEPT_MS, is_counts=True),)
 _OUR_FAULT: Final = 500
@@ -70,6 +72,7 @@ class RequestLog:
     def __init__(self) -> None:
         self._requests: list[LoggedRequest] = []
         self._noted: dict[tuple[str, bool], int] = {}  # by account, and whether it failed
+        self._sampled = 0  # of those that did not fail
 
     def note(
         self,
@@ -83,15 +86,18 @@ class RequestLog:
         """Keeps this request, unless enough are kept in this second. One that was refused because
         the key makes too many says nothing that a limit does not say.
         """
+        failed = ended.status >= _FAILED_FROM
+        # hot: nearly all requests of a busy second end here
+        if len(self._requests) >= REQUESTS_MAX or (not failed and self._sampled >= SAMPLE_MAX):
+            return
         if ended.reason == RateLimited.reason:
             return
-        failed = ended.status >= _FAILED_FROM
         place = who.account_id, failed
         noted = self._noted.get(place, 0)
-        most = FAILURES_MAX if failed else OTHERS_MAX
-        if noted >= most or len(self._requests) >= REQUESTS_MAX:
+        if noted >= (FAILURES_MAX if failed else OTHERS_MAX):
             return
         self._noted[place] = noted + 1
+        self._sampled += not failed
         self._requests.append(
             LoggedRequest(
                 request_id.removeprefix(_PREFIX),
@@ -110,6 +116,7 @@ class RequestLog:
     def taken(self) -> list[LoggedRequest]:
         taken, self._requests = self._requests, []
         self._noted.clear()
+        self._sampled = 0
         return taken
 
 

@@ -5,6 +5,7 @@ dialects.
 import re
 from collections.abc import Callable, Sequence
 from itertools import product
+from operator import itemgetter
 from typing import (
     Any,
     Final,
@@ -245,7 +246,10 @@ def _orderer(places: tuple[int, ...], parameters: int) -> Callable[[list[Values]
     """Returns what takes, of each set of values, those at these places."""
     if places == tuple(range(parameters)):
         return lambda sets: sets
-    return lambda sets: [tuple([values[place] for place in places]) for values in sets]
+    if len(places) < 2:  # of one place, itemgetter returns the value itself
+        return lambda sets: [tuple([values[place] for place in places]) for values in sets]
+    picked = itemgetter(*places)
+    return lambda sets: list(map(picked, sets))
 
 
 def same(

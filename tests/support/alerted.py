@@ -13,6 +13,7 @@ from heliograph.alerts.tell import AlertTeller
 from heliograph.base import clock
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
+from heliograph.jobs import alerts as alerts_job
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.mailbox import Mailbox
@@ -53,8 +54,7 @@ def rule(db: Database, given: AlertRule) -> None:
 def look(db: Database, after_ms: int = 0) -> None:
     """Looks once, after so long."""
     clock.move(by_ms=after_ms)
-    with db.write() as tx:
-        alerts.look(tx, clock.now_ms())
+    alerts_job.look(db)
 
 
 def open_now(db: Database) -> list[str]:

@@ -1,6 +1,6 @@
 """Tells those who run the service what is wrong: once when it begins, and once when it is over."""
 
-from heliograph.alerts.look import TEST, look, queue_telling
+from heliograph.alerts.look import TEST, find_breaches, queue_telling, store_found
 from heliograph.alerts.past_alerts import KnownAlert, Telling, ended_alerts, last_told, open_alerts
 from heliograph.alerts.recipients import (
     SEALED,
@@ -42,14 +42,15 @@ __all__ = [
     "all_rules",
     "all_watched",
     "ended_alerts",
+    "find_breaches",
     "last_told",
-    "look",
     "open_alerts",
     "queue_telling",
     "recipient_of",
     "remove_recipient",
     "rule_of",
     "set_rule",
+    "store_found",
     "tell",
     "unwatch_wallet",
     "watch_wallet",

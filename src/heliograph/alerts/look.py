@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.broken_rules import Breach, broken
+from heliograph.alerts.broken_rules import Breach, FoundBreaches, broken
 from heliograph.alerts.recipients import AlertRecipient, all_recipients
 from heliograph.alerts.rules import AlertKind, all_rules
 from heliograph.alerts.tables import alert_tellings, alerts
@@ -20,6 +20,19 @@ TEST: Final = "test"
 LOOKED_MAX: Final = 500  # more than all rules together find at once
 
 
+_NOT_OVER: Final = alerts.c.over_at_ms.is_(None)
+
+
+class FoundNow(NamedTuple):
+    """Holds what breaks rules, and how long each kind is held. `is_quiet` says that nothing is
+    wrong, nor was at the look before, so there is nothing to store.
+    """
+
+    found: FoundBreaches
+    hold_ms: Mapping[str, int]
+    is_quiet: bool
+
+
 class AlertsChanged(NamedTuple):
     """Says what a look has changed, for the log: the kinds of alerts that opened, or ended."""
 
@@ -27,14 +40,21 @@ class AlertsChanged(NamedTuple):
     ended: list[str]
 
 
-def look(tx: Connection, now_ms: int) -> AlertsChanged:
-    """Compares what is wrong with what is known to be, and stores what has changed."""
+def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
+    """Returns what breaks the rules at a moment. It only reads, so that nobody waits for it."""
     rules = all_rules(tx)
-    hold_ms: dict[str, int] = {rule.kind: rule.hold_s * 1_000 for rule in rules}
     found = broken(tx, rules, now_ms)
+    is_open = tx.execute(sa.select(alerts.c.id).where(_NOT_OVER).limit(1)).first() is not None
+    hold_ms: dict[str, int] = {rule.kind: rule.hold_s * 1_000 for rule in rules}
+    return FoundNow(found, hold_ms, is_quiet=not (found.breaches or is_open))
+
+
+def store_found(tx: Connection, seen: FoundNow, now_ms: int) -> AlertsChanged:
+    """Compares what is wrong with what is known to be, and stores what has changed."""
+    found, hold_ms, _ = seen
     breaches = {(str(breach.kind), breach.subject): breach for breach in found.breaches}
     looked = AlertsChanged([], [])
-    query = sa.select(alerts).where(alerts.c.over_at_ms.is_(None)).order_by(alerts.c.id)
+    query = sa.select(alerts).where(_NOT_OVER).order_by(alerts.c.id)
     for row in tx.execute(query.limit(LOOKED_MAX)).all():
         breach = breaches.pop((row.kind, row.subject), None)
         if breach is not None:

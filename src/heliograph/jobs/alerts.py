@@ -43,8 +43,13 @@ async def keep_alerting(db: Database, settings: Settings, is_ours: Callable[[], 
 
 def look(db: Database) -> None:
     """Looks once, and logs what has changed."""
+    now_ms = clock.now_ms()
+    with db.read() as tx:
+        seen = alerts.find_breaches(tx, now_ms)
+    if seen.is_quiet:
+        return
     with db.write() as tx:
-        looked = alerts.look(tx, clock.now_ms())
+        looked = alerts.store_found(tx, seen, now_ms)
     for kind in looked.opened:
         log.warning("alert_opened", kind=kind)
     for kind in looked.ended:

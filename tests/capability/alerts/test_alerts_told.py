@@ -142,8 +142,10 @@ def test_two_processes_that_look_and_take_at_once_tell_once(
         state(db, carrier_id, LinkState.BACKING_OFF)
         look(db)
         clock.move(by_ms=HOLD_MS)
+        with db.read() as tx:
+            seen = alerts.find_breaches(tx, clock.now_ms())
         with db.write() as tx:
-            alerts.look(tx, clock.now_ms())
+            alerts.store_found(tx, seen, clock.now_ms())
             looks = other.submit(look, db)
             waits_for_lock(db)
         looks.result()

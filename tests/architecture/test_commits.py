@@ -82,6 +82,8 @@ MAY_OPEN_A_TRANSACTION = {
     "processes/listen.py": "its endpoint comes and goes with it",
     "database/leases.py": "a process shows that it lives",
     "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
+    "alerts/tell.py": "what is to be told is taken in one transaction, and its outcome is another",
+    "jobs/alerts.py": "each look for alerts is a transaction",
     "jobs/samples.py": "each sample of the service's figures is a transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",

@@ -50,6 +50,7 @@ NO_PAGE_SHOWS: Final = {
 }
 # rooms and files of which no page shows a sentence
 NO_PAGE_ASKS: Final = {
+    "alerts": BY_CONSOLE,
     "api": BY_API,
     "audit": BY_COMMAND,
     "base/addresses.py": "it reads settings",

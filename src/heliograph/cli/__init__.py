@@ -64,11 +64,12 @@ COMMANDS: Final = {
     "listen": "An account's events in the terminal, forwarded to an address of yours.",
     "erase": "One phone number, from all that an account has.",
     "ledger": "The ledger: verify.",
+    "alert": ("Alerts: list, rules, set; recipients, add, remove, test; wallets, watch, unwatch."),
 }
 _FOLDER_OF_PROGRAMS: Final = (
     "demo serve api worker scheduler smsc listen doctor migrate secret restore-check"
 )
-_FOLDER_OF_CARRIERS: Final = "carrier route rate price message receipt ledger"
+_FOLDER_OF_CARRIERS: Final = "carrier route rate price message receipt ledger alert"
 FOLDERS: Final = {
     **dict.fromkeys(COMMANDS, "accounts"),
     **dict.fromkeys(_FOLDER_OF_PROGRAMS.split(), "programs"),

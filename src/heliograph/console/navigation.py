@@ -15,6 +15,8 @@ ABUSE: Final = f"{CONSOLE}/abuse"
 CARRIERS: Final = f"{CONSOLE}/carriers"
 ROUTES: Final = f"{CONSOLE}/routes"
 MONEY: Final = f"{CONSOLE}/money"
+ALERTS: Final = f"{CONSOLE}/alerts"
+RECIPIENTS: Final = f"{ALERTS}/recipients"
 LOG: Final = f"{CONSOLE}/log"
 
 
@@ -32,5 +34,6 @@ NAVIGATION: Final = (
     NavigationLink(ROUTES, "Routes"),
     NavigationLink(MONEY, "Money"),
     NavigationLink(ABUSE, "Abuse"),
+    NavigationLink(ALERTS, "Alerts"),
     NavigationLink(LOG, "Log"),
 )

@@ -60,6 +60,10 @@ class OperatorVisit(NamedTuple):
         return self.may(OperatorRight.CARRIERS)
 
     @property
+    def may_change_alerts(self) -> bool:
+        return self.may(OperatorRight.ALERTS)
+
+    @property
     def may_change_money(self) -> bool:
         return self.may(OperatorRight.MONEY)
 

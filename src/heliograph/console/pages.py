@@ -10,6 +10,7 @@ from heliograph.console import (
     log_pages,
 )
 from heliograph.console.abuse_pages import abuse
+from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
 from heliograph.console.carrier_pages import carriers, routes
 from heliograph.console.handlers import (
     OperatorsFormPage,
@@ -27,6 +28,7 @@ from heliograph.console.money_pages import money
 from heliograph.console.navigation import (
     ABUSE,
     ACCOUNTS,
+    ALERTS,
     APPROVALS,
     CARRIERS,
     IN_DOUBT,
@@ -35,6 +37,7 @@ from heliograph.console.navigation import (
     MESSAGES,
     MONEY,
     NOW,
+    RECIPIENTS,
     ROUTES,
     UNMATCHED,
 )
@@ -55,6 +58,11 @@ MESSAGE: Final = f"{MESSAGES}/{{message}}"
 def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
     """Returns a handler for a form of those who decide about messages."""
     return by_operators(OperatorRight.MESSAGES, do, show, is_fresh=True)
+
+
+def _on_alerts(do: OperatorsPage) -> Handler:
+    """Returns a handler for a form of the page of alerts."""
+    return by_operators(OperatorRight.ALERTS, do, alert_list.listed)
 
 
 PAGES: Final = (
@@ -123,6 +131,13 @@ PAGES: Final = (
     does(WALLET, by_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)),
     shows(f"{WALLET}/statement", to_operators(money.statement)),
     shows(f"{WALLET}/entries", to_operators(money.entries)),
+    shows(ALERTS, to_operators(alert_list.listed)),
+    does(ALERTS, _on_alerts(alert_rules.change)),
+    does(f"{ALERTS}/wallets", _on_alerts(alert_rules.watch)),
+    shows(RECIPIENTS, to_operators(alert_list.led_there)),
+    does(RECIPIENTS, _on_alerts(alert_recipients.add)),
+    shows(f"{RECIPIENTS}/{{recipient}}", to_operators(alert_recipients.ask_removal)),
+    does(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
     shows(LOG, to_operators(log_pages.listed)),
     shows(f"{LOG}/export", to_operators(log_pages.export)),
 )

@@ -1,8 +1,9 @@
-"""Does the work that goes on by itself or takes long: campaigns, retention, pruning, closing,
-erasing.
+"""Does the work that goes on by itself or takes long: campaigns, retention, pruning, alerts,
+closing, erasing.
 """
 
 __all__ = [
+    "alerts",
     "campaigns",
     "close_account",
     "contact_imports",

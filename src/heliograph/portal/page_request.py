@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from heliograph.base.errors import Forbidden, InvalidRequest, PayloadTooLarge, Unavailable
+from heliograph.base.mail.deliver_mail import DEVELOPMENT_URL
 from heliograph.base.secrets import Keys
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import printable
@@ -41,7 +42,6 @@ PAGES_BELOW: Final = ("/portal/", "/console/")
 PATH_MAX: Final = 2_000
 HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?")
 NEAR: Final = ("localhost", "127.0.0.1", "::1")
-DEVELOPMENT_URL: Final = "http://127.0.0.1:8080"
 AWAITED_S: Final = 30
 _COOKIE_OCTETS: Final = 32
 

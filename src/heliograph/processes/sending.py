@@ -18,6 +18,7 @@ from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
+from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
@@ -107,6 +108,7 @@ class Sending:
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),
+            asyncio.create_task(keep_alerting(self._db, self._settings, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(

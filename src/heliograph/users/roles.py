@@ -55,6 +55,7 @@ class OperatorRight(StrEnum):
     CARRIERS = "carriers"  # carriers, routes, rates
     MESSAGES = "messages"  # settled, sent again, matched
     TEXTS = "texts"  # what a tenant's messages say
+    ALERTS = "alerts"  # which there are, and who is told
     OPERATORS = "operators"  # who has which role
 
 
@@ -67,6 +68,7 @@ OPERATOR_RIGHTS: Final[dict[OperatorRole, frozenset[OperatorRight]]] = {
             OperatorRight.ACCOUNTS,
             OperatorRight.MESSAGES,
             OperatorRight.TEXTS,
+            OperatorRight.ALERTS,
         }
     ),
     OperatorRole.FINANCE: frozenset({OperatorRight.LOOK, OperatorRight.MONEY}),

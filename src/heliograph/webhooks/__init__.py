@@ -34,6 +34,7 @@ __all__ = [
     "replay",
     "rows_of",
     "sample_event",
+    "sign",
     "signature_checks",
     "states",
     "tell_listeners",

@@ -12,6 +12,7 @@ from heliograph.database.database import Database, metadata
 from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
+from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     OPERATOR,
@@ -34,6 +35,7 @@ RIGHT_OF_FORM = {
     "/console/abuse/": OperatorRight.ACCOUNTS,
     "/console/carriers": OperatorRight.CARRIERS,
     "/console/routes": OperatorRight.CARRIERS,
+    "/console/alerts": OperatorRight.ALERTS,
     "/console/money/": OperatorRight.MONEY,
 }
 
@@ -59,11 +61,13 @@ def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
     account_id, message = account_in_sandbox(db), stored_message(db, amina)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
+    told = added(db, OPERATOR_MAIL).recipient.text_id
     found = []
     for route in routes_of(portal):
         path = route.path.replace("{sender}", sender).replace("{account}", account)
         path = path.replace("{message}", message)
         path = path.replace("{carrier}", "simulator")
+        path = path.replace("{recipient}", told)
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
     assert len(found) > 10

@@ -8,12 +8,13 @@ import pytest
 
 from heliograph.api.app import acceptor_for
 from heliograph.base.addresses import MailServer
+from heliograph.base.mail.deliver_mail import to_server
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import Service
 from heliograph.portal.portal import Portal
-from heliograph.portal.sign_in.mailer import Mailer, to_server
+from heliograph.portal.sign_in.mailer import Mailer
 from heliograph.users import passkeys
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from tests.support.api.service import Loop

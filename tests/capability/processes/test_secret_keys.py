@@ -176,6 +176,7 @@ async def test_all_that_is_sealed_is_sealed_anew_though_it_was_broken_off_half_w
         "former_webhook_secrets": 1,
         "otp_texts": 3,
         "authenticator_secrets": 0,
+        "alert_webhook_secrets": 0,
     }
     assert (rotated.json["unreadable"], rotated.err) == ({}, "")
     require_secret_key(otp_house.db, settings(otp_house.db, NEW))

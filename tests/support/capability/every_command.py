@@ -20,6 +20,7 @@ from tests.support.capability.commands import Said
 _VALUES: Final = {
     "account": "amina",
     "acc": "amina",
+    "address": "ops@example.com",
     "amount": "1",
     "at": "2999-01-31T09:30",
     "campaign_id": "cmp_1",
@@ -42,6 +43,7 @@ _VALUES: Final = {
     "prefix": "233",
     "quotas": "logs=1MB",
     "reason": "asked",
+    "recipient": "alr_1",
     "receipt_id": ids.new(RECEIPT_PREFIX),
     "sender": "AMINA",
     "sender_id": "sid_1",

@@ -5,26 +5,21 @@ not be sent comes again, with another link.
 """
 
 import asyncio
-import sys
-from collections.abc import Awaitable, Callable
 from email.headerregistry import Address
 from email.message import EmailMessage
-from typing import Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
+from typing import Final, NamedTuple
 
 from heliograph import accounts, users
 from heliograph.base import clock
-from heliograph.base.addresses import MailServer, mail_server
 from heliograph.base.log import survive_faults
+from heliograph.base.mail.deliver_mail import Deliver, base_url_of, deliver_by, sender_of
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import _, marked
-from heliograph.portal.page_request import DEVELOPMENT_URL
 from heliograph.users import DueMail
 from heliograph.users.sign_ups import DueSignUp
 
-TIMEOUT_S: Final = 20.0
 SIGN_IN: Final = "/portal/sign-in/"
 INVITATION: Final = "/portal/invitation/"
 LINK_TEXT: Final = marked("""\
@@ -57,7 +52,6 @@ You are invited to the account %(name)s on Heliograph. This link makes you a mem
 
 If you do not know why, do nothing.
 """)
-Deliver: TypeAlias = Callable[[EmailMessage], Awaitable[None]]
 
 
 class TakenMail(NamedTuple):
@@ -166,37 +160,7 @@ class Mailer:
 
 def mailer_for(settings: Settings, db: Database) -> Mailer | None:
     """Returns what sends mail, or None where the settings name no mail server."""
-    if settings.smtp_url is None:
+    deliver = deliver_by(settings)
+    if deliver is None:
         return None
-    base_url = settings.base_url or DEVELOPMENT_URL
-    sender = settings.mail_from or f"heliograph@{urlsplit(base_url).hostname}"
-    server = mail_server(settings.smtp_url)
-    deliver = show_on_terminal if server is None else to_server(server)
-    return Mailer(db, base_url, sender, deliver)
-
-
-async def show_on_terminal(message: EmailMessage) -> None:
-    """Writes a mail to the standard output, for development."""
-    sys.stdout.write(
-        f"\nMail to {message['To']}: {message['Subject']}\n\n{message.get_content()}\n"
-    )
-    sys.stdout.flush()
-
-
-def to_server(server: MailServer) -> Deliver:
-    """Returns what hands a mail to a server, and raises what the server or the network refuses."""
-
-    async def deliver(message: EmailMessage) -> None:
-        import aiosmtplib  # it is not needed where no mail is sent
-
-        await aiosmtplib.send(
-            message,
-            hostname=server.host,
-            port=server.port,
-            username=server.user,
-            password=server.password,
-            use_tls=server.is_tls_first,
-            timeout=TIMEOUT_S,
-        )
-
-    return deliver
+    return Mailer(db, base_url_of(settings), sender_of(settings), deliver)

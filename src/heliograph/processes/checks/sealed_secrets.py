@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers, otp
+from heliograph import alerts, carriers, otp
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Conflict
@@ -32,6 +32,7 @@ PLACES: Final[tuple[Sealed, ...]] = (
     *endpoints.SEALED,
     *otp.SEALED,
     *two_step.SEALED,
+    *alerts.SEALED,
 )
 # after another key came into use: by then no process seals with the one before (database/cache.py:
 # STALE_S)

@@ -4,4 +4,6 @@ answers. It knows nothing of events and endpoints.
 
 __all__ = [
     "address_guard",
+    "attempt",
+    "post",
 ]

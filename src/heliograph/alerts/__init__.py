@@ -1,0 +1,57 @@
+"""Tells those who run the service what is wrong: once when it begins, and once when it is over."""
+
+from heliograph.alerts.look import TEST, find_breaches, queue_telling, store_found
+from heliograph.alerts.past_alerts import KnownAlert, Telling, ended_alerts, last_told, open_alerts
+from heliograph.alerts.recipients import (
+    SEALED,
+    AlertRecipient,
+    add_recipient,
+    all_recipients,
+    recipient_of,
+    remove_recipient,
+)
+from heliograph.alerts.rules import (
+    THRESHOLDS,
+    AlertKind,
+    AlertRule,
+    all_rules,
+    rule_of,
+    set_rule,
+)
+from heliograph.alerts.tables import KEPT
+from heliograph.alerts.watched_wallets import (
+    WatchedWallet,
+    all_watched,
+    unwatch_wallet,
+    watch_wallet,
+)
+
+__all__ = [
+    "KEPT",
+    "SEALED",
+    "TEST",
+    "THRESHOLDS",
+    "AlertKind",
+    "AlertRecipient",
+    "AlertRule",
+    "KnownAlert",
+    "Telling",
+    "WatchedWallet",
+    "add_recipient",
+    "all_recipients",
+    "all_rules",
+    "all_watched",
+    "ended_alerts",
+    "find_breaches",
+    "last_told",
+    "open_alerts",
+    "queue_telling",
+    "recipient_of",
+    "remove_recipient",
+    "rule_of",
+    "set_rule",
+    "store_found",
+    "tell",
+    "unwatch_wallet",
+    "watch_wallet",
+]

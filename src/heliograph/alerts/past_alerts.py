@@ -1,0 +1,85 @@
+"""Reads alerts for the console and the commands: those that are open, and the last ones."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.alerts.letters import ALERT_PREFIX
+from heliograph.alerts.tables import alert_tellings, alerts
+from heliograph.base import ids
+
+TELLINGS_MAX: Final = 2_000  # of a page of alerts: twice as many as recipients of each
+
+
+class Telling(NamedTuple):
+    """Says to whom something was told, or why not. One that is due has a try left."""
+
+    alert_id: str | None
+    recipient_id: str
+    address: str
+    event: str
+    tries: int
+    due_at_ms: int | None
+    told_at_ms: int | None
+    failure: str | None
+
+
+class KnownAlert(NamedTuple):
+    """Holds an alert that has opened, with what was told of it."""
+
+    id: str
+    kind: str
+    title: str
+    found: str
+    remedy: str
+    began_at_ms: int
+    opened_at_ms: int
+    over_at_ms: int | None
+    tellings: Sequence[Telling] = ()
+
+    @property
+    def text_id(self) -> str:
+        return ids.text_of_raw(ALERT_PREFIX, self.id)
+
+
+_ALERT: Final = [alerts.c[name] for name in KnownAlert._fields if name != "tellings"]
+_TELLING: Final = [alert_tellings.c[name] for name in Telling._fields]
+
+
+def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
+    """Returns the alerts that are open, those that opened last first."""
+    query = sa.select(*_ALERT).where(
+        alerts.c.over_at_ms.is_(None), alerts.c.opened_at_ms.is_not(None)
+    )
+    return _with_tellings(tx, query.order_by(alerts.c.id.desc()).limit(limit))
+
+
+def ended_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
+    """Returns the alerts that are over, those that ended last first."""
+    query = sa.select(*_ALERT).where(alerts.c.over_at_ms.is_not(None))
+    return _with_tellings(tx, query.order_by(alerts.c.over_at_ms.desc()).limit(limit))
+
+
+def last_told(tx: Connection, recipient_ids: Sequence[str]) -> dict[str, Telling]:
+    """Returns the newest telling of each of these recipients (raw ids) that has one."""
+    found = {}
+    for recipient_id in recipient_ids:
+        query = sa.select(*_TELLING).where(alert_tellings.c.recipient_id == recipient_id)
+        row = tx.execute(query.order_by(alert_tellings.c.id.desc()).limit(1)).first()
+        if row is not None:
+            found[recipient_id] = Telling(*row)
+    return found
+
+
+def _with_tellings(tx: Connection, query: "sa.Select[Any]") -> list[KnownAlert]:
+    found = [KnownAlert(*row) for row in tx.execute(query)]
+    columns = alert_tellings.c
+    of_them = sa.select(*_TELLING).where(columns.alert_id.in_([alert.id for alert in found]))
+    told: defaultdict[str | None, list[Telling]] = defaultdict(list)
+    for row in tx.execute(of_them.order_by(columns.id).limit(TELLINGS_MAX)):
+        telling = Telling(*row)
+        told[telling.alert_id].append(telling)
+    return [alert._replace(tellings=told[alert.id]) for alert in found]

@@ -1,0 +1,95 @@
+"""Tells recipients what waits for them, by mail and by webhooks, in no transaction."""
+
+import asyncio
+
+from heliograph.alerts.letters import body_of, event_id_of, event_of, mail_of
+from heliograph.alerts.tellings import (
+    NO_MAIL_SERVER,
+    TOLD_AT_ONCE,
+    DueTelling,
+    any_due,
+    note_failure,
+    note_told,
+    take_due,
+)
+from heliograph.base import cancelling, clock
+from heliograph.base.log import Log
+from heliograph.base.mail.deliver_mail import base_url_of, deliver_by, sender_of
+from heliograph.base.settings import Settings
+from heliograph.database.database import Database
+from heliograph.webhooks.http.address_guard import allowed_networks
+from heliograph.webhooks.http.attempt import Answered
+from heliograph.webhooks.http.post import Poster
+from heliograph.webhooks.sign import headers
+
+log = Log(__name__)
+
+
+class AlertTeller:
+    """Tells what is due. Several processes may do so beside each other."""
+
+    def __init__(self, db: Database, settings: Settings) -> None:
+        self._db = db
+        self._keys = settings.secret_keys
+        self._deliver = deliver_by(settings)
+        self._sender = sender_of(settings)
+        self._base_url = base_url_of(settings)
+        self._allow = allowed_networks(settings)
+        self._poster: Poster | None = None  # it is not made where no webhook is told
+
+    async def once(self) -> int:
+        """Tells all that is due now, at most TOLD_AT_ONCE, and returns how many were told."""
+        due = await asyncio.to_thread(self._taken)
+        return sum(await asyncio.gather(*(self._tell(telling) for telling in due)))
+
+    async def close(self) -> None:
+        """Cuts all connections."""
+        if self._poster is not None:
+            await self._poster.close()
+
+    def _taken(self) -> list[DueTelling]:
+        now_ms = clock.now_ms()
+        with self._db.read() as tx:
+            if not any_due(tx, now_ms):
+                return []
+        with self._db.write() as tx:
+            return take_due(tx, self._keys, now_ms)
+
+    async def _tell(self, telling: DueTelling) -> bool:
+        try:
+            failure = await self._failure_to_tell(telling)
+        # whatever it was, as with a mail server that says what nobody expects: it is tried again
+        except Exception as error:  # noqa: BLE001
+            cancelling.obey(error)
+            failure = f"{type(error).__name__}: {error}"
+        await asyncio.to_thread(self._noted, telling, failure)
+        if failure is not None:
+            log.warning("alert_not_told", event_id=event_id_of(telling), kind=event_of(telling))
+        return failure is None
+
+    async def _failure_to_tell(self, telling: DueTelling) -> str | None:
+        """Tells one recipient, and returns why that failed, or None."""
+        if telling.secret is not None:
+            return await self._post(telling, telling.secret)
+        if self._deliver is None:
+            return NO_MAIL_SERVER
+        await self._deliver(mail_of(telling, self._sender, self._base_url))
+        return None
+
+    async def _post(self, telling: DueTelling, secret: str) -> str | None:
+        if self._poster is None:
+            self._poster = Poster(self._allow, connections=TOLD_AT_ONCE)
+        now_ms = clock.now_ms()
+        body = body_of(telling, now_ms)
+        signed = headers(event_id_of(telling), event_of(telling), body, now_ms // 1_000, secret)
+        outcome = await self._poster.post(telling.address, signed, body)
+        if not isinstance(outcome, Answered):
+            return f"{outcome.reason}: {outcome.detail}"
+        return None if outcome.ok else f"It answered with status {outcome.status}."
+
+    def _noted(self, telling: DueTelling, failure: str | None) -> None:
+        with self._db.write() as tx:
+            if failure is None:
+                note_told(tx, telling.id, clock.now_ms())
+            else:
+                note_failure(tx, telling.id, failure)

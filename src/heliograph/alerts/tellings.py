@@ -1,0 +1,103 @@
+"""Keeps what is to be told to whom, until it was told or no try is left."""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.alerts.look import OPENED, OVER
+from heliograph.alerts.recipients import secret_of
+from heliograph.alerts.tables import FAILURE_MAX, alert_tellings, alerts
+from heliograph.base.secrets import Keys
+from heliograph.base.short_texts import cut, printable
+
+TOLD_AT_ONCE: Final = 20  # at most so many connections to others
+TRIES_MAX: Final = 8  # the last one comes two hours after the first
+# after the first failure, and twice as long after each further one; longer than a try takes, for
+# until then no other process makes one
+TOLD_AGAIN_MS: Final = 60_000
+NO_MAIL_SERVER: Final = "HELIOGRAPH_SMTP_URL is not set, so no mail is sent."
+
+
+class ToldAlert(NamedTuple):
+    """Holds what is told of an alert. `id` is raw, and so it is in DueTelling."""
+
+    id: str
+    kind: str
+    subject: str
+    title: str
+    found: str
+    remedy: str
+    began_at_ms: int
+    over_at_ms: int | None
+
+
+class DueTelling(NamedTuple):
+    """Says what is to be told to whom now. `alert` is None for a test, and `secret` for a mail."""
+
+    id: str
+    address: str
+    secret: str | None
+    event: str
+    alert: ToldAlert | None
+
+
+def any_due(tx: Connection, now_ms: int) -> bool:
+    """Returns whether anything is to be told now. It is asked every second, by index."""
+    return tx.execute(_due(now_ms).limit(1)).first() is not None
+
+
+def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueTelling]:
+    """Returns what is to be told now. Nobody else gets it for a while, and it comes again unless
+    `note_told` says that it was told. Raises SecretUnreadable.
+    """
+    columns = alert_tellings.c
+    query = _due(now_ms).order_by(columns.due_at_ms, columns.id).limit(TOLD_AT_ONCE)
+    taken = []
+    for row in tx.execute(query.with_for_update(skip_locked=True, of=alert_tellings)).all():
+        tries = row.tries + 1
+        again_at_ms = now_ms + (TOLD_AGAIN_MS << row.tries) if tries < TRIES_MAX else None
+        tx.execute(
+            alert_tellings.update()
+            .where(columns.id == row.id)
+            .values(tries=tries, due_at_ms=again_at_ms)
+        )
+        secret = secret_of(tx, row.recipient_id, keys)
+        alert = None if row.alert_id is None else _alert(tx, row.alert_id)
+        taken.append(DueTelling(row.id, row.address, secret, row.event, alert))
+    return taken
+
+
+def note_told(tx: Connection, telling_id: str, now_ms: int) -> None:
+    """Stores that somebody was told."""
+    _note(tx, telling_id, due_at_ms=None, told_at_ms=now_ms, failure=None)
+
+
+def note_failure(tx: Connection, telling_id: str, why: str) -> None:
+    """Stores why somebody could not be told this time."""
+    _note(tx, telling_id, failure=cut(printable(why), FAILURE_MAX - 1))
+
+
+def _note(tx: Connection, telling_id: str, **values: int | str | None) -> None:
+    tx.execute(alert_tellings.update().where(alert_tellings.c.id == telling_id).values(**values))
+
+
+def _due(now_ms: int) -> "sa.Select[tuple[object, ...]]":
+    """Selects what is to be told now. That an alert is over is told to nobody who is still to be
+    told that it began.
+    """
+    columns, before = alert_tellings.c, alert_tellings.alias("before")
+    waits = sa.exists().where(
+        before.c.alert_id == columns.alert_id,
+        before.c.recipient_id == columns.recipient_id,
+        before.c.event == OPENED,
+        before.c.due_at_ms.is_not(None),
+    )
+    return sa.select(alert_tellings).where(
+        columns.due_at_ms <= now_ms, (columns.event != OVER) | ~waits
+    )
+
+
+def _alert(tx: Connection, alert_id: str) -> ToldAlert:
+    columns = [alerts.c[name] for name in ToldAlert._fields]
+    return ToldAlert(*tx.execute(sa.select(*columns).where(alerts.c.id == alert_id)).one())

@@ -1,0 +1,61 @@
+"""Keeps which accounts' wallets are watched for the operator, each with a threshold of its own."""
+
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.accounts import Account
+from heliograph.alerts.tables import watched_wallets
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.short_texts import refused
+
+WATCHED_MAX: Final = 100  # each is read at each look; and nobody cares for more
+CREDITS_MAX: Final = 1_000_000_000
+
+
+class WatchedWallet(NamedTuple):
+    """Describes a wallet that is watched: fewer credits than these are an alert."""
+
+    account: Account
+    credits_min: int
+
+    @property
+    def text_id(self) -> str:
+        return accounts.text_id(self.account)
+
+
+def all_watched(tx: Connection) -> list[WatchedWallet]:
+    """Returns the wallets that are watched, by their accounts' age."""
+    columns = watched_wallets.c
+    rows = tx.execute(sa.select(watched_wallets).order_by(columns.account_id).limit(WATCHED_MAX))
+    return [WatchedWallet(accounts.by_id(tx, row.account_id), row.credits_min) for row in rows]
+
+
+def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWallet:
+    """Watches the wallet of an account, which is named by its id or its name, or changes its
+    threshold. Raises InvalidRequest.
+    """
+    try:
+        found = accounts.find(tx, account)
+    except (NotFound, InvalidRequest) as none:
+        raise refused("account", f"names none: {none}") from none
+    if not 1 <= credits_min <= CREDITS_MAX:
+        raise refused("credits", f"must be a whole number, 1 to {CREDITS_MAX}")
+    others = [each for each in all_watched(tx) if each.account.id != found.id]
+    if len(others) >= WATCHED_MAX:
+        raise refused("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")
+    tx.execute(watched_wallets.delete().where(watched_wallets.c.account_id == found.id))
+    tx.execute(watched_wallets.insert().values(account_id=found.id, credits_min=credits_min))
+    return WatchedWallet(found, credits_min)
+
+
+def unwatch_wallet(tx: Connection, account: str) -> WatchedWallet:
+    """Watches the wallet of an account no more. Raises NotFound."""
+    found = accounts.find(tx, account)
+    watched = [each for each in all_watched(tx) if each.account.id == found.id]
+    if not watched:
+        raise NotFound("The wallet of this account is not watched.")
+    tx.execute(watched_wallets.delete().where(watched_wallets.c.account_id == found.id))
+    return watched[0]

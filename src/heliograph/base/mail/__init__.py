@@ -1,0 +1,1 @@
+"""Hands mail to a mail server, or shows it on the terminal."""

@@ -1,0 +1,252 @@
+"""Defines the commands `heliograph alert …`."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from heliograph.cli.command import CommandRun, Noun, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import LISTED_MAX, Whole
+
+if TYPE_CHECKING:
+    from heliograph.alerts import AlertRecipient, AlertRule, KnownAlert, Telling, WatchedWallet
+
+command = Noun(
+    "alert",
+    help="Alerts: what is wrong, told by mail and webhooks when it begins and when it is over.",
+)
+KINDS: Final = (
+    "carrier_down",
+    "backlog",
+    "delivery_rate",
+    "wallet_low",
+    "disk",
+    "webhook_failing",
+)
+
+
+@command.command("list", epilog=examples("alert list", "alert list --limit 5 --json"))
+@click.option(
+    "--limit",
+    type=Whole(1, LISTED_MAX),
+    default=100,
+    show_default=True,
+    help="The most to show of those that are open, and of those that are over.",
+)
+def list_(session: CommandRun, limit: int) -> None:
+    """List alerts: those that are open, then those that ended last."""
+    from heliograph import alerts
+
+    with session.read() as tx:
+        found = [*alerts.open_alerts(tx, limit=limit), *alerts.ended_alerts(tx, limit=limit)]
+    show_list(
+        session,
+        [_alert(alert) for alert in found],
+        ("id", "rule", "title", "began_at", "over_at", "told", "failed"),
+    )
+
+
+@command.command("rules", epilog=examples("alert rules"))
+def rules(session: CommandRun) -> None:
+    """List the rules: whether each is on, its threshold, and how long it is held."""
+    from heliograph import alerts
+
+    with session.read() as tx:
+        records = [_rule(rule) for rule in alerts.all_rules(tx)]
+    show_list(session, records, ("rule", "on", "threshold", "unit", "hold_s"))
+
+
+@command.command(
+    "set",
+    epilog=examples("alert set backlog --threshold 120", "alert set delivery_rate --off"),
+)
+@click.argument("kind", metavar="RULE", type=click.Choice(KINDS))
+@click.option("--on/--off", "is_on", default=None, help="Whether it opens alerts.")
+@click.option(
+    "--threshold",
+    type=Whole(1),
+    metavar="N",
+    help="In the unit that `alert rules` shows.",
+)
+@click.option(
+    "--hold",
+    type=Whole(0),
+    metavar="S",
+    help="For so many seconds it is broken before an alert opens, and all is well before it ends.",
+)
+def set_(
+    session: CommandRun, kind: str, is_on: bool | None, threshold: int | None, hold: int | None
+) -> None:
+    """Change a rule. What is not given stays."""
+    from heliograph import alerts
+
+    with session.write() as tx:
+        before = alerts.rule_of(tx, alerts.AlertKind(kind))
+        rule = before._replace(
+            is_on=before.is_on if is_on is None else is_on,
+            threshold=before.threshold if threshold is None else threshold,
+            hold_s=before.hold_s if hold is None else hold,
+        )
+        alerts.set_rule(tx, rule)
+    show(session, _rule(rule))
+
+
+@command.command("recipients", epilog=examples("alert recipients"))
+def recipients(session: CommandRun) -> None:
+    """List who is told, and what became of the last that each was told."""
+    from heliograph import alerts
+
+    with session.read() as tx:
+        found = alerts.all_recipients(tx)
+        last = alerts.last_told(tx, [recipient.id for recipient in found])
+    show_list(
+        session,
+        [_recipient(recipient) | _last(last.get(recipient.id)) for recipient in found],
+        ("id", "by", "address", "last_event", "told_at", "failure"),
+    )
+
+
+@command.command(
+    "add", epilog=examples("alert add ops@example.com", "alert add https://ops.example.com/alerts")
+)
+@click.argument("address", metavar="E-MAIL|URL")
+def add(session: CommandRun, address: str) -> None:
+    """Tell an email address or a webhook of alerts. A webhook's secret is shown this once."""
+    from heliograph import alerts
+    from heliograph.base import clock
+    from heliograph.webhooks.http.address_guard import allowed_networks
+
+    allow = allowed_networks(session.settings)
+    with session.write() as tx:
+        recipient, secret = alerts.add_recipient(
+            tx,
+            address,
+            secret_key=session.secret_keys(tx),
+            allow=allow,
+            now_ms=clock.now_ms(),
+        )
+    record = _recipient(recipient)
+    if secret is None:
+        return show(session, record)
+    return show(
+        session,
+        record | {"secret": secret},
+        note="Keep the secret now: it cannot be shown again.",
+    )
+
+
+@command.command("remove", epilog=examples("alert remove alr_01k5…"))
+@click.argument("recipient", metavar="ID")
+def remove(session: CommandRun, recipient: str) -> None:
+    """Tell a recipient nothing more."""
+    from heliograph import alerts
+
+    with session.write() as tx:
+        gone = alerts.remove_recipient(tx, recipient)
+    show(session, _recipient(gone) | {"removed": True})
+
+
+@command.command("test", epilog=examples("alert test alr_01k5…"))
+@click.argument("recipient", metavar="ID")
+def test(session: CommandRun, recipient: str) -> None:
+    """Send a test, which the process that tells alerts sends. `alert recipients` says what became
+    of it.
+    """
+    from heliograph import alerts
+    from heliograph.base import clock
+
+    with session.write() as tx:
+        found = alerts.recipient_of(tx, recipient)
+        alerts.queue_telling(tx, found, alerts.TEST, None, clock.now_ms())
+    show(session, _recipient(found) | {"test": "on its way"})
+
+
+@command.command("wallets", epilog=examples("alert wallets"))
+def wallets(session: CommandRun) -> None:
+    """List the accounts whose wallets are watched."""
+    from heliograph import alerts
+
+    with session.read() as tx:
+        records = [_watched(each) for each in alerts.all_watched(tx)]
+    show_list(session, records, ("account_id", "name", "below_credits"))
+
+
+@command.command("watch", epilog=examples("alert watch 'Amina Foods' --below 1000"))
+@click.argument("account", metavar="ACC")
+@click.option("--below", required=True, type=Whole(1), metavar="N", help="SMS credits.")
+def watch(session: CommandRun, account: str, below: int) -> None:
+    """Set below how many SMS credits an account's wallet is an alert."""
+    from heliograph import alerts
+
+    with session.write() as tx:
+        made = alerts.watch_wallet(tx, account, below)
+    show(session, _watched(made))
+
+
+@command.command("unwatch", epilog=examples("alert unwatch 'Amina Foods'"))
+@click.argument("account", metavar="ACC")
+def unwatch(session: CommandRun, account: str) -> None:
+    """Remove an account's wallet from those that are watched."""
+    from heliograph import alerts
+
+    with session.write() as tx:
+        ended = alerts.unwatch_wallet(tx, account)
+    show(session, _watched(ended) | {"watched": False})
+
+
+def _alert(alert: "KnownAlert") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339
+
+    return {
+        "id": alert.text_id,
+        "rule": alert.kind,
+        "title": alert.title,
+        "found": alert.found,
+        "remedy": alert.remedy,
+        "began_at": rfc3339(alert.began_at_ms),
+        "opened_at": rfc3339(alert.opened_at_ms),
+        "over_at": None if alert.over_at_ms is None else rfc3339(alert.over_at_ms),
+        "told": sum(each.told_at_ms is not None for each in alert.tellings),
+        "failed": sum(each.failure is not None for each in alert.tellings),
+    }
+
+
+def _rule(rule: "AlertRule") -> dict[str, Any]:
+    from heliograph.alerts import THRESHOLDS
+
+    threshold = THRESHOLDS.get(rule.kind)
+    return {
+        "rule": rule.kind.value,
+        "on": rule.is_on,
+        "threshold": rule.threshold,
+        "unit": None if threshold is None else threshold.unit,
+        "hold_s": rule.hold_s,
+    }
+
+
+def _recipient(recipient: "AlertRecipient") -> dict[str, Any]:
+    return {
+        "id": recipient.text_id,
+        "by": "webhook" if recipient.is_webhook else "mail",
+        "address": recipient.address,
+    }
+
+
+def _last(telling: "Telling | None") -> dict[str, Any]:
+    from heliograph.base.clock import rfc3339
+
+    if telling is None:
+        return {"last_event": None, "told_at": None, "failure": None}
+    return {
+        "last_event": telling.event,
+        "told_at": None if telling.told_at_ms is None else rfc3339(telling.told_at_ms),
+        "failure": telling.failure,
+    }
+
+
+def _watched(each: "WatchedWallet") -> dict[str, Any]:
+    return {
+        "account_id": each.text_id,
+        "name": each.account.name,
+        "below_credits": each.credits_min,
+    }

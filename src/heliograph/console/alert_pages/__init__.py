@@ -1,0 +1,1 @@
+"""Shows alerts, the rules that open them, and who is told."""

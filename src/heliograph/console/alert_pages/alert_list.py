@@ -1,0 +1,107 @@
+"""Shows what is open now, the rules, who is told, and the last alerts."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import alerts
+from heliograph.alerts import AlertKind, AlertRecipient, AlertRule, Telling
+from heliograph.base.errors import FieldError
+from heliograph.console.navigation import ALERTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER
+
+OPEN_SHOWN_MAX: Final = 120  # twenty of each rule: more do not open
+ENDED_SHOWN_MAX: Final = 25
+# what a rule says, before its threshold and behind it
+RULE_WORDS: Final = {
+    AlertKind.CARRIER_DOWN: ("A carrier is down", ""),
+    AlertKind.BACKLOG: ("A message waits for a carrier for more than", "seconds"),
+    AlertKind.DELIVERY_RATE: (
+        "A carrier delivers less than",
+        "% of 100 messages or more within an hour",
+    ),
+    AlertKind.WALLET_LOW: ("A watched wallet has too few credits", ""),
+    AlertKind.DISK: ("A disk has less room than", "MiB"),
+    AlertKind.WEBHOOK_FAILING: ("A webhook endpoint fails for more than", "minutes"),
+}
+
+
+class ShownRule(NamedTuple):
+    """Holds a rule with the names of its fields in the form."""
+
+    rule: AlertRule
+    before: str
+    behind: str
+    on_field: str
+    threshold_field: str
+    hold_field: str
+
+
+class ShownRecipient(NamedTuple):
+    """Holds somebody who is told, and what was told last."""
+
+    recipient: AlertRecipient
+    last: Telling | None
+
+
+def fields_of(kind: AlertKind) -> tuple[str, str, str]:
+    """Returns the names of a rule's fields in the form: on, threshold, hold."""
+    return (f"{kind}_on", f"{kind}_threshold", f"{kind}_hold")
+
+
+def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Leads to the page: a form that was sent here has none of its own."""
+    return RedirectResponse(ALERTS, SEE_OTHER, HEADERS)
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows all of it, and the forms to those who may use them."""
+    rules = [
+        ShownRule(rule, *RULE_WORDS[rule.kind], *fields_of(rule.kind))
+        for rule in alerts.all_rules(tx)
+    ]
+    recipients = alerts.all_recipients(tx)
+    last = alerts.last_told(tx, [recipient.id for recipient in recipients])
+    return page(
+        "alerts.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        open=alerts.open_alerts(tx, limit=OPEN_SHOWN_MAX),
+        ended=alerts.ended_alerts(tx, limit=ENDED_SHOWN_MAX),
+        ended_max=ENDED_SHOWN_MAX,
+        rules=rules,
+        recipients=[ShownRecipient(each, last.get(each.id)) for each in recipients],
+        watched=alerts.all_watched(tx),
+        typed=body_of(asking) if errors else {},
+        typed_rules=_typed_rules(rules, asking, errors),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def _typed_rules(
+    rules: list[ShownRule], asking: PageRequest, errors: Sequence[FieldError]
+) -> dict[str, str]:
+    """Returns what the fields of the rules hold: what was typed, if it was refused."""
+    sent = asking.sent.form
+    if errors and any(each.hold_field in sent for each in rules):
+        return dict(sent)
+    filled = {}
+    for each in rules:
+        if each.rule.is_on:
+            filled[each.on_field] = "yes"
+        if each.rule.threshold is not None:
+            filled[each.threshold_field] = str(each.rule.threshold)
+        filled[each.hold_field] = str(each.rule.hold_s)
+    return filled

@@ -1,0 +1,53 @@
+"""Adds and removes recipients of alerts, and sends them tests, as the commands do."""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import alerts
+from heliograph.base.short_texts import REASON_MAX, cut
+from heliograph.console.navigation import ALERTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.database.secret_key_canary import keys_in_use
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+CHANGES: Final = ("test", "remove")
+
+
+def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Adds an address. The secret of a webhook is shown, once. Raises InvalidRequest."""
+    recipient, secret = alerts.add_recipient(
+        tx,
+        body_of(asking).get("address", ""),
+        secret_key=keys_in_use(tx, asking.service.secret_keys),
+        allow=asking.service.webhook_networks,
+        now_ms=asking.now_ms,
+    )
+    visit.audit(tx, None, "alert.add", recipient.text_id, after=cut(recipient.address, REASON_MAX))
+    if secret is None:
+        return led_on(ALERTS, Said.SAVED)
+    return page("alert_secret.html", asking, visit, recipient=recipient, secret=secret)
+
+
+def ask_removal(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Asks whether a recipient is to be removed. Raises NotFound."""
+    recipient = alerts.recipient_of(tx, asking.path["recipient"])
+    return page("alert_removal.html", asking, visit, recipient=recipient)
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sends a test, or removes a recipient. Raises NotFound, InvalidRequest."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    text_id = asking.path["recipient"]
+    if wanted == "remove":
+        gone = alerts.remove_recipient(tx, text_id)
+        visit.audit(tx, None, "alert.remove", text_id, before=cut(gone.address, REASON_MAX))
+        return led_on(ALERTS, Said.REMOVED)
+    recipient = alerts.recipient_of(tx, text_id)
+    alerts.queue_telling(tx, recipient, alerts.TEST, None, asking.now_ms)
+    visit.audit(tx, None, "alert.test", text_id, after=cut(recipient.address, REASON_MAX))
+    return led_on(ALERTS, Said.ON_ITS_WAY)

@@ -1,0 +1,82 @@
+"""Changes the rules of alerts and the wallets that are watched, as the commands do."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import alerts
+from heliograph.alerts import AlertRule
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.console.alert_pages.alert_list import fields_of
+from heliograph.console.navigation import ALERTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+WHOLE: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
+NO_NUMBER: Final = -1  # no rule takes it, so each says in its own words what it takes
+WALLET_CHANGES: Final = ("watch", "unwatch")
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sets all rules, as they stand in the form. Raises InvalidRequest."""
+    body, errors = body_of(asking), list[FieldError]()
+    for before in alerts.all_rules(tx):
+        after = _read(before, body)
+        if after == before:
+            continue
+        try:
+            alerts.set_rule(tx, after)
+        except InvalidRequest as refused:
+            _, threshold_field, hold_field = fields_of(before.kind)
+            names = {"threshold": threshold_field, "hold_s": hold_field}
+            errors += [FieldError(names[each.field], each.message) for each in refused.fields]
+            continue
+        visit.audit(tx, None, "alert.set", before.kind, before=_told(before), after=_told(after))
+    if errors:
+        raise InvalidRequest("A rule was refused.", fields=errors)
+    return led_on(ALERTS, Said.SAVED)
+
+
+def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Watches the wallet of an account, or watches it no more. Raises InvalidRequest, NotFound."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), WALLET_CHANGES)
+    body = body_of(asking)
+    account = body.get("account", "")
+    was = {each.text_id: str(each.credits_min) for each in alerts.all_watched(tx)}
+    if wanted == "unwatch":
+        ended = alerts.unwatch_wallet(tx, account)
+        visit.audit(
+            tx, None, "alert.unwatch", ended.text_id, before=was[ended.text_id], after="none"
+        )
+        return led_on(ALERTS, Said.REMOVED)
+    made = alerts.watch_wallet(tx, account, _whole(body.get("credits", "")))
+    before = was.get(made.text_id, "none")
+    visit.audit(tx, None, "alert.watch", made.text_id, before=before, after=str(made.credits_min))
+    return led_on(ALERTS, Said.SAVED)
+
+
+def _read(before: AlertRule, body: Mapping[str, str]) -> AlertRule:
+    on_field, threshold_field, hold_field = fields_of(before.kind)
+    return before._replace(
+        is_on=on_field in body,
+        threshold=None if before.threshold is None else _whole(body.get(threshold_field, "")),
+        hold_s=_whole(body.get(hold_field, "")),
+    )
+
+
+def _whole(text: str) -> int:
+    digits = "".join(text.split())
+    return int(digits) if WHOLE.fullmatch(digits) else NO_NUMBER
+
+
+def _told(rule: AlertRule) -> str:
+    """Returns a rule as the log holds it, such as `on, over 300, held 60 s`."""
+    parts = ["on" if rule.is_on else "off"]
+    if rule.threshold is not None:
+        parts.append(f"threshold {rule.threshold} {alerts.THRESHOLDS[rule.kind].unit}")
+    return ", ".join([*parts, f"held {rule.hold_s} s"])

@@ -1,0 +1,56 @@
+"""Alerts are looked for every five seconds, and told, by the process that does the common work."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from heliograph import alerts
+from heliograph.alerts.tell import AlertTeller
+from heliograph.base import clock
+from heliograph.base.log import Log
+from heliograph.base.periodic import repeat
+from heliograph.base.settings import Settings
+from heliograph.database.database import Database
+
+LOOK_S: Final = 5.0
+TELL_S: Final = 1.0
+
+log = Log(__name__)
+
+
+async def keep_alerting(db: Database, settings: Settings, is_ours: Callable[[], bool]) -> None:
+    """Runs until it is cancelled. `is_ours` returns whether it is for this process to do. A mail
+    server that is slow does not hold up the looks.
+    """
+    teller = AlertTeller(db, settings)
+
+    async def look_once() -> None:
+        if is_ours() and not clock.is_disputed():
+            await asyncio.to_thread(look, db)
+
+    async def tell_once() -> None:
+        if is_ours():
+            await teller.once()
+
+    try:
+        await asyncio.gather(
+            repeat(look_once, wait=LOOK_S, fault="alerts_not_looked_for"),
+            repeat(tell_once, wait=TELL_S, fault="alerts_not_told"),
+        )
+    finally:
+        await teller.close()
+
+
+def look(db: Database) -> None:
+    """Looks once, and logs what has changed."""
+    now_ms = clock.now_ms()
+    with db.read() as tx:
+        seen = alerts.find_breaches(tx, now_ms)
+    if seen.is_quiet:
+        return
+    with db.write() as tx:
+        looked = alerts.store_found(tx, seen, now_ms)
+    for kind in looked.opened:
+        log.warning("alert_opened", kind=kind)
+    for kind in looked.ended:
+        log.info("alert_over", kind=kind)

@@ -1,0 +1,124 @@
+"""Operators change rules, recipients and watched wallets on the page, and the log tells it."""
+
+from heliograph import alerts, users
+from heliograph.alerts import AlertKind
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from tests.support.alerted import OPERATOR_MAIL
+from tests.support.capability.commands import Run
+from tests.support.console.operators import come_in
+from tests.support.portal.visitor import Visitor
+
+PAGE = "/console/alerts"
+
+
+def as_it_is(db: Database) -> dict[str, str]:
+    """The fields of the form of rules, as the page fills them in."""
+    fields = {}
+    with db.read() as tx:
+        for rule in alerts.all_rules(tx):
+            fields[f"{rule.kind}_hold"] = str(rule.hold_s)
+            if rule.is_on:
+                fields[f"{rule.kind}_on"] = "yes"
+            if rule.threshold is not None:
+                fields[f"{rule.kind}_threshold"] = str(rule.threshold)
+    return fields
+
+
+def logged(db: Database) -> list[tuple[str, str | None, str | None]]:
+    """What was done, before and after, newest first."""
+    with db.read() as tx:
+        found = users.operator_entries(tx, PageWanted(20, None))
+        return [(each.entry.action, each.entry.before, each.entry.after) for each in found]
+
+
+def test_a_rule_is_changed_and_only_that_is_logged(db: Database, visitor: Visitor) -> None:
+    come_in(visitor, db)
+    visitor.get(PAGE)
+    fields = as_it_is(db) | {"backlog_threshold": "120"}
+    del fields["disk_on"]
+    assert visitor.post(PAGE, fields).status_code == 303
+    with db.read() as tx:
+        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert not alerts.rule_of(tx, AlertKind.DISK).is_on
+        assert alerts.rule_of(tx, AlertKind.CARRIER_DOWN).is_on
+    assert sorted(logged(db)) == [
+        ("alert.set", "on, threshold 2048 MiB, held 60 s", "off, threshold 2048 MiB, held 60 s"),
+        ("alert.set", "on, threshold 300 s, held 60 s", "on, threshold 120 s, held 60 s"),
+    ]
+
+
+def test_a_refused_rule_changes_none_and_keeps_what_was_typed(
+    db: Database, visitor: Visitor
+) -> None:
+    come_in(visitor, db)
+    visitor.get(PAGE)
+    fields = as_it_is(db) | {"backlog_threshold": "120", "delivery_rate_threshold": "many"}
+    refused = visitor.post(PAGE, fields)
+    assert refused.status_code == 400
+    assert "must be a whole number, 1 to 100 %" in refused.text
+    assert all(f'value="{typed}"' in refused.text for typed in ("many", "120"))
+    with db.read() as tx:
+        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 300
+    assert logged(db) == []
+
+
+def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor) -> None:
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    visitor.get(PAGE)
+    assert visitor.post(f"{PAGE}/recipients", {"address": "Kofi@Example.com"}).status_code == 303
+    again = visitor.post(f"{PAGE}/recipients", {"address": OPERATOR_MAIL})
+    assert (again.status_code, "is told already" in again.text) == (400, True)
+    inside = visitor.post(f"{PAGE}/recipients", {"address": "http://127.0.0.1/hook"})
+    assert inside.status_code == 400
+    with db.read() as tx:
+        recipient = alerts.all_recipients(tx)[0]
+    visitor.post(f"{PAGE}/recipients/{recipient.text_id}", {"do": "test"})
+    assert "on its way" in visitor.get(PAGE).text
+    visitor.post(f"{PAGE}/recipients/{recipient.text_id}", {"do": "remove"})
+    assert "Nobody is told." in visitor.get(PAGE).text
+    assert [action for action, _, _ in logged(db)] == ["alert.remove", "alert.test", "alert.add"]
+
+
+def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: str) -> None:
+    come_in(visitor, db)
+    visitor.get(PAGE)
+    wrong = visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "zola", "credits": "5"})
+    assert (wrong.status_code, "names none" in wrong.text) == (400, True)
+    visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "amina", "credits": "1 000"})
+    visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "amina", "credits": "500"})
+    with db.read() as tx:
+        assert [each.credits_min for each in alerts.all_watched(tx)] == [500]
+    visitor.post(f"{PAGE}/wallets", {"do": "unwatch", "account": "amina"})
+    assert "No wallet is watched." in visitor.get(PAGE).text
+    assert logged(db) == [
+        ("alert.unwatch", "500", "none"),
+        ("alert.watch", "1000", "500"),
+        ("alert.watch", "none", "1000"),
+    ]
+
+
+def test_the_commands_do_what_the_page_does(db: Database, run: Run, amina: str) -> None:
+    made = run("alert", "add", OPERATOR_MAIL, "--json").json
+    assert run("alert", "add", "https://hooks.example/a", "--json").json["secret"].startswith("whs")
+    run("alert", "test", made["id"])
+    run("alert", "set", "disk", "--threshold", "512", "--off", "--hold", "0")
+    run("alert", "watch", "amina", "--below", "40")
+    rules = {rule["rule"]: rule for rule in run("alert", "rules", "--json").json}
+    assert (rules["disk"]["on"], rules["disk"]["threshold"], rules["disk"]["hold_s"]) == (
+        False,
+        512,
+        0,
+    )
+    assert rules["carrier_down"]["on"]
+    told = run("alert", "recipients", "--json").json
+    assert [(each["by"], each["last_event"]) for each in told] == [
+        ("mail", "test"),
+        ("webhook", None),
+    ]
+    assert run("alert", "wallets", "--json").json[0]["below_credits"] == 40
+    run("alert", "remove", made["id"])
+    run("alert", "unwatch", "amina")
+    assert run("alert", "wallets", "--json").json == []
+    assert run("alert", "list", "--json").json == []

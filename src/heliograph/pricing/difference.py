@@ -73,6 +73,11 @@ def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) 
     return Difference(changes)
 
 
+def _decides(rates: Rates, account_id: str, weighed: Weighed) -> Rate | None:
+    beginning = weighed.beginning
+    return rates.rate_of(account_id, beginning.digits, beginning.country_code)
+
+
 def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) -> list[Weighed]:
     """Returns what segments would bring and cost wherever the sheet has a rate or takes one away.
     Where another rate decides, and did before, the sheet has nothing to do with it.
@@ -92,6 +97,5 @@ def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) ->
         weighed
         for account_id, about in told.items()
         for weighed in market.weighed(after, account_id, about)
-        if weighed.rate in of_sheet
-        or weighed.rate != before.rate_of(account_id, *weighed.beginning)
+        if weighed.rate in of_sheet or weighed.rate != _decides(before, account_id, weighed)
     ]

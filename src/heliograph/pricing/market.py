@@ -23,10 +23,20 @@ _BEHIND_DIGITS: Final = ":"  # sorts behind every digit
 
 
 class Beginning(NamedTuple):
-    """Holds the first digits of numbers, and their country if the digits tell it."""
+    """Holds the first digits of numbers, and their country if the digits tell it. A sample is a
+    whole number, for all numbers of its country.
+    """
 
     digits: str
     country_code: str | None
+    is_sample: bool = False
+
+    @property
+    def words(self) -> str:
+        """Returns which numbers are meant, in words."""
+        if self.is_sample:
+            return f"such as {self.digits}"
+        return self.digits or "all other numbers"
 
 
 class Weighed(NamedTuple):
@@ -82,20 +92,23 @@ class Market:
         if not self.has_costs:
             return
         destinations = {rate.destination for rate in about}
+        told = set()
         for beginning in self._beginnings(destinations):
             weighed = self._weigh(rates, account_id, beginning)
             if weighed is not None:
+                told.add((weighed.rate, weighed.cost))
+                yield weighed
+        for beginning in _samples(destinations):
+            weighed = self._weigh(rates, account_id, beginning)
+            # what a prefix has told is not told again
+            if weighed is not None and (weighed.rate, weighed.cost) not in told:
                 yield weighed
 
     def _beginnings(self, destinations: set[str]) -> list[Beginning]:
-        countries = {each for each in destinations if each.isalpha() and each != DEFAULT}
+        countries = _countries(destinations)
         prefixes = {each for each in destinations if each.isdigit()}
         every = sorted(self._prefixes | prefixes)
-        chosen = {
-            Beginning(sample, country)
-            for country in countries
-            if (sample := sample_number(country)) is not None
-        }
+        chosen: set[Beginning] = set()
         if DEFAULT in destinations:
             chosen |= {_beginning(prefix) for prefix in every}
         else:
@@ -109,7 +122,7 @@ class Market:
         return sorted(chosen, key=lambda each: each.digits)
 
     def _weigh(self, rates: Rates, account_id: str, beginning: Beginning) -> Weighed | None:
-        rate = rates.rate_of(account_id, *beginning)
+        rate = rates.rate_of(account_id, beginning.digits, beginning.country_code)
         if rate is None or rate.credits is None:
             return None
         route = self._routes.carriers_for(beginning.digits)
@@ -122,6 +135,21 @@ class Market:
 def load_market(tx: Connection) -> Market:
     """Returns what rates are weighed against now."""
     return Market(carriers.load_routes(tx), load_costs(tx), wallet.all_prices(tx))
+
+
+def _countries(destinations: set[str]) -> set[str]:
+    return {each for each in destinations if each.isalpha() and each != DEFAULT}
+
+
+def _samples(destinations: set[str]) -> list[Beginning]:
+    """Returns a number of each country that has a rate: its numbers may have no prefix of theirs
+    among routes, costs and rates.
+    """
+    return [
+        Beginning(sample, country, is_sample=True)
+        for country in sorted(_countries(destinations))
+        if (sample := sample_number(country)) is not None
+    ]
 
 
 def _beginning(prefix: str) -> Beginning:

@@ -62,7 +62,7 @@ def loss_words(weighed: Weighed, carrier_names: Mapping[int, str]) -> str:
     return (
         f"{weighed.rate.destination} brings {sold} {cost.currency} a segment, and"
         f" {carrier_names[cost.carrier_id]} charges {cost.amount} {cost.currency} for"
-        f" {weighed.beginning.digits or 'all other numbers'}"
+        f" {weighed.beginning.words}"
     )
 
 

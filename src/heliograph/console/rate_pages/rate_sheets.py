@@ -17,7 +17,6 @@ from heliograph.carriers import GENERAL, Rate
 from heliograph.console.handlers import in_steps
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
-from heliograph.console.rate_pages.rates import in_words
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
@@ -130,8 +129,8 @@ def one(
                 change.kind,
                 change.rate.destination,
                 _whose(tx, change.rate),
-                "–" if change.today is None else in_words(change.today.credits),
-                "–" if change.then is None else in_words(change.then.credits),
+                _credits(change.today),
+                _credits(change.then),
             )
             for change in changes[:CHANGES_SHOWN_MAX]
         ],
@@ -179,6 +178,12 @@ def _whose(tx: Connection, rate: Rate) -> str | None:
     if rate.account_id == GENERAL:
         return None
     return accounts.text_id(accounts.by_id(tx, rate.account_id))
+
+
+def _credits(rate: Rate | None) -> str:
+    if rate is None:
+        return "–"
+    return "refused" if rate.credits is None else str(rate.credits)
 
 
 def _at_ms(text: str) -> int:

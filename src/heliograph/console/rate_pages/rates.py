@@ -90,8 +90,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         whose.account and whose.account.id,
         "rate.remove" if is_removed else "rate.set",
         done.rate.destination,
-        before=done.today and in_words(done.today.credits),
-        after=done.then and f"{done.then.destination}: {in_words(done.then.credits)}",
+        before=done.today and _in_words(done.today.credits),
+        after=done.then and f"{done.then.destination}: {_in_words(done.then.credits)}",
         reason=reason,
     )
     return led_on(f"{RATES}{whose.query}", Said.REMOVED if is_removed else Said.SAVED)
@@ -119,8 +119,7 @@ def whose_rates(tx: Connection, account: str) -> RatesOfOne:
         raise refused("account", f"names none: {error}") from error
 
 
-def in_words(credits: int | None) -> str:
-    """Returns what a segment costs, in words."""
+def _in_words(credits: int | None) -> str:
     if credits is None:
         return "refused"
     return f"{credits} credit{'' if credits == 1 else 's'} a segment"

@@ -11,7 +11,7 @@ from heliograph.pricing import Weighed, micro_text
 class WeighedRow(NamedTuple):
     """Holds one row. `sold` and `margin` are None where nothing can be compared."""
 
-    numbers: str  # their first digits
+    numbers: str  # which are meant, in words
     rate: str  # which decides
     is_own: bool
     credits: int
@@ -27,7 +27,7 @@ def weighed_rows(weighed: Iterable[Weighed], names: Mapping[int, str]) -> list[W
     """Returns the rows, in the order in which they are given."""
     return [
         WeighedRow(
-            numbers=each.beginning.digits or "all other numbers",
+            numbers=each.beginning.words,
             rate=each.rate.destination,
             is_own=each.rate.account_id != GENERAL,
             credits=each.rate.credits or 0,

@@ -41,20 +41,8 @@ def upload(page: Page, name: str, file_name: str, octets: bytes) -> None:
     page.get_by_role("button", name="Show the difference").click()
 
 
-@at_both_widths
-def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_time(
-    browser: Browser, server: Server, width: int, tmp_path: Path
-) -> None:
-    run = runner(server.cast.amina.db.url, tmp_path)
-    for line in (
-        ("price", "set", "GHS", "35", "--per", "1000"),
-        ("route", "set", "", "simulator"),
-        ("rate", "set", "GH", "2"),
-        ("rate", "set", "default", "3"),
-    ):
-        assert run(*line).status == 0
-    page = opened(browser, width)
-    come_in(page, server, tmp_path)
+def set_cost(page: Page) -> None:
+    """Sets what the simulator charges to Ghana."""
     page.get_by_role("navigation").get_by_role("link", name="Rates").first.click()
     picture(page, "console-rates")
     page.get_by_role("link", name="Costs").click()
@@ -70,6 +58,41 @@ def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_t
     expect(page.get_by_role("cell", name="0.0525 GHS")).to_be_visible()
     picture(page, "console-costs")
 
+
+def plan_another(page: Page, server: Server) -> None:
+    """Plans a sheet, and sees that the server applies it at its time."""
+    page.get_by_role("link", name="Sheets", exact=True).click()
+    upload(page, "Prices of June", "june.csv", b"prefix;credits\r\n233;5\r\n")
+    at = datetime.fromtimestamp(clock.now_ms() / 1_000 + 2 * MINUTE_S, UTC)
+    page.get_by_label("From (UTC; empty: at once)").fill(at.strftime("%Y-%m-%dT%H:%M"))
+    page.get_by_label("Reason").fill("prices of June")
+    page.get_by_role("button", name="Let it hold").click()
+    expect(page.get_by_role("heading", name="Prices of June planned")).to_be_visible()
+    picture(page, "console-rate-sheet-planned")
+    bring_forward(server)
+    reload_until(page, page.get_by_role("heading", name="Prices of June applied"))
+    with server.cast.amina.db.read() as tx:
+        assert Rate(GENERAL, "233", 5) in carriers.load_rates(tx)
+    page.get_by_role("navigation").get_by_role("link", name="Rates").first.click()
+    page.get_by_role("link", name="Prices").click()
+    picture(page, "console-prices")
+
+
+@at_both_widths
+def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_time(
+    browser: Browser, server: Server, width: int, tmp_path: Path
+) -> None:
+    run = runner(server.cast.amina.db.url, tmp_path)
+    for line in (
+        ("price", "set", "GHS", "35", "--per", "1000"),
+        ("route", "set", "", "simulator"),
+        ("rate", "set", "GH", "2"),
+        ("rate", "set", "default", "3"),
+    ):
+        assert run(*line).status == 0
+    page = opened(browser, width)
+    come_in(page, server, tmp_path)
+    set_cost(page)
     upload(page, "bad", "bad.csv", b"prefix,credits\r\nGhana,1\r\n233,many\r\n")
     expect(page.get_by_text("Nothing was stored: 2 rows of the file are wrong")).to_be_visible()
     picture(page, "console-rate-sheet-wrong-rows")
@@ -98,22 +121,7 @@ def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_t
     page.get_by_role("link", name="Margin").click()
     expect(page.get_by_text("1 below cost")).to_be_visible()
     picture(page, "console-margin")
-
-    page.get_by_role("link", name="Sheets", exact=True).click()
-    upload(page, "Prices of June", "june.csv", b"prefix;credits\r\n233;5\r\n")
-    at = datetime.fromtimestamp(clock.now_ms() / 1_000 + 2 * MINUTE_S, UTC)
-    page.get_by_label("From (UTC; empty: at once)").fill(at.strftime("%Y-%m-%dT%H:%M"))
-    page.get_by_label("Reason").fill("prices of June")
-    page.get_by_role("button", name="Let it hold").click()
-    expect(page.get_by_role("heading", name="Prices of June planned")).to_be_visible()
-    picture(page, "console-rate-sheet-planned")
-    bring_forward(server)
-    reload_until(page, page.get_by_role("heading", name="Prices of June applied"))
-    with server.cast.amina.db.read() as tx:
-        assert Rate(GENERAL, "233", 5) in carriers.load_rates(tx)
-    page.get_by_role("navigation").get_by_role("link", name="Rates").first.click()
-    page.get_by_role("link", name="Prices").click()
-    picture(page, "console-prices")
+    plan_another(page, server)
 
 
 def bring_forward(server: Server) -> None:

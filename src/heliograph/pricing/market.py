@@ -8,6 +8,7 @@ weighed for the beginnings of numbers at which one of them changes (docs/decisio
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -66,8 +67,21 @@ class Weighed(NamedTuple):
 
     @property
     def is_loss(self) -> bool:
-        margin = self.margin_micro
-        return margin is not None and margin < 0
+        return self.cost_share > 1
+
+    @property
+    def cost_share(self) -> float:
+        """Returns which part of what a segment brings goes to the carrier; 0 if that is not known.
+        More than 1 is a loss.
+        """
+        if self.price is None or self.rate.credits is None:
+            return 0.0
+        scale = 10 ** (MICRO_PLACES - money.exponent(self.price.currency))
+        brings = self.rate.credits * self.price.amount_minor * scale
+        costs = self.cost.amount_micro * self.price.credits
+        if costs <= brings:  # exact, as they are integers
+            return costs / brings if brings else 0.0
+        return max(costs / brings, nextafter(1.0, inf)) if brings else inf
 
 
 class Market:

@@ -27,7 +27,7 @@ from heliograph.pricing.tables import SHEET_NAME_MAX, rate_sheets
 from heliograph.users import OperatorEntry, User
 
 PREFIX: Final = "rsh"
-AHEAD_MS_MAX: Final = 366 * DAY_MS  # a sheet is kept for longer than that
+AHEAD_DAYS_MAX: Final = 366  # a sheet is kept for longer than that
 DRAFT_MS: Final = DAY_MS  # a draft that nobody has given a time by then is withdrawn
 OPEN_MAX: Final = 100  # drafts and planned ones
 LISTED_MAX: Final = 50
@@ -117,7 +117,7 @@ def plan(
     the time is past or too far ahead, or it sells below cost and that is not allowed.
     """
     said = one_line("reason", reason, most=REASON_MAX)
-    if at_ms is not None and not now_ms < at_ms <= sheet.uploaded_at_ms + AHEAD_MS_MAX:
+    if at_ms is not None and not now_ms < at_ms <= sheet.uploaded_at_ms + AHEAD_DAYS_MAX * DAY_MS:
         raise refused(
             "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
         )

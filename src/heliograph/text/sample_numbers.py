@@ -2,12 +2,14 @@
 what is decided about prefixes before there is a number.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
-from heliograph.text.numbering_plans import NUMBER_DIGITS_MAX
 from heliograph.text.phone import parse
 
+# of whole numbers, the most frequent ones first, so that few are tried
+_LENGTHS: Final = (12, 11, 13, 10, 14, 9, 15, 8, 7)
+PREFIXES_KEPT: Final = 16_384  # more than all costs and rates of an installation have
 _FILLING: Final = "5"  # no plan begins a trunk prefix or a short code with it behind its own digits
 
 
@@ -23,12 +25,13 @@ def sample_number(country_code: str) -> str | None:
     return None if found is None else f"{found.country_code}{found.national_number}"
 
 
+@lru_cache(PREFIXES_KEPT)
 def country_of_prefix(prefix: str) -> str | None:
     """Returns the country of the numbers that begin with these digits, as far as the digits tell
     it; None where they do not.
     """
-    for length in range(NUMBER_DIGITS_MAX, len(prefix) - 1, -1):
-        phone = parse(prefix.ljust(length, _FILLING))
+    for length in _LENGTHS:
+        phone = parse(prefix.ljust(length, _FILLING)) if length >= len(prefix) else None
         if phone is not None and phone.country_code is not None:
             return phone.country_code
     return None

@@ -1,6 +1,5 @@
 """Shows what a segment brings and costs now, the worst margins first."""
 
-from fractions import Fraction
 from typing import Final
 
 from sqlalchemy.engine import Connection
@@ -55,9 +54,6 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     )
 
 
-def _worst_first(weighed: Weighed) -> tuple[bool, Fraction, str]:
+def _worst_first(weighed: Weighed) -> tuple[bool, float, str]:
     """Sorts by what is left of what a segment brings; what cannot be compared comes last."""
-    sold, margin = weighed.sold_micro, weighed.margin_micro
-    if margin is None or not sold:
-        return margin is None, Fraction(-1), weighed.beginning.digits
-    return False, margin / sold, weighed.beginning.digits
+    return weighed.price is None, -weighed.cost_share, weighed.beginning.digits

@@ -86,6 +86,7 @@ MAY_OPEN_A_TRANSACTION = {
     "jobs/alerts.py": "each look for alerts is a transaction",
     "jobs/samples.py": "each sample of the service's figures is a transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
+    "jobs/rate_sheets.py": "each rate sheet that is applied is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",
     "processes/api_processes.py": "before it answers, it compares clocks and keys",
     "processes/demo.py": "the demo sets its account up as the commands would",

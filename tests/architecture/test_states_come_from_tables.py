@@ -26,6 +26,8 @@ from heliograph.messages.states import MESSAGE, SEGMENT
 from heliograph.messages.tables import inflight, messages
 from heliograph.otp.states import OTP
 from heliograph.otp.tables import otps
+from heliograph.pricing.states import SHEET
+from heliograph.pricing.tables import rate_sheets
 from heliograph.senders.states import SENDER
 from heliograph.senders.tables import senders
 from heliograph.webhooks.deliver_sql import OUTCOMES
@@ -47,6 +49,7 @@ TABLES: Final[Mapping[str, Kept]] = {
     inflight.name: Kept(SEGMENT, ("state",)),
     campaigns.name: Kept(CAMPAIGN, ("status",)),
     senders.name: Kept(SENDER, ("status",)),
+    rate_sheets.name: Kept(SHEET, ("status",)),
     accounts.name: Kept(ACCOUNT, ("status", "closed_at_ms")),
     otps.name: Kept(OTP, ("verified_at_ms", "locked_until_ms")),
     webhook_endpoints.name: Kept(ENDPOINT, ("disabled_at_ms",)),

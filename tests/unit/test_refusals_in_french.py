@@ -66,6 +66,7 @@ NO_PAGE_ASKS: Final = {
     "migrations": BY_COMMAND,
     "otp": BY_OTP,
     "plugin": "plugins tell of themselves by the API, and pages only read it",
+    "pricing": BY_CONSOLE,
     "processes": BY_COMMAND,
     "requests/endpoint.py": BY_API,
     "text/numbering_plans.py": "it is run where plans are read anew",

@@ -13,6 +13,7 @@ from tools.states.sections import (
     endpoints,
     messages,
     one_time_passwords,
+    rate_sheets,
     segments,
     senders,
 )
@@ -43,6 +44,7 @@ def document() -> str:
             *errors(),
             *one_time_passwords(),
             *senders(),
+            *rate_sheets(),
             *campaigns(),
             *deliveries(),
             *endpoints(),

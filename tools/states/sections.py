@@ -8,6 +8,7 @@ from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.state import STATE_MEANINGS
 from heliograph.messages.states import MESSAGE, RESEND_AFTER_MS, SEGMENT
 from heliograph.otp.states import OTP
+from heliograph.pricing.states import SHEET
 from heliograph.senders.states import SENDER
 from heliograph.webhooks.states import DELIVERY, ENDPOINT
 from tools.states.markdown import diagram, meanings, table
@@ -74,6 +75,14 @@ def senders() -> Iterator[str]:
     yield from diagram(SENDER)
     yield from meanings(SENDER)
     yield "The table is `SENDER` in `senders/states.py`.\n"
+
+
+def rate_sheets() -> Iterator[str]:
+    """Yields the section about rate sheets."""
+    yield "## Rate sheets\n"
+    yield from diagram(SHEET)
+    yield from meanings(SHEET)
+    yield "The table is `SHEET` in `pricing/states.py`.\n"
 
 
 def campaigns() -> Iterator[str]:

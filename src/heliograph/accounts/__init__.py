@@ -25,6 +25,7 @@ from heliograph.accounts.account import (
 )
 from heliograph.accounts.audit_log import (
     AUDIT_KEPT,
+    OPERATOR_NAME,
     AuditEntry,
     Author,
     AuthorKind,
@@ -83,6 +84,7 @@ __all__ = [
     "MEASURES",
     "NAME_MAX",
     "NO_BOUND",
+    "OPERATOR_NAME",
     "OTP_UNVERIFIED_MAX",
     "Account",
     "AccountClosed",

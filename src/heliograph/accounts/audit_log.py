@@ -28,6 +28,8 @@ COUNTED: Final = "{} in the hour from this time"
 AUDIT_KEPT_MS: Final = 400 * DAY_MS
 AUDIT_KEPT: Final = (PruningRule(audit_log.name, "id", AUDIT_KEPT_MS, is_counts=True),)
 
+OPERATOR_NAME: Final = "the operator"  # as an account is told who it was
+
 
 class AuthorKind(StrEnum):
     """Says whether a person of the account, a program, or an operator of the service made a

@@ -27,11 +27,20 @@ from heliograph.carriers.manage import (
     set_carrier,
     setting,
 )
-from heliograph.carriers.rates import Rate, Rates, load_rates, remove_rate, set_rate
+from heliograph.carriers.rates import (
+    Rate,
+    Rates,
+    change_rates,
+    checked_rate,
+    load_rates,
+    remove_rate,
+    set_rate,
+)
 from heliograph.carriers.routes import (
     Route,
     Routes,
     all_routes,
+    check_prefix,
     load_routes,
     remove_route,
     set_route,
@@ -72,6 +81,9 @@ __all__ = [
     "all_carriers",
     "all_routes",
     "carrier_named",
+    "change_rates",
+    "check_prefix",
+    "checked_rate",
     "connection_settings",
     "described_submissions",
     "down_carriers",

@@ -3,7 +3,7 @@ general ones; among them, the longest prefix comes first, then the country, then
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -103,11 +103,7 @@ def set_rate(
     """Sets what a segment to a destination costs from now on. `credits` None refuses such
     messages. Raises InvalidRequest.
     """
-    rate = Rate(account_id, _destination(destination), credits)
-    if credits is not None and not 0 <= credits <= CREDITS_PER_SEGMENT_MAX:
-        raise refused(
-            "credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {credits}"
-        )
+    rate = checked_rate(Rate(account_id, destination, credits))
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     _delete(tx, rate)
@@ -115,11 +111,37 @@ def set_rate(
     return rate
 
 
+def checked_rate(rate: Rate) -> Rate:
+    """Returns a rate with its destination as it is stored. Raises InvalidRequest."""
+    if rate.credits is not None and not 0 <= rate.credits <= CREDITS_PER_SEGMENT_MAX:
+        raise refused(
+            "credits", f"must be from 0 to {CREDITS_PER_SEGMENT_MAX}, or none; not {rate.credits}"
+        )
+    return rate._replace(destination=_destination(rate.destination))
+
+
 def remove_rate(tx: Connection, destination: str, *, account_id: str = GENERAL) -> None:
     """Takes a rate away, so that the next more general one holds. Raises NotFound."""
     config.bump(tx)
     if _delete(tx, Rate(account_id, _destination(destination), None)) == 0:
         raise NotFound(f"There is no such rate for {shown(destination)}.")
+
+
+def change_rates(tx: Connection, removed: Sequence[Rate], stored: Sequence[Rate]) -> None:
+    """Removes rates and stores others, which `checked_rate` has read. A rate that is replaced is
+    among the removed ones.
+    """
+    config.bump(tx)
+    if removed:
+        gone = sa.delete(rates).where(
+            rates.c.account_id == sa.bindparam("of_account"),
+            rates.c.destination == sa.bindparam("to"),
+        )
+        tx.execute(
+            gone, [{"of_account": rate.account_id, "to": rate.destination} for rate in removed]
+        )
+    if stored:
+        tx.execute(rates.insert(), [rate._asdict() for rate in stored])
 
 
 def _delete(tx: Connection, rate: Rate) -> int:
@@ -131,6 +153,7 @@ def _delete(tx: Connection, rate: Rate) -> int:
 
 
 def _destination(text: str) -> str:
+    """Returns a destination as it is stored. Raises InvalidRequest."""
     if text == DEFAULT or _DIGITS.fullmatch(text):
         return text
     code = country(text)

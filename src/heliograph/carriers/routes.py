@@ -77,7 +77,7 @@ def set_route(tx: Connection, prefix: str, carrier_names: Sequence[str]) -> Rout
     """Makes or replaces the route of a prefix. Raises InvalidRequest for a prefix or
     carrier that is none.
     """
-    _check_prefix(prefix)
+    check_prefix(prefix)
     if not 1 <= len(carrier_names) <= CARRIERS_PER_ROUTE_MAX or len(set(carrier_names)) < len(
         carrier_names
     ):
@@ -100,13 +100,14 @@ def set_route(tx: Connection, prefix: str, carrier_names: Sequence[str]) -> Rout
 
 def remove_route(tx: Connection, prefix: str) -> None:
     """Raises NotFound."""
-    _check_prefix(prefix)
+    check_prefix(prefix)
     config.bump(tx)
     if tx.execute(sa.delete(routes).where(routes.c.prefix == prefix)).rowcount == 0:
         raise NotFound(f"There is no route for {shown(prefix)}.")
 
 
-def _check_prefix(prefix: str) -> None:
+def check_prefix(prefix: str) -> None:
+    """Raises InvalidRequest for what is not the beginning of numbers, nor "" for all of them."""
     if not _PREFIX.fullmatch(prefix):
         raise refused(
             "prefix",

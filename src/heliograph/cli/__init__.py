@@ -53,7 +53,8 @@ COMMANDS: Final = {
     ),
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",
-    "rate": "SMS credits per segment: set, list, remove.",
+    "rate": "SMS credits per segment: set, list, remove, import, export, sheets, withdraw.",
+    "cost": "What carriers charge for a segment: set, list, remove.",
     "price": "What SMS credits are sold for: set, list, remove.",
     "tier": "Rate tiers of keys: set, list.",
     "webhook": (
@@ -69,7 +70,7 @@ COMMANDS: Final = {
 _FOLDER_OF_PROGRAMS: Final = (
     "demo serve api worker scheduler smsc listen doctor migrate secret restore-check"
 )
-_FOLDER_OF_CARRIERS: Final = "carrier route rate price message receipt ledger alert"
+_FOLDER_OF_CARRIERS: Final = "carrier route rate cost price message receipt ledger alert"
 FOLDERS: Final = {
     **dict.fromkeys(COMMANDS, "accounts"),
     **dict.fromkeys(_FOLDER_OF_PROGRAMS.split(), "programs"),

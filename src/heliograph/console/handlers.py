@@ -60,6 +60,11 @@ def by_operators(
     return _asking_second_step(handle)
 
 
+def in_steps(handle: Handler) -> Handler:
+    """Returns a handler that opens transactions of its own, and asks who it is in the first."""
+    return _asking_second_step(handle)
+
+
 def _asking_second_step(handle: Handler) -> Handler:
     def ask_first(asking: PageRequest) -> Response:
         try:

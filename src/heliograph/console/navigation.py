@@ -14,6 +14,11 @@ MATCH: Final = f"{MESSAGES}/match"
 ABUSE: Final = f"{CONSOLE}/abuse"
 CARRIERS: Final = f"{CONSOLE}/carriers"
 ROUTES: Final = f"{CONSOLE}/routes"
+RATES: Final = f"{CONSOLE}/rates"
+SHEETS: Final = f"{RATES}/sheets"
+COSTS: Final = f"{RATES}/costs"
+PRICES: Final = f"{RATES}/prices"
+MARGIN: Final = f"{RATES}/margin"
 MONEY: Final = f"{CONSOLE}/money"
 ALERTS: Final = f"{CONSOLE}/alerts"
 RECIPIENTS: Final = f"{ALERTS}/recipients"
@@ -32,6 +37,7 @@ NAVIGATION: Final = (
     NavigationLink(MESSAGES, "Messages"),
     NavigationLink(CARRIERS, "Carriers"),
     NavigationLink(ROUTES, "Routes"),
+    NavigationLink(RATES, "Rates"),
     NavigationLink(MONEY, "Money"),
     NavigationLink(ABUSE, "Abuse"),
     NavigationLink(ALERTS, "Alerts"),

@@ -1,6 +1,6 @@
 """An operator's visit is a request of somebody who may see the console."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -12,8 +12,6 @@ from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
 from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, Session
-
-AUTHOR_NAME: Final = "the operator"  # as an account is told who it was
 
 
 class NoSecondStep(Forbidden):
@@ -100,7 +98,7 @@ class OperatorVisit(NamedTuple):
             accounts.audit(
                 tx,
                 account_id,
-                Author(AuthorKind.OPERATOR, self.session.user.id, AUTHOR_NAME),
+                Author(AuthorKind.OPERATOR, self.session.user.id, accounts.OPERATOR_NAME),
                 AuditEntry(action, record, after),
                 now_ms=self.now_ms,
             )

@@ -31,18 +31,24 @@ from heliograph.console.navigation import (
     ALERTS,
     APPROVALS,
     CARRIERS,
+    COSTS,
     IN_DOUBT,
     LOG,
+    MARGIN,
     MATCH,
     MESSAGES,
     MONEY,
     NOW,
     RECIPIENTS,
+    PRICES,
+    RATES,
     ROUTES,
+    SHEETS,
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
-from heliograph.portal.handlers import Handler, does, shows
+from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
+from heliograph.portal.handlers import Handler, does, shows, takes_file
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
 
@@ -50,6 +56,7 @@ SENDER: Final = f"{APPROVALS}/senders/{{sender}}"
 WAITING_ACCOUNT: Final = f"{APPROVALS}/accounts/{{account}}"
 ACCOUNT: Final = f"{ACCOUNTS}/{{account}}"
 CARRIER: Final = f"{CARRIERS}/{{carrier}}"
+SHEET: Final = f"{SHEETS}/{{sheet}}"
 WALLET: Final = f"{MONEY}/{{account}}"
 
 MESSAGE: Final = f"{MESSAGES}/{{message}}"
@@ -63,6 +70,11 @@ def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
 def _on_alerts(do: OperatorsPage) -> Handler:
     """Returns a handler for a form of the page of alerts."""
     return by_operators(OperatorRight.ALERTS, do, alert_list.listed)
+
+
+def _on_rates(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
+    """Returns a handler for a form of those who decide what a segment costs."""
+    return by_operators(OperatorRight.CARRIERS, do, show, is_fresh=True)
 
 
 PAGES: Final = (
@@ -126,6 +138,18 @@ PAGES: Final = (
     does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
     shows(ROUTES, to_operators(routes.listed)),
     does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),
+    shows(RATES, to_operators(rates.listed)),
+    does(RATES, _on_rates(rates.change, rates.listed)),
+    shows(f"{RATES}/export", to_operators(rates.export)),
+    shows(SHEETS, to_operators(rate_sheets.listed)),
+    takes_file(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
+    shows(SHEET, to_operators(rate_sheets.one)),
+    does(SHEET, _on_rates(rate_sheets.change, rate_sheets.one)),
+    shows(COSTS, to_operators(costs.listed)),
+    does(COSTS, _on_rates(costs.change, costs.listed)),
+    shows(PRICES, to_operators(prices.listed)),
+    does(PRICES, by_operators(OperatorRight.MONEY, prices.change, prices.listed, is_fresh=True)),
+    shows(MARGIN, to_operators(margins.listed)),
     shows(MONEY, to_operators(money.found)),
     shows(WALLET, to_operators(money.one)),
     does(WALLET, by_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)),

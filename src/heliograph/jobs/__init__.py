@@ -10,6 +10,7 @@ __all__ = [
     "erase_blockers",
     "erase_number",
     "pruning",
+    "rate_sheets",
     "retention",
     "roll_up",
     "samples",

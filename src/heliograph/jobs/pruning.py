@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, alerts, contacts, otp, plugin, requests, users, webhooks
+from heliograph import accounts, alerts, contacts, otp, plugin, pricing, requests, users, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
@@ -37,6 +37,7 @@ KEPT: Final = (
     *contacts.KEPT,
     *users.KEPT,
     *alerts.KEPT,
+    *pricing.KEPT,
 )
 
 log = Log(__name__)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, Final, NoReturn
 
 from starlette.applications import Starlette
@@ -149,13 +150,17 @@ class Portal:
         return Route(path, do, methods=["POST"])
 
     def _takes_file(self, path: str, may: Handler, handler: Handler) -> Route:
-        """Leads to a form with a file, which is read only if `may` raises nothing."""
+        """Leads to a form with a file, which is read only if `may` raises nothing and answers
+        with no page that says no.
+        """
 
         async def take(request: Request) -> Response:
             try:
                 require_this_site(request)
                 asking = self._asking(request, NOTHING_SENT)
-                await self._lanes.run(Lane.PAGES, lambda: may(asking))
+                allowed = await self._lanes.run(Lane.PAGES, lambda: may(asking))
+                if allowed.status_code >= HTTPStatus.BAD_REQUEST:
+                    return allowed
                 sent = await read_upload(request)
                 require_ours(request, self._asking(request, sent))
             except ServiceError as refused:

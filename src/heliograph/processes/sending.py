@@ -22,6 +22,7 @@ from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
+from heliograph.jobs.rate_sheets import keep_applying
 from heliograph.jobs.retention import keep_retaining
 from heliograph.jobs.roll_up import keep_rolling_up
 from heliograph.jobs.samples import keep_sampling
@@ -104,6 +105,7 @@ class Sending:
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)

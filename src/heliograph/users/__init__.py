@@ -88,6 +88,7 @@ from heliograph.users.tables import KEPT
 from heliograph.users.user import (
     User,
     add,
+    by_id,
     choose_language,
     disable,
     find,
@@ -127,6 +128,7 @@ __all__ = [
     "begin",
     "begin_for",
     "begin_with_password",
+    "by_id",
     "change_role",
     "choose_language",
     "count_code",

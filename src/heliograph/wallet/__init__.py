@@ -94,6 +94,7 @@ __all__ = [
     "levels",
     "locked",
     "low_balance",
+    "money",
     "open_wallet",
     "post",
     "price_in",

@@ -138,6 +138,8 @@ def test_a_route_of_all_numbers_and_no_system_type_are_the_values_that_may_be_em
     assert found == {
         "route set prefix",
         "route remove prefix",
+        "cost set prefix",
+        "cost remove prefix",
         "carrier add system_type",
         "carrier set system_type",
     }

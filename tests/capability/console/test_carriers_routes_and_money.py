@@ -1,9 +1,9 @@
-"""What operators do to carriers, routes, rates and money in the console."""
+"""What operators do to carriers, routes and money in the console."""
 
 from heliograph import accounts, carriers, users, wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import GENERAL, Rate, connection_settings
+from heliograph.carriers import connection_settings
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
@@ -84,13 +84,10 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     come_in(visitor, db)
     asked = visitor.get("/console/routes?to=233201234567").text
     assert "would be refused with no_route" in asked
-    for form in (
-        {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"},
-        {"do": "set rate", "destination": "gh", "credits": "2", "reason": "new prices"},
-    ):
-        assert visitor.post("/console/routes", form).status_code == 303
+    route = {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"}
+    assert visitor.post("/console/routes", route).status_code == 303
     with db.write() as tx:
-        assert carriers.load_rates(tx) == [Rate(GENERAL, "GH", 2)]
+        carriers.set_rate(tx, "GH", 2)
         carriers.set_rate(tx, "233", 3, account_id=amina)
     general = visitor.get("/console/routes?to=233201234567").text
     assert "would go to simulator, and cost 2 credits a segment" in general
@@ -101,12 +98,9 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     wrong = visitor.get("/console/routes?to=12&account=amina")
     assert wrong.status_code == 400
     assert "must be a phone number" in wrong.text
-    for form in (
-        {"do": "remove route", "prefix": "2332"},
-        {"do": "remove rate", "destination": "GH"},
-    ):
-        assert visitor.post("/console/routes", {**form, "reason": "over"}).status_code == 303
-    assert logged(db) == ["rate.remove", "route.remove", "rate.set", "route.set"]
+    over = {"do": "remove route", "prefix": "2332", "reason": "over"}
+    assert visitor.post("/console/routes", over).status_code == 303
+    assert logged(db) == ["route.remove", "route.set"]
 
 
 def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(

@@ -20,6 +20,7 @@ from tests.support.console.operators import (
     come_by_link,
     come_in,
     made_operator,
+    uploaded_sheet,
     waiting_sender,
 )
 from tests.support.portal.visitor import EMAIL, Visitor
@@ -36,8 +37,11 @@ RIGHT_OF_FORM = {
     "/console/carriers": OperatorRight.CARRIERS,
     "/console/routes": OperatorRight.CARRIERS,
     "/console/alerts": OperatorRight.ALERTS,
+    "/console/rates/prices": OperatorRight.MONEY,
+    "/console/rates": OperatorRight.CARRIERS,
     "/console/money/": OperatorRight.MONEY,
 }
+TAKES_FILE = ("/console/rates/sheets",)
 
 
 def contents(db: Database) -> dict[str, list[Any]]:
@@ -59,6 +63,7 @@ def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
     """Each page and form, with things that there are."""
     sender = waiting_sender(db, amina)
     account_id, message = account_in_sandbox(db), stored_message(db, amina)
+    sheet = uploaded_sheet(db)
     with db.read() as tx:
         account = accounts.text_id(accounts.by_id(tx, account_id))
     told = added(db, OPERATOR_MAIL).recipient.text_id
@@ -66,7 +71,7 @@ def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
     for route in routes_of(portal):
         path = route.path.replace("{sender}", sender).replace("{account}", account)
         path = path.replace("{message}", message)
-        path = path.replace("{carrier}", "simulator")
+        path = path.replace("{carrier}", "simulator").replace("{sheet}", sheet)
         path = path.replace("{recipient}", told)
         assert "{" not in path, f"{route.path} has a parameter that this test does not know"
         found.append(("GET" if "GET" in (route.methods or ()) else "POST", path))
@@ -165,7 +170,9 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
         if method == "GET":
             continue
         visitor.get("/console/approvals")
-        assert visitor.post_as_it_is(path, data={"do": "approve"}).status_code == 403, path
+        file = {"file": b"prefix"} if path in TAKES_FILE else None
+        form = {"do": "approve"}
+        assert visitor.post_as_it_is(path, data=form, files=file).status_code == 403, path
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             assert visitor.post(path, headers=headers).status_code == 403, path
     assert contents(db) == before

@@ -47,6 +47,7 @@ _VALUES: Final = {
     "receipt_id": ids.new(RECEIPT_PREFIX),
     "sender": "AMINA",
     "sender_id": "sid_1",
+    "sheet_id": "rsh_1",
     "to": "233201234567",
     "url": "https://shop.example/hook",
     "where": "GH",

@@ -2,7 +2,9 @@
 
 from heliograph import accounts, senders, users, wallet
 from heliograph.base import clock
+from heliograph.carriers import GENERAL, Rate
 from heliograph.database.database import Database
+from heliograph.pricing import sheets
 from heliograph.users import OperatorRole
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.visitor import Visitor
@@ -68,3 +70,11 @@ def account_in_sandbox(db: Database, name: str = "zola") -> str:
         made = accounts.create(tx, name, "GH", sandbox=True, now_ms=clock.now_ms())
         wallet.open_wallet(tx, made.id, "GHS")
         return made.id
+
+
+def uploaded_sheet(db: Database) -> str:
+    """Stores a rate sheet, and returns its id in text form."""
+    now_ms, rates = clock.now_ms(), [Rate(GENERAL, "GH", 2)]
+    with db.write() as tx:
+        made = sheets.upload(tx, "May", rates, None, is_whole=False, now_ms=now_ms)
+    return made.text_id

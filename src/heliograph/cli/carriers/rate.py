@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heliograph.cli.carriers.rate_sheet import export, import_, sheets_, withdraw
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
 from heliograph.cli.values import OrWord, Whole, given
@@ -21,6 +22,9 @@ command = Noun(
         "is set)."
     ),
 )
+
+for _of_sheets in (import_, export, sheets_, withdraw):
+    command.add_command(_of_sheets)
 
 
 def _record(tx: "Connection", rate: "Rate") -> dict[str, Any]:

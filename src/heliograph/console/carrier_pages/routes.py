@@ -1,4 +1,4 @@
-"""Shows routes and rates, changes them, and answers which way a text to a number would go."""
+"""Shows routes, changes them, and answers which way a text to a number would go."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -10,7 +10,6 @@ from heliograph import accounts, carriers
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
-from heliograph.carriers import GENERAL
 from heliograph.console.carrier_pages.way_in_words import way_in_words
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
@@ -22,8 +21,8 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
 from heliograph.text import parse_phone
 
-SHOWN_MAX: Final = 500  # routes, and as many rates; an operator has some dozens
-CHANGES: Final = ("set route", "remove route", "set rate", "remove rate")
+SHOWN_MAX: Final = 500  # routes; an operator has some dozens
+CHANGES: Final = ("set route", "remove route")
 ASKED_MAX: Final = 64  # characters of a number
 
 
@@ -40,9 +39,7 @@ def listed(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Shows routes and general rates, the answer to what the query asks, and the forms that change
-    them.
-    """
+    """Shows routes, the answer to what the query asks, and the form that changes a route."""
     asked = {name: value for name, value in asking.sent.query if name in ("to", "account")}
     answer: list[str] = []
     wrong = list(errors)
@@ -53,7 +50,6 @@ def listed(
             wrong += found.fields
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     routes = carriers.all_routes(tx)
-    rates = carriers.load_rates(tx, GENERAL)
     return page(
         "routes.html",
         asking,
@@ -64,20 +60,18 @@ def listed(
             ListedRoute(route.prefix, [names[carrier_id] for carrier_id in route.carrier_ids])
             for route in routes[:SHOWN_MAX]
         ],
-        rates=rates[:SHOWN_MAX],
         shown_max=SHOWN_MAX,
-        is_cut=max(len(routes), len(rates)) > SHOWN_MAX,
+        is_cut=len(routes) > SHOWN_MAX,
         typed=asked | body_of(asking),
         errors={error.field: error.message for error in wrong},
     )
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Sets or removes a route or a general rate. Raises NotFound, InvalidRequest."""
+    """Sets or removes a route. Raises NotFound, InvalidRequest."""
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
-    change_one = _change_route if wanted.endswith("route") else _change_rate
-    change_one(tx, body_of(asking), visit, reason, is_removed=wanted.startswith("remove"))
+    _change_route(tx, body_of(asking), visit, reason, is_removed=wanted.startswith("remove"))
     return led_on(ROUTES, Said.REMOVED if wanted.startswith("remove") else Said.SAVED)
 
 
@@ -103,41 +97,6 @@ def _change_route(
         after = ", ".join(given)
     action = "route.remove" if is_removed else "route.set"
     visit.audit(tx, None, action, prefix or "default", before=before, after=after, reason=reason)
-
-
-def _change_rate(
-    tx: Connection, body: dict[str, str], visit: OperatorVisit, reason: str, *, is_removed: bool
-) -> None:
-    destination = body.get("destination", "")
-    destination = destination if destination == "default" else destination.upper()
-    before = next(
-        (
-            _in_words(rate.credits)
-            for rate in carriers.load_rates(tx, GENERAL)
-            if rate.destination == destination
-        ),
-        None,
-    )
-    after = None
-    if is_removed:
-        carriers.remove_rate(tx, destination)
-    else:
-        rate = carriers.set_rate(tx, destination, _credits(body.get("credits", "")))
-        after = _in_words(rate.credits)
-    action = "rate.remove" if is_removed else "rate.set"
-    visit.audit(tx, None, action, destination, before=before, after=after, reason=reason)
-
-
-def _credits(text: str) -> int | None:
-    if text == "none":
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len("100000")):
-        raise refused("credits", f"must be a whole number, or none; not {shown(text)}")
-    return int(text)
-
-
-def _in_words(credits: int | None) -> str:
-    return "refused" if credits is None else f"{credits} credits a segment"
 
 
 def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[str]:

@@ -1,0 +1,77 @@
+"""Defines the commands `heliograph cost …`."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heliograph.cli import checked_values
+from heliograph.cli.checked_values import MaybeEmpty
+from heliograph.cli.command import CommandRun, Noun, examples
+from heliograph.cli.output import show, show_list
+from heliograph.cli.values import Money
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heliograph.pricing import CarrierCost
+
+command = Noun(
+    "cost",
+    help=(
+        "Costs: what a carrier charges for a segment. The longest prefix of digits counts;"
+        ' "" is for all other numbers. Rates are compared with them.'
+    ),
+)
+
+
+def _record(cost: "CarrierCost", names: "Mapping[int, str]") -> dict[str, Any]:
+    return {
+        "carrier": names[cost.carrier_id],
+        "prefix": cost.prefix,
+        "amount": cost.amount,
+        "currency": cost.currency,
+    }
+
+
+@command.command(
+    "set",
+    epilog=examples("cost set simulator 233 0.0125 GHS", 'cost set simulator "" 0.04 EUR'),
+)
+@click.argument("name", metavar="CARRIER")
+@click.argument("prefix", type=MaybeEmpty())
+@click.argument("amount", type=Money())
+@click.argument("currency", type=checked_values.CURRENCY)
+def set_(session: CommandRun, name: str, prefix: str, amount: Decimal, currency: str) -> None:
+    """Set what a segment costs with a carrier. AMOUNT has at most six decimals."""
+    from heliograph.pricing import set_cost
+
+    with session.write() as tx:
+        cost = set_cost(tx, name, prefix, amount, currency)
+    show(session, _record(cost, {cost.carrier_id: name}))
+
+
+@command.command("list", epilog=examples("cost list", "cost list --carrier simulator"))
+@click.option("--carrier", metavar="NAME", help="Only the costs of this carrier.")
+def list_(session: CommandRun, carrier: str | None) -> None:
+    """List costs, by carrier and prefix."""
+    from heliograph.carriers import all_carriers, carrier_named
+    from heliograph.pricing import load_costs
+
+    with session.read() as tx:
+        names = {each.id: each.name for each in all_carriers(tx)}
+        costs = load_costs(tx, None if carrier is None else carrier_named(tx, carrier).id)
+    records = [_record(cost, names) for cost in costs]
+    show_list(session, records, ("carrier", "prefix", "amount", "currency"))
+
+
+@command.command("remove", epilog=examples("cost remove simulator 233"))
+@click.argument("name", metavar="CARRIER")
+@click.argument("prefix", type=MaybeEmpty())
+def remove(session: CommandRun, name: str, prefix: str) -> None:
+    """Remove a cost, so that the next shorter prefix counts."""
+    from heliograph.pricing import remove_cost
+
+    with session.write() as tx:
+        cost = remove_cost(tx, name, prefix)
+    show(session, {**_record(cost, {cost.carrier_id: name}), "removed": True})

@@ -1,0 +1,75 @@
+"""Shows what carriers charge for a segment, and changes it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import carriers, pricing
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.short_texts import refused
+from heliograph.console.navigation import COSTS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+from heliograph.pricing import CarrierCost
+
+COSTS_SHOWN_MAX: Final = 500
+CHANGES: Final = ("set cost", "remove cost")
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the costs by carrier and prefix, and the form that changes one."""
+    costs = pricing.load_costs(tx)
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    return page(
+        "costs.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        costs=[(names[cost.carrier_id], cost) for cost in costs[:COSTS_SHOWN_MAX]],
+        shown_max=COSTS_SHOWN_MAX,
+        is_cut=len(costs) > COSTS_SHOWN_MAX,
+        carriers=sorted(names.values()),
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sets or removes a cost. Raises InvalidRequest."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(asking)
+    body = body_of(asking)
+    name, prefix = body.get("carrier", ""), body.get("prefix", "")
+    before = after = None
+    try:
+        carrier = carriers.carrier_named(tx, name)
+    except NotFound as error:
+        raise refused("carrier", f"names none: {error}") from error
+    if wanted == "remove cost":
+        try:
+            before = _in_words(pricing.remove_cost(tx, name, prefix))
+        except NotFound as error:
+            raise refused("prefix", f"has no cost: {error}") from error
+    else:
+        known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == prefix]
+        before = _in_words(known[0]) if known else None
+        amount, currency = body.get("amount", ""), body.get("currency", "")
+        after = _in_words(pricing.set_cost(tx, name, prefix, amount, currency))
+    action = "cost.remove" if after is None else "cost.set"
+    visit.audit(tx, None, action, name, before=before, after=after, reason=reason)
+    return led_on(COSTS, Said.REMOVED if after is None else Said.SAVED)
+
+
+def _in_words(cost: CarrierCost) -> str:
+    return f"{cost.prefix or 'all other numbers'}: {cost.amount} {cost.currency} a segment"

@@ -1,0 +1,59 @@
+"""Shows what a segment brings and costs now, the worst margins first."""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, carriers, pricing
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import Query
+from heliograph.carriers import GENERAL, Rate, Rates
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rate_pages.rates import RatesOfOne, whose_rates
+from heliograph.console.rate_pages.weighed_rows import weighed_rows
+from heliograph.console.rendering import page
+from heliograph.portal.page_request import PageRequest
+from heliograph.pricing import Weighed
+
+MARGINS_SHOWN_MAX: Final = 200
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the margins of the general rates, or of those that hold for an account."""
+    query = Query(asking.sent.query)
+    typed = query.text("account") or ""
+    query.finish()
+    errors: list[FieldError] = []
+    try:
+        whose = whose_rates(tx, typed)
+    except InvalidRequest as wrong:
+        errors += wrong.fields
+        whose = RatesOfOne(None)
+    market = pricing.load_market(tx)
+    rates = carriers.load_rates(tx, GENERAL)
+    if whose.account is not None:
+        rates += carriers.load_rates(tx, whose.id)
+    # what holds where nothing is set, too
+    about = [*rates, Rate(GENERAL, "default", None)]
+    weighed = sorted(market.weighed(Rates(rates), whose.id, about), key=_worst_first)
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    return page(
+        "margins.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        rows=weighed_rows(weighed[:MARGINS_SHOWN_MAX], names),
+        left=max(0, len(weighed) - MARGINS_SHOWN_MAX),
+        losses=sum(1 for each in weighed if each.is_loss),
+        has_costs=market.has_costs,
+        whose=whose,
+        whose_id=whose.account and accounts.text_id(whose.account),
+        typed={"account": typed},
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def _worst_first(weighed: Weighed) -> tuple[bool, float, str]:
+    """Sorts by what is left of what a segment brings; what cannot be compared comes last."""
+    return weighed.price is None, -weighed.cost_share, weighed.beginning.digits

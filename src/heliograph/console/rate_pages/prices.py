@@ -1,0 +1,84 @@
+"""Shows what SMS credits are sold for in each currency, and changes it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import wallet
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.console.navigation import PRICES
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import NUMBER, body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+from heliograph.wallet import Price
+
+CHANGES: Final = ("set price", "remove price")
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows the prices by currency, and the form that changes one."""
+    return page(
+        "prices.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        prices=[
+            (price, wallet.to_text(price.amount_minor, price.currency))
+            for price in wallet.all_prices(tx)
+        ],
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sets or removes a price. Raises InvalidRequest."""
+    wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
+    reason = reason_of(asking)
+    body = body_of(asking)
+    currency = wallet.currency(body.get("currency", ""))
+    known = [price for price in wallet.all_prices(tx) if price.currency == currency]
+    after = None
+    if wanted == "remove price":
+        try:
+            wallet.remove_price(tx, currency)
+        except NotFound as error:
+            raise refused("currency", f"has no price: {error}") from error
+    else:
+        amount, credits = _number("amount", body), _number("per", body)
+        if not credits.isdigit():
+            raise refused("per", f"must be a whole number, not {shown(credits)}")
+        after = _in_words(wallet.set_price(tx, currency, amount, int(credits)))
+    visit.audit(
+        tx,
+        None,
+        "price.remove" if after is None else "price.set",
+        currency,
+        before=_in_words(known[0]) if known else None,
+        after=after,
+        reason=reason,
+    )
+    return led_on(PRICES, Said.REMOVED if after is None else Said.SAVED)
+
+
+def _number(field: str, body: dict[str, str]) -> str:
+    digits = "".join(body.get(field, "").split())
+    if not NUMBER.fullmatch(digits):
+        raise refused(field, f"must be a number, not {shown(body.get(field, ''))}")
+    return digits
+
+
+def _in_words(price: Price) -> str:
+    return f"{wallet.to_text(price.amount_minor, price.currency)} for {price.credits} credits"

@@ -1,0 +1,196 @@
+"""Takes a rate sheet, shows what it changes and where it sells below cost, and gives it a time."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts, carriers, pricing
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.carriers import GENERAL, Rate
+from heliograph.console.handlers import in_steps
+from heliograph.console.navigation import SHEETS
+from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
+from heliograph.console.rate_pages.weighed_rows import weighed_rows
+from heliograph.console.reasons import reason_of
+from heliograph.console.rendering import page
+from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.pricing import BadRow, ChangeKind, sheets
+from heliograph.users import OperatorRight
+
+CHANGES_SHOWN_MAX: Final = 200  # those that do something come first
+LOSSES_SHOWN_MAX: Final = 50
+BAD_ROWS_SHOWN_MAX: Final = 100
+BUTTONS: Final = ("plan", "withdraw")
+_AT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", re.ASCII)
+
+
+class ShownChange(NamedTuple):
+    """Holds one line of the difference. `whose` is an account's text id, or None."""
+
+    kind: str
+    destination: str
+    whose: str | None
+    today: str
+    then: str
+
+
+def listed(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+    bad: Sequence[BadRow] = (),
+) -> Response:
+    """Shows the newest sheets, the form that takes one, and which rows of a file are wrong."""
+    return page(
+        "rate_sheets.html",
+        asking,
+        visit,
+        status=400 if errors or bad else 200,
+        sheets=sheets.newest_sheets(tx),
+        bad=bad[:BAD_ROWS_SHOWN_MAX],
+        bad_rows=len(bad),
+        rows_max=pricing.SHEET_ROWS_MAX,
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def may_upload(asking: PageRequest) -> Response:
+    """Says whether a file may be read at all. Raises Forbidden, NotFresh."""
+    with asking.db.read() as tx:
+        visit = operator_visit_of(tx, asking)
+        _require(visit)
+        return listed(tx, asking, visit)
+
+
+def upload(asking: PageRequest) -> Response:
+    """Stores a sheet, and leads to the page that shows what it changes."""
+    body = body_of(asking)
+    with asking.db.read() as tx:  # a file takes too long for a transaction that writes
+        visit = operator_visit_of(tx, asking)
+        _require(visit)
+        try:
+            read = pricing.read_sheet(asking.sent.file, lambda text: accounts.find(tx, text).id)
+        except InvalidRequest as wrong:
+            return listed(tx, asking, visit, wrong.fields)
+        if read.bad:
+            return listed(tx, asking, visit, bad=read.bad)
+
+    def store(tx: Connection) -> str:
+        return sheets.upload(
+            tx,
+            body.get("name", ""),
+            read.rates,
+            visit.session.user,
+            is_whole="whole" in body,
+            now_ms=asking.now_ms,
+        ).text_id
+
+    return RedirectResponse(f"{SHEETS}/{asking.db.transact(store)}", SEE_OTHER, HEADERS)
+
+
+may_upload_at_all = in_steps(may_upload)
+upload_it = in_steps(upload)
+
+
+def one(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """Shows what a sheet would change now, where it sells below cost, and the forms that give it a
+    time or withdraw it. Raises NotFound.
+    """
+    sheet = sheets.sheet_by_id(tx, asking.path["sheet"])
+    outlook = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=sheet.is_whole)
+    changes = outlook.difference.changes
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    losses = outlook.losses
+    return page(
+        "rate_sheet.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        sheet=sheet,
+        counts={str(kind): outlook.difference.count(kind) for kind in ChangeKind},
+        changes=[
+            ShownChange(
+                change.kind,
+                change.rate.destination,
+                _whose(tx, change.rate),
+                _credits(change.today),
+                _credits(change.then),
+            )
+            for change in changes[:CHANGES_SHOWN_MAX]
+        ],
+        changes_left=max(0, len(changes) - CHANGES_SHOWN_MAX),
+        losses=weighed_rows(losses[:LOSSES_SHOWN_MAX], names),
+        losses_left=max(0, len(losses) - LOSSES_SHOWN_MAX),
+        not_compared=sorted({each.cost.currency for each in outlook.weighed if not each.price}),
+        typed=body_of(asking),
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Gives a sheet its time, applies it at once, or withdraws it. Raises NotFound,
+    InvalidRequest.
+    """
+    wanted = choice_of("do", asking.sent.form.get("do", ""), BUTTONS)
+    reason = reason_of(asking)
+    sheet = sheets.sheet_by_id(tx, asking.path["sheet"])
+    body = body_of(asking)
+    if wanted == "plan":
+        sheets.plan(
+            tx,
+            sheet,
+            at_ms=_at_ms(body["at"]) if "at" in body else None,
+            allows_loss="allow_loss" in body,
+            reason=reason,
+            now_ms=asking.now_ms,
+        )
+        return led_on(f"{SHEETS}/{sheet.text_id}", Said.SAVED)
+    sheets.withdraw(tx, sheet, now_ms=asking.now_ms)
+    before = sheet.effective_at_ms and f"planned for {rfc3339(sheet.effective_at_ms)}"
+    visit.audit(
+        tx, None, "rate.withdraw", sheet.text_id, before=before or "uploaded", reason=reason
+    )
+    return led_on(SHEETS, Said.SAVED)
+
+
+def _require(visit: OperatorVisit) -> None:
+    visit.require(OperatorRight.CARRIERS)
+    visit.require_fresh()
+
+
+def _whose(tx: Connection, rate: Rate) -> str | None:
+    if rate.account_id == GENERAL:
+        return None
+    return accounts.text_id(accounts.by_id(tx, rate.account_id))
+
+
+def _credits(rate: Rate | None) -> str:
+    if rate is None:
+        return "–"
+    return "refused" if rate.credits is None else str(rate.credits)
+
+
+def _at_ms(text: str) -> int:
+    """Reads a time of UTC, as a browser's field for it gives one. Raises InvalidRequest."""
+    try:
+        if _AT.fullmatch(text):
+            return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
+    except ValueError:
+        pass
+    raise refused("at", f"must be a day and time such as 2027-01-31 09:30, not {shown(text)}")

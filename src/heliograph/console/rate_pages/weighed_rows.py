@@ -1,0 +1,47 @@
+"""Writes what a segment brings and costs as rows of a table. It is pure."""
+
+from collections.abc import Iterable, Mapping
+from math import floor
+from typing import NamedTuple
+
+from heliograph.carriers import GENERAL
+from heliograph.pricing import Weighed, micro_text
+
+
+class WeighedRow(NamedTuple):
+    """Holds one row. `sold` and `margin` are None where nothing can be compared."""
+
+    numbers: str  # which are meant, in words
+    rate: str  # which decides
+    is_own: bool
+    credits: int
+    carrier: str
+    currency: str
+    sold: str | None
+    cost: str
+    margin: str | None
+    is_loss: bool
+
+
+def weighed_rows(weighed: Iterable[Weighed], names: Mapping[int, str]) -> list[WeighedRow]:
+    """Returns the rows, in the order in which they are given."""
+    return [
+        WeighedRow(
+            numbers=each.beginning.words,
+            rate=each.rate.destination,
+            is_own=each.rate.account_id != GENERAL,
+            credits=each.rate.credits or 0,
+            carrier=names[each.cost.carrier_id],
+            currency=each.cost.currency,
+            sold=None if each.sold_micro is None else _text(floor(each.sold_micro)),
+            cost=each.cost.amount,
+            margin=None if each.margin_micro is None else _text(floor(each.margin_micro)),
+            is_loss=each.is_loss,
+        )
+        for each in weighed
+    ]
+
+
+def _text(amount_micro: int) -> str:
+    sign = "−" if amount_micro < 0 else ""
+    return sign + micro_text(abs(amount_micro))

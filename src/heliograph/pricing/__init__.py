@@ -1,0 +1,35 @@
+"""Keeps what carriers charge, weighs rates against it, and applies rate sheets."""
+
+from heliograph.pricing.costs import (
+    CarrierCost,
+    load_costs,
+    micro_text,
+    remove_cost,
+    set_cost,
+)
+from heliograph.pricing.difference import ChangeKind
+from heliograph.pricing.market import Weighed, load_market
+from heliograph.pricing.rate_change import change_rate, loss_words
+from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
+from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
+from heliograph.pricing.tables import KEPT
+
+__all__ = [
+    "KEPT",
+    "SHEET_ROWS_MAX",
+    "BadRow",
+    "CarrierCost",
+    "ChangeKind",
+    "Weighed",
+    "change_rate",
+    "load_costs",
+    "load_market",
+    "loss_words",
+    "micro_text",
+    "read_credits",
+    "read_sheet",
+    "remove_cost",
+    "set_cost",
+    "sheets",
+    "write_sheet",
+]

@@ -1,0 +1,101 @@
+"""Says what a rate sheet would change. It is pure."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from heliograph.carriers import Rate, Rates
+from heliograph.pricing.market import Market, Weighed
+
+
+class ChangeKind(StrEnum):
+    """Names what becomes of a rate."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    UNCHANGED = "unchanged"
+
+
+class RateChange(NamedTuple):
+    """Holds a rate as it is today, and as the sheet has it. One of them may not be there."""
+
+    today: Rate | None
+    then: Rate | None
+
+    @property
+    def rate(self) -> Rate:
+        """Returns whichever of the two there is; both have one account and one destination."""
+        found = self.then or self.today
+        assert found is not None
+        return found
+
+    @property
+    def kind(self) -> ChangeKind:
+        if self.today is None:
+            return ChangeKind.NEW
+        if self.then is None:
+            return ChangeKind.REMOVED
+        return ChangeKind.UNCHANGED if self.today == self.then else ChangeKind.CHANGED
+
+
+class Difference(NamedTuple):
+    """Holds every change of a sheet, those that do something first."""
+
+    changes: Sequence[RateChange]
+
+    def count(self, kind: str) -> int:
+        return sum(1 for change in self.changes if change.kind == kind)
+
+    @property
+    def effective(self) -> list[RateChange]:
+        """Returns the changes that do something."""
+        return [change for change in self.changes if change.kind != ChangeKind.UNCHANGED]
+
+    @property
+    def words(self) -> str:
+        """Returns how many rates become what, in words."""
+        return ", ".join(f"{self.count(kind)} {kind}" for kind in ChangeKind)
+
+
+def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) -> Difference:
+    """Returns what a sheet changes. `is_whole`: of the accounts that it has rates of (the general
+    ones count as an account), rates that it does not have are removed.
+    """
+    before = {(rate.account_id, rate.destination): rate for rate in today}
+    after = {(rate.account_id, rate.destination): rate for rate in sheet}
+    places = set(after)
+    if is_whole:
+        named = {rate.account_id for rate in after.values()}
+        places |= {place for place, rate in before.items() if rate.account_id in named}
+    changes = [RateChange(before.get(place), after.get(place)) for place in sorted(places)]
+    changes.sort(key=lambda change: change.kind == ChangeKind.UNCHANGED)
+    return Difference(changes)
+
+
+def _decides(rates: Rates, account_id: str, weighed: Weighed) -> Rate | None:
+    beginning = weighed.beginning
+    return rates.rate_of(account_id, beginning.digits, beginning.country_code)
+
+
+def weighed_after(market: Market, today: Sequence[Rate], planned: Difference) -> list[Weighed]:
+    """Returns what segments would bring and cost wherever the sheet has a rate or takes one away.
+    Where another rate decides, and did before, the sheet has nothing to do with it.
+    """
+    rates = {(rate.account_id, rate.destination): rate for rate in today}
+    told: dict[str, list[Rate]] = {}
+    for change in planned.changes:
+        place = (change.rate.account_id, change.rate.destination)
+        told.setdefault(change.rate.account_id, []).append(change.rate)
+        if change.then is None:
+            rates.pop(place, None)
+        else:
+            rates[place] = change.then
+    before, after = Rates(today), Rates(rates.values())
+    of_sheet = {change.then for change in planned.changes}
+    return [
+        weighed
+        for account_id, about in told.items()
+        for weighed in market.weighed(after, account_id, about)
+        if weighed.rate in of_sheet or weighed.rate != _decides(before, account_id, weighed)
+    ]

@@ -1,0 +1,170 @@
+"""Says what the SMS credits of a segment are sold for, and what the carrier that its route takes
+charges for it. It is pure, but for `load_market`.
+
+A rate, a route and a cost each hold for a prefix, and none of them for the same ones. So they are
+weighed for the beginnings of numbers at which one of them changes (docs/decisions/pricing.md, PR2).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph import carriers, wallet
+from heliograph.carriers import Rate, Rates, Route, Routes
+from heliograph.pricing.costs import MICRO_PLACES, CarrierCost, Costs, load_costs
+from heliograph.text.sample_numbers import country_of_prefix, sample_number
+from heliograph.wallet import Price, money
+
+DEFAULT: Final = "default"
+_BEHIND_DIGITS: Final = ":"  # sorts behind every digit
+
+
+class Beginning(NamedTuple):
+    """Holds the first digits of numbers, and their country if the digits tell it. A sample is a
+    whole number, for all numbers of its country.
+    """
+
+    digits: str
+    country_code: str | None
+    is_sample: bool = False
+
+    @property
+    def words(self) -> str:
+        """Returns which numbers are meant, in words."""
+        if self.is_sample:
+            return f"such as {self.digits}"
+        return self.digits or "all other numbers"
+
+
+class Weighed(NamedTuple):
+    """Says what a segment to numbers with this beginning brings and costs. `rate` decides what it
+    brings. `price` sells credits in the currency of the cost; None: they are not sold in it, so
+    nothing can be compared.
+    """
+
+    beginning: Beginning
+    rate: Rate
+    cost: CarrierCost
+    price: Price | None
+
+    @property
+    def sold_micro(self) -> Fraction | None:
+        """Returns what a segment brings, in millionths of the currency's unit."""
+        if self.price is None or self.rate.credits is None:
+            return None
+        scale = 10 ** (MICRO_PLACES - money.exponent(self.price.currency))
+        return Fraction(self.rate.credits * self.price.amount_minor * scale, self.price.credits)
+
+    @property
+    def margin_micro(self) -> Fraction | None:
+        """Returns what is left of it when the carrier is paid."""
+        sold = self.sold_micro
+        return None if sold is None else sold - self.cost.amount_micro
+
+    @property
+    def is_loss(self) -> bool:
+        return self.cost_share > 1
+
+    @property
+    def cost_share(self) -> float:
+        """Returns which part of what a segment brings goes to the carrier; 0 if that is not known.
+        More than 1 is a loss.
+        """
+        if self.price is None or self.rate.credits is None:
+            return 0.0
+        scale = 10 ** (MICRO_PLACES - money.exponent(self.price.currency))
+        brings = self.rate.credits * self.price.amount_minor * scale
+        costs = self.cost.amount_micro * self.price.credits
+        if costs <= brings:  # exact, as they are integers
+            return costs / brings if brings else 0.0
+        return max(costs / brings, nextafter(1.0, inf)) if brings else inf
+
+
+class Market:
+    """Holds routes, costs and prices of the moment, to weigh rates against."""
+
+    def __init__(
+        self, routes: Iterable[Route], costs: Iterable[CarrierCost], prices: Iterable[Price]
+    ) -> None:
+        listed = list(routes)
+        self._routes, self._costs = Routes(listed), Costs(costs)
+        self._prices: Mapping[str, Price] = {price.currency: price for price in prices}
+        self._prefixes = {route.prefix for route in listed} | self._costs.prefixes
+
+    @property
+    def has_costs(self) -> bool:
+        return bool(self._costs.prefixes)
+
+    def weighed(self, rates: Rates, account_id: str, about: Iterable[Rate]) -> Iterator[Weighed]:
+        """Yields what segments bring and cost for an account, or GENERAL, wherever `about`, which
+        are rates of it that hold or have held, may decide.
+        """
+        if not self.has_costs:
+            return
+        destinations = {rate.destination for rate in about}
+        told = set()
+        for beginning in self._beginnings(destinations):
+            weighed = self._weigh(rates, account_id, beginning)
+            if weighed is not None:
+                told.add((weighed.rate, weighed.cost))
+                yield weighed
+        for beginning in _samples(destinations):
+            weighed = self._weigh(rates, account_id, beginning)
+            # what a prefix has told is not told again
+            if weighed is not None and (weighed.rate, weighed.cost) not in told:
+                yield weighed
+
+    def _beginnings(self, destinations: set[str]) -> list[Beginning]:
+        countries = _countries(destinations)
+        prefixes = {each for each in destinations if each.isdigit()}
+        every = sorted(self._prefixes | prefixes)
+        chosen: set[Beginning] = set()
+        if DEFAULT in destinations:
+            chosen |= {_beginning(prefix) for prefix in every}
+        else:
+            if countries:
+                known = map(_beginning, every)
+                chosen |= {each for each in known if each.country_code in countries}
+            for prefix in prefixes:
+                first = bisect_left(every, prefix)
+                last = bisect_left(every, prefix + _BEHIND_DIGITS)
+                chosen |= {_beginning(each) for each in every[first:last]}
+        return sorted(chosen, key=lambda each: each.digits)
+
+    def _weigh(self, rates: Rates, account_id: str, beginning: Beginning) -> Weighed | None:
+        rate = rates.rate_of(account_id, beginning.digits, beginning.country_code)
+        if rate is None or rate.credits is None:
+            return None
+        route = self._routes.carriers_for(beginning.digits)
+        cost = self._costs.of(route.carrier_ids[0], beginning.digits) if route else None
+        if cost is None:
+            return None
+        return Weighed(beginning, rate, cost, self._prices.get(cost.currency))
+
+
+def load_market(tx: Connection) -> Market:
+    """Returns what rates are weighed against now."""
+    return Market(carriers.load_routes(tx), load_costs(tx), wallet.all_prices(tx))
+
+
+def _countries(destinations: set[str]) -> set[str]:
+    return {each for each in destinations if each.isalpha() and each != DEFAULT}
+
+
+def _samples(destinations: set[str]) -> list[Beginning]:
+    """Returns a number of each country that has a rate: its numbers may have no prefix of theirs
+    among routes, costs and rates.
+    """
+    return [
+        Beginning(sample, country, is_sample=True)
+        for country in sorted(_countries(destinations))
+        if (sample := sample_number(country)) is not None
+    ]
+
+
+def _beginning(prefix: str) -> Beginning:
+    return Beginning(prefix, country_of_prefix(prefix))

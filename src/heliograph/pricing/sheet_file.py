@@ -1,0 +1,266 @@
+"""Reads a rate sheet, which is a file in CSV or XLSX, and writes one in CSV.
+
+A file comes from a customer of the operator's or from a carrier, so it is read as a stranger's: its
+octets, its rows and what an XLSX unpacks to have limits, and no formula is evaluated
+(docs/decisions/pricing.md, PR5).
+"""
+
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BytesIO
+from typing import IO, Any, Final, NamedTuple
+
+from heliograph.base.csv.cells import DELIMITER, line_of, neutral, text_of_cell
+from heliograph.base.csv.columns import Columns, columns_of
+from heliograph.base.csv.reader import CsvReader, text_of
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.forms import shown
+from heliograph.base.short_texts import refused
+from heliograph.carriers import GENERAL, Rate, checked_rate
+
+FILE_OCTETS_MAX: Final = 1_048_576  # a row has some 20
+ROWS_MAX: Final = 5_000  # set in one transaction of less than a second
+ACCOUNTS_MAX: Final = 100  # each is weighed by itself
+# what an XLSX file of ROWS_MAX rows takes is a tenth of it
+UNPACKED_OCTETS_MAX: Final = 16 * 1_048_576
+MEMBERS_MAX: Final = 200  # files in an XLSX file; a sheet has a dozen
+LINES_MAX: Final = 20_000  # of an XLSX sheet, empty ones too, which a few octets can claim
+COLUMNS_MAX: Final = 20  # that are looked at
+_ZIP: Final = b"PK\x03\x04"  # how an XLSX file begins
+_PIECE_OCTETS: Final = 65_536
+_DECLARATIONS: Final = (b"<!DOCTYPE", b"<!ENTITY")
+_DECLARATION_OCTETS: Final = max(map(len, _DECLARATIONS))
+
+DESTINATION_COLUMNS: Final = ("destination", "prefix", "country")  # the first that is filled in
+CREDITS_COLUMNS: Final = ("credits", "rate")
+ACCOUNT_COLUMNS: Final = ("account", "account_id")
+COLUMNS: Final = ("destination", "credits", "account")  # of a file that is written
+NONE: Final = "none"
+_CREDITS_DIGITS_MAX: Final = 6
+
+
+class BadRow(NamedTuple):
+    """Says what is wrong with a row. `line` counts from 1, as spreadsheets do."""
+
+    line: int
+    why: str
+
+
+class ReadSheet(NamedTuple):
+    """Holds the rates of a file, and the rows that are none."""
+
+    rates: list[Rate]
+    bad: list[BadRow]
+
+
+class _FileRow(NamedTuple):
+    line: int
+    cells: Sequence[str]
+    why: str = ""
+
+
+AccountOf = Callable[[str], str]  # returns the raw id; raises InvalidRequest or NotFound
+
+
+def read_sheet(octets: bytes, account_of: AccountOf) -> ReadSheet:
+    """Reads all of a file. Raises InvalidRequest for one that is no sheet."""
+    if not octets:
+        raise refused("file", "is required, and must not be empty")
+    if len(octets) > FILE_OCTETS_MAX:
+        raise refused("file", f"must have at most {FILE_OCTETS_MAX // 1_048_576} MiB")
+    try:
+        rows = _rows_of_xlsx(octets) if octets.startswith(_ZIP) else _rows_of_csv(octets)
+        return _read_rows(rows, account_of)
+    except InvalidRequest as wrong:
+        if wrong.fields:
+            raise
+        raise refused("file", f"cannot be read. {wrong}") from wrong
+
+
+def read_credits(text: str) -> int | None:
+    """Returns the credits of a rate; None for the word that refuses texts.
+
+    Raises InvalidRequest.
+    """
+    if text.lower() == NONE:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= _CREDITS_DIGITS_MAX):
+        raise refused("credits", f"must be a whole number, or none; not {shown(text)}")
+    return int(text)
+
+
+def write_sheet(rates: Iterable[Rate], account_text: Callable[[str], str]) -> str:
+    """Returns rates as a file in CSV. `account_text` returns the text id of an account."""
+    lines = [line_of(COLUMNS, DELIMITER)]
+    for rate in rates:
+        account = "" if rate.account_id == GENERAL else account_text(rate.account_id)
+        credits = NONE if rate.credits is None else str(rate.credits)
+        lines.append(line_of(map(neutral, (rate.destination, credits, account)), DELIMITER))
+    return "".join(lines)
+
+
+def _read_rows(rows: Iterator[_FileRow], account_of: AccountOf) -> ReadSheet:
+    first = next(rows, None)
+    if first is None:
+        raise refused("file", "has no rows")
+    if first.why:
+        raise refused("file", f"cannot be read: line {first.line} {first.why}")
+    places = _CellPlaces.of(columns_of(first.cells))
+    rates: dict[tuple[str, str], Rate] = {}
+    bad = []
+    accounts: dict[str, str] = {"": GENERAL}
+    for count, row in enumerate(rows, 1):
+        if count > ROWS_MAX:
+            raise refused("file", f"must have at most {ROWS_MAX:,} rows; split it")
+        try:
+            rate = _rate(row, places, accounts, account_of)
+        except _BadCell as wrong:
+            bad.append(BadRow(row.line, str(wrong)))
+            continue
+        if rates.setdefault((rate.account_id, rate.destination), rate) is not rate:
+            bad.append(BadRow(row.line, f"has {rate.destination} again"))
+    if not rates and not bad:
+        raise refused("file", "has no rows below its first line")
+    return ReadSheet(list(rates.values()), bad)
+
+
+class _BadCell(Exception):
+    """Says what is wrong with a row."""
+
+
+class _CellPlaces(NamedTuple):
+    """Says in which columns the values stand."""
+
+    destinations: tuple[int, ...]
+    credits: int
+    account: int | None
+
+    @classmethod
+    def of(cls, columns: Columns) -> "_CellPlaces":
+        """Raises InvalidRequest for a first line that does not name the columns."""
+        found = {
+            names: tuple(columns.known.index(name) for name in names if name in columns.known)
+            for names in (DESTINATION_COLUMNS, CREDITS_COLUMNS, ACCOUNT_COLUMNS)
+        }
+        if not found[DESTINATION_COLUMNS] or not found[CREDITS_COLUMNS]:
+            raise refused(
+                "file",
+                "must name its columns in the first line: prefix or country, credits, and account"
+                " if it has rates of accounts; it names"
+                f" {shown(', '.join(columns.names))}",
+            )
+        account = found[ACCOUNT_COLUMNS]
+        return cls(
+            found[DESTINATION_COLUMNS], found[CREDITS_COLUMNS][0], account[0] if account else None
+        )
+
+
+def _rate(
+    row: _FileRow, places: _CellPlaces, accounts: dict[str, str], account_of: AccountOf
+) -> Rate:
+    """Returns the rate that a row is. Raises _BadCell."""
+    if row.why:
+        raise _BadCell(row.why)
+
+    def cell(place: int) -> str:
+        return row.cells[place] if place < len(row.cells) else ""
+
+    destination = next((cell(place) for place in places.destinations if cell(place)), "")
+    if not destination:
+        raise _BadCell("has no prefix or country")
+    for text in row.cells:
+        if text.startswith("="):
+            raise _BadCell(f"has the formula {shown(text)}; save the file with values")
+    whose = cell(places.account) if places.account is not None else ""
+    lower = destination.lower()
+    try:
+        credits = read_credits(cell(places.credits))
+        if whose not in accounts:
+            if len(accounts) > ACCOUNTS_MAX:
+                raise _BadCell(f"is of one account too many: a file has at most {ACCOUNTS_MAX}")
+            accounts[whose] = account_of(whose)
+        named = lower if lower == "default" else destination.removeprefix("+").replace(" ", "")
+        return checked_rate(Rate(accounts[whose], named, credits))
+    except NotFound as wrong:
+        raise _BadCell(f"account names none: {wrong}") from wrong
+    except InvalidRequest as wrong:
+        said = wrong.fields[0] if wrong.fields else None
+        raise _BadCell(f"{said.field} {said.message}" if said else str(wrong)) from wrong
+
+
+def _rows_of_csv(octets: bytes) -> Iterator[_FileRow]:
+    for record in CsvReader(text_of(BytesIO(octets))).records:
+        yield _FileRow(record.line, [text_of_cell(cell) for cell in record.cells], record.why)
+
+
+def _rows_of_xlsx(octets: bytes) -> Iterator[_FileRow]:
+    """Yields the rows of the first sheet that hold something. Raises InvalidRequest."""
+    from openpyxl import load_workbook
+
+    _judge_archive(octets)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and extensions that it does not know
+            book = load_workbook(BytesIO(octets), read_only=True, data_only=False, keep_links=False)
+            rows = book.worksheets[0].iter_rows(max_col=COLUMNS_MAX, values_only=True)
+            for line, cells in enumerate(rows, 1):
+                if line > LINES_MAX:
+                    raise refused("file", f"has rows below line {LINES_MAX:,}")
+                texts = [_text_of_value(cell) for cell in cells]
+                if any(texts):
+                    yield _FileRow(line, texts)
+    except (InvalidRequest, MemoryError):
+        raise
+    # a broken file breaks its reader wherever it happens to notice
+    except Exception as error:
+        raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
+
+
+def _judge_archive(octets: bytes) -> None:
+    """Unpacks everything piece by piece and counts it, so that nothing unpacks to more. Raises
+    InvalidRequest.
+    """
+    unpacked = 0
+    try:
+        with zipfile.ZipFile(BytesIO(octets)) as archive:
+            members = archive.infolist()
+            if len(members) > MEMBERS_MAX:
+                raise refused("file", f"holds more than {MEMBERS_MAX} files")
+            for member in members:
+                with archive.open(member) as file:
+                    unpacked += _counted(file, member.filename, UNPACKED_OCTETS_MAX - unpacked)
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        zlib.error,
+    ) as error:
+        raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
+
+
+def _counted(file: IO[bytes], name: str, most: int) -> int:
+    """Returns how many octets a file of the archive unpacks to. Raises InvalidRequest."""
+    octets, before = 0, b""
+    is_xml = name.endswith((".xml", ".rels"))
+    while piece := file.read(_PIECE_OCTETS):
+        octets += len(piece)
+        if octets > most:
+            raise refused("file", f"unpacks to more than {UNPACKED_OCTETS_MAX >> 20} MiB")
+        # entities could grow behind this count, and no spreadsheet declares any
+        if is_xml and any(declaration in before + piece for declaration in _DECLARATIONS):
+            raise refused("file", "declares entities, which no sheet needs")
+        before = piece[-_DECLARATION_OCTETS:]
+    return octets
+
+
+def _text_of_value(value: Any) -> str:
+    """Returns what a cell of XLSX says, as a CSV file would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()

@@ -1,0 +1,241 @@
+"""Keeps rate sheets: one is uploaded, looked at, given a time, and applied once at that time, in
+one transaction with what the logs tell of it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts, carriers, users
+from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.paging import first_id_of
+from heliograph.base.short_texts import REASON_MAX, cut, one_line, printable, refused
+from heliograph.carriers import GENERAL, Rate
+from heliograph.database import config
+from heliograph.pricing.difference import Difference, difference, weighed_after
+from heliograph.pricing.market import Weighed, load_market
+from heliograph.pricing.rate_change import require_no_loss, store_changes
+from heliograph.pricing.states import APPLIED, PLANNED, SHEET, UPLOADED, WITHDRAWN
+from heliograph.pricing.tables import SHEET_NAME_MAX, rate_sheets
+from heliograph.users import OperatorEntry, User
+
+PREFIX: Final = "rsh"
+AHEAD_DAYS_MAX: Final = 366  # a sheet is kept for longer than that
+DRAFT_MS: Final = DAY_MS  # a draft that nobody has given a time by then is withdrawn
+OPEN_MAX: Final = 100  # drafts and planned ones
+LISTED_MAX: Final = 50
+NAME_AT_FIRST: Final = "rates"  # of a sheet whose file has none
+
+
+class RateSheet(NamedTuple):
+    """Holds a rate sheet. `id` and `user_id` are raw. `effective_at_ms` is None of a draft.
+    `user_id` and `email` are None if a command has uploaded it.
+    """
+
+    id: str
+    status: str  # of states.SHEET
+    name: str
+    is_whole: bool  # rates that it does not have are removed
+    user_id: str | None
+    email: str | None
+    effective_at_ms: int | None = None
+    allows_loss: bool = False
+    reason: str | None = None
+    ended_at_ms: int | None = None
+
+    @property
+    def text_id(self) -> str:
+        return ids.text_of_raw(PREFIX, self.id)
+
+    @property
+    def uploaded_at_ms(self) -> int:
+        return ids.made_at_ms(int(self.id, 16))
+
+
+class SheetOutlook(NamedTuple):
+    """Says what a sheet changes if it is applied now, and what segments bring and cost then."""
+
+    difference: Difference
+    weighed: list[Weighed]
+
+    @property
+    def losses(self) -> list[Weighed]:
+        return [each for each in self.weighed if each.is_loss]
+
+
+_COLUMNS: Final = [rate_sheets.c[name] for name in RateSheet._fields]
+
+
+def upload(
+    tx: Connection,
+    name: str,
+    rates: Sequence[Rate],
+    by: User | None,
+    *,
+    is_whole: bool,
+    now_ms: int,
+) -> RateSheet:
+    """Stores a sheet as a draft. `by`: who uploads it, or None for a command. Raises
+    InvalidRequest.
+    """
+    columns = rate_sheets.c
+    old = columns.id < first_id_of(now_ms - DRAFT_MS)
+    tx.execute(_moved(WITHDRAWN, now_ms).where(columns.status == UPLOADED, old))
+    is_open = columns.status.in_((UPLOADED, PLANNED))
+    if tx.execute(sa.select(sa.func.count()).where(is_open)).scalar_one() >= OPEN_MAX:
+        raise refused("file", f"is one sheet too many: {OPEN_MAX} are open. Withdraw some of them")
+    sheet = RateSheet(
+        id=ids.raw_of_number(ids.new_number(now_ms)),
+        status=SHEET.begun_as(UPLOADED),
+        name=cut(printable(name.strip()), SHEET_NAME_MAX - 1) or NAME_AT_FIRST,
+        is_whole=is_whole,
+        user_id=by and by.id,
+        email=by and by.email,
+    )
+    lines = json.dumps([list(rate) for rate in rates])
+    tx.execute(rate_sheets.insert().values(sheet._asdict() | {"lines": lines}))
+    return sheet
+
+
+def plan(
+    tx: Connection,
+    sheet: RateSheet,
+    *,
+    at_ms: int | None,
+    allows_loss: bool,
+    reason: str,
+    now_ms: int,
+) -> RateSheet:
+    """Gives a draft its time; None: it is applied at once. Raises InvalidRequest: it is no draft,
+    the time is past or too far ahead, or it sells below cost and that is not allowed.
+    """
+    said = one_line("reason", reason, most=REASON_MAX)
+    if at_ms is not None and not now_ms < at_ms <= sheet.uploaded_at_ms + AHEAD_DAYS_MAX * DAY_MS:
+        raise refused(
+            "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
+        )
+    config.bump(tx)  # first: nobody changes a rate between what is read and what is written
+    today = carriers.load_rates(tx)
+    changes = difference(today, rates_of(tx, sheet), is_whole=sheet.is_whole)
+    require_no_loss(tx, today, changes, allows_loss=allows_loss)
+    planned = sheet._replace(
+        status=PLANNED,
+        effective_at_ms=now_ms if at_ms is None else at_ms,
+        allows_loss=allows_loss,
+        reason=said,
+    )
+    _require(_store(tx, planned))
+    if at_ms is None:
+        _require(apply_if_planned(tx, planned, now_ms=now_ms))
+        return planned._replace(status=APPLIED, ended_at_ms=now_ms)
+    _log(tx, planned, "rate.plan", f"{rfc3339(at_ms)}: {changes.words}", now_ms=now_ms)
+    return planned
+
+
+def withdraw(tx: Connection, sheet: RateSheet, *, now_ms: int) -> RateSheet:
+    """Takes back a sheet that was not applied. Raises InvalidRequest if it has ended."""
+    withdrawn = sheet._replace(status=WITHDRAWN, ended_at_ms=now_ms)
+    _require(_store(tx, withdrawn))
+    return withdrawn
+
+
+def apply_if_planned(tx: Connection, sheet: RateSheet, *, now_ms: int) -> bool:
+    """Sets the rates of a planned sheet, and tells both logs. Returns False if another process has
+    done it, or it was withdrawn.
+    """
+    config.bump(tx)  # first: nobody changes a rate between what is read and what is written
+    applied = sheet._replace(status=APPLIED, ended_at_ms=now_ms)
+    if not _store(tx, applied):
+        return False
+    changes = difference(carriers.load_rates(tx), rates_of(tx, sheet), is_whole=sheet.is_whole)
+    store_changes(tx, changes)
+    _log(tx, applied, "rate.sheet", changes.words, now_ms=now_ms)
+    if sheet.user_id is not None:  # commands write into no log
+        _tell_accounts(tx, sheet.user_id, changes, now_ms=now_ms)
+    return True
+
+
+def due_sheet(tx: Connection, *, now_ms: int) -> RateSheet | None:
+    """Returns the planned sheet whose time came first, if any has."""
+    columns = rate_sheets.c
+    row = tx.execute(
+        sa.select(*_COLUMNS)
+        .where(columns.status == PLANNED, columns.effective_at_ms <= now_ms)
+        .order_by(columns.effective_at_ms, columns.id)
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else RateSheet(*row)
+
+
+def sheet_by_id(tx: Connection, text_id: str) -> RateSheet:
+    """Raises NotFound."""
+    raw = ids.raw_of_text(PREFIX, text_id)
+    row = tx.execute(sa.select(*_COLUMNS).where(rate_sheets.c.id == raw)).one_or_none()
+    if raw is None or row is None:
+        raise NotFound("There is no such rate sheet.")
+    return RateSheet(*row)
+
+
+def newest_sheets(tx: Connection, *, limit: int = LISTED_MAX) -> list[RateSheet]:
+    """Returns the newest sheets first."""
+    query = sa.select(*_COLUMNS).order_by(rate_sheets.c.id.desc()).limit(limit)
+    return [RateSheet(*row) for row in tx.execute(query)]
+
+
+def rates_of(tx: Connection, sheet: RateSheet) -> list[Rate]:
+    """Returns the rates that a sheet has."""
+    query = sa.select(rate_sheets.c.lines).where(rate_sheets.c.id == sheet.id)
+    lines: list[Any] = json.loads(tx.execute(query).scalar_one())
+    return [Rate(*line) for line in lines]
+
+
+def outlook_of(tx: Connection, rates: Sequence[Rate], *, is_whole: bool) -> SheetOutlook:
+    """Returns what a sheet of these rates would change if it were applied now."""
+    today = carriers.load_rates(tx)
+    changes = difference(today, rates, is_whole=is_whole)
+    return SheetOutlook(changes, weighed_after(load_market(tx), today, changes))
+
+
+def _store(tx: Connection, sheet: RateSheet) -> bool:
+    """Stores a sheet with the state that it has now, and returns whether it may come to it."""
+    moved = _moved(sheet.status, sheet.ended_at_ms).where(rate_sheets.c.id == sheet.id)
+    return tx.execute(moved.values(sheet._asdict())).rowcount > 0
+
+
+def _require(is_stored: bool) -> None:
+    if not is_stored:
+        raise InvalidRequest("This rate sheet has been applied or withdrawn meanwhile.")
+
+
+def _moved(to: str, ended_at_ms: int | None) -> sa.Update:
+    return (
+        sa.update(rate_sheets)
+        .where(rate_sheets.c.status.in_(SHEET.sources(to)))
+        .values(status=to, ended_at_ms=ended_at_ms)
+    )
+
+
+def _tell_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms: int) -> None:
+    """Writes into the audit logs of the accounts whose own rates have changed."""
+    author = Author(AuthorKind.OPERATOR, user_id, accounts.OPERATOR_NAME)
+    counts = Counter(change.rate.account_id for change in changes.effective)
+    del counts[GENERAL]
+    for account_id, count in counts.items():
+        told = AuditEntry("rate.sheet", None, f"{count} rate{'' if count == 1 else 's'}")
+        accounts.audit(tx, account_id, author, told, now_ms=now_ms)
+
+
+def _log(tx: Connection, sheet: RateSheet, action: str, after: str, *, now_ms: int) -> None:
+    """Writes into the operators' log, if an operator has uploaded the sheet in the console."""
+    if sheet.user_id is None:
+        return
+    user = users.by_id(tx, sheet.user_id)
+    entry = OperatorEntry(action, None, sheet.text_id, None, after, sheet.reason)
+    users.log_operator(tx, user, entry, now_ms=now_ms)

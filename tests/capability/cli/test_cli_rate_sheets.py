@@ -1,0 +1,70 @@
+"""Costs of carriers and rate sheets, as the operator's commands set them."""
+
+from pathlib import Path
+
+from tests.support.capability.commands import Run, typed
+
+
+def test_a_sheet_is_looked_at_set_exported_and_changes_nothing_more(
+    run: Run, amina_foods: str, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "may.csv", tmp_path / "now.csv"
+    file.write_text(f"country,credits,account\nGH,2,\nCU,none,\nNG,3,{amina_foods}\n")
+    told = run("rate", "import", file, "--dry-run", "--json").json
+    assert told == {"new": 3, "changed": 0, "removed": 0, "unchanged": 0, "losses": []}
+    assert run("rate", "list", "--json").json == []
+    assert run("rate", "import", file, "--json").json["status"] == "applied"
+    assert run("rate", "export").out.splitlines() == [
+        "destination,credits,account",
+        "CU,none,",
+        "GH,2,",
+        f"NG,3,{amina_foods}",
+    ]
+    assert run("rate", "export", out, "--json").json["rates"] == 3
+    assert "is there already" in run("rate", "export", out).err
+    again = run("rate", "import", out, "--whole", "--dry-run", "--json").json
+    assert (again["unchanged"], again["new"], again["removed"]) == (3, 0, 0)
+
+
+def test_a_sheet_with_a_loss_or_a_wrong_row_sets_nothing(run: Run, tmp_path: Path) -> None:
+    for line in (
+        "price set GHS 35 --per 1000",
+        'route set "" simulator',
+        "cost set simulator 233 0.05 GHS",
+    ):
+        assert run(*typed(line)).status == 0
+    file = tmp_path / "may.csv"
+    file.write_text("prefix,credits\n233,1\n")
+    assert "233 brings 0.035 GHS a segment" in run("rate", "import", file).err
+    assert run("rate", "import", file, "--allow-loss").status == 2
+    assert run("rate", "list", "--json").json == []
+    agreed = run("rate", "import", file, "--allow-loss", "--reason", "agreed", "--json").json
+    assert agreed["losses"] == [
+        "233 brings 0.035 GHS a segment, and simulator charges 0.05 GHS for 233"
+    ]
+    file.write_text("prefix,credits\n233,2\nGhana,3\n234,x\n")
+    wrong = run("rate", "import", file).err
+    assert "line 3: destination must be" in wrong
+    assert "line 4: credits must be" in wrong
+    assert [rate["credits"] for rate in run("rate", "list", "--json").json] == [1]
+
+
+def test_a_planned_sheet_is_listed_and_withdrawn(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "may.csv"
+    file.write_text("prefix,credits\n233,2\n")
+    planned = run("rate", "import", file, "--at", "30d", "--json").json
+    assert planned["status"] == "planned"
+    assert planned["id"] in run("rate", "sheets").out
+    assert run("rate", "withdraw", planned["id"], "--json").json["status"] == "withdrawn"
+    assert "applied or withdrawn" in run("rate", "withdraw", planned["id"]).err
+    assert "There is no such rate sheet" in run("rate", "withdraw", "rsh_1").err
+    assert run("rate", "list", "--json").json == []
+
+
+def test_costs_are_set_listed_and_removed(run: Run) -> None:
+    made = run(*typed('cost set simulator "" 0.0125 ghs --json')).json
+    assert made == {"carrier": "simulator", "prefix": "", "amount": "0.0125", "currency": "GHS"}
+    assert run(*typed("cost list --carrier simulator --json")).json == [made]
+    assert "more than 6 decimals" in run(*typed("cost set simulator 233 0.0000001 GHS")).err
+    assert run(*typed('cost remove simulator "" --json')).json["removed"]
+    assert run(*typed("cost list --json")).json == []

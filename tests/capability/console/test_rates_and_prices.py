@@ -1,0 +1,179 @@
+"""What operators do to rates, sheets, costs and prices in the console."""
+
+import pytest
+
+from heliograph import accounts, carriers, pricing, users, wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.base.paging import PageWanted
+from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate
+from heliograph.database.database import Database
+from heliograph.jobs.rate_sheets import apply_next
+from heliograph.users import OperatorRole
+from heliograph.wallet import Price
+from tests.support.console.operators import come_in
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+RATES = "/console/rates"
+SHEETS = f"{RATES}/sheets"
+LOSS = b"prefix,credits\r\n233,1\r\n23324,2\r\n"
+
+
+@pytest.fixture(autouse=True)
+def prices_and_costs(db: Database) -> None:
+    """A credit is sold for 0.035 GHS, and the simulator charges 0.05 GHS to Ghana."""
+    with db.write() as tx:
+        wallet.set_price(tx, "GHS", 35, 1_000)
+        carriers.set_route(tx, "", ["simulator"])
+        pricing.set_cost(tx, "simulator", "233", "0.05", "GHS")
+
+
+def rates_now(db: Database) -> list[Rate]:
+    with db.read() as tx:
+        return carriers.load_rates(tx)
+
+
+def logged(db: Database) -> list[str]:
+    with db.read() as tx:
+        return [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
+
+
+def uploaded(visitor: Visitor, file: bytes, **fields: str) -> str:
+    """Uploads a sheet, and returns the path of its page."""
+    visitor.get(SHEETS)
+    done = visitor.post(SHEETS, fields, files={"file": ("rates.csv", file)})
+    assert done.status_code == 303, done.text
+    return done.headers["location"]
+
+
+def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
+    visitor: Visitor, stranger: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    visitor.get(RATES)
+    form = {"destination": "gh", "account": "amina", "reason": "contract 12"}
+    refused = visitor.post(RATES, {**form, "do": "set rate", "credits": "1"})
+    assert refused.status_code == 400
+    assert "GH brings 0.035 GHS a segment, and simulator charges 0.05 GHS" in refused.text
+    assert 'value="contract 12"' in refused.text
+    for fields in (
+        {"do": "set rate", "credits": "1", "allow_loss": "yes"},
+        {"do": "set rate", "credits": "2"},
+    ):
+        assert visitor.post(RATES, {**form, **fields}).status_code == 303
+    assert rates_now(db) == [Rate(amina, "GH", 2)]
+    assert "Own rates of" in visitor.get(f"{RATES}?account=amina").text
+    file = visitor.get(f"{RATES}/export?account=amina").text
+    with db.read() as tx:
+        text_id = accounts.text_id(accounts.by_id(tx, amina))
+    assert file == f"destination,credits,account\r\nGH,2,{text_id}\r\n"
+    with db.write() as tx:
+        carriers.set_rate(tx, "GH", 2)  # so that nothing is lost without it
+    visitor.get(RATES)
+    assert visitor.post(RATES, {**form, "do": "remove rate"}).status_code == 303
+    assert visitor.post(RATES, {**form, "do": "remove rate"}).status_code == 404
+    assert rates_now(db) == [Rate(GENERAL, "GH", 2)]
+    assert logged(db) == ["rate.remove", "rate.set", "rate.set"]
+    stranger.sign_in(EMAIL, amina)
+    told = stranger.get(f"{home_of(db, amina)}/audit").text
+    assert "GH: 2 credits a segment" in told
+    assert "contract 12" not in told
+
+
+def test_a_sheet_with_a_loss_is_refused_until_it_is_agreed_to(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    path = uploaded(visitor, LOSS, name="May")
+    page = visitor.get(path).text
+    assert "It sells below cost" in page
+    assert "<strong>2</strong> new" in page
+    plan = {"do": "plan", "reason": "prices of May"}
+    refused = visitor.post(path, plan)
+    assert refused.status_code == 400
+    assert "233 brings 0.035 GHS a segment" in refused.text
+    assert rates_now(db) == []
+    assert visitor.post(path, {**plan, "reason": "", "allow_loss": "yes"}).status_code == 400
+    assert visitor.post(path, {**plan, "allow_loss": "yes"}).status_code == 303
+    assert rates_now(db) == [Rate(GENERAL, "233", 1), Rate(GENERAL, "23324", 2)]
+    assert "selling below cost was agreed to" in visitor.get(path).text
+    assert logged(db) == ["rate.sheet"]
+    assert visitor.post(path, {**plan, "allow_loss": "yes"}).status_code == 400
+
+
+def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    at = rfc3339(clock.now_ms() + DAY_MS)[: len("2026-11-27T00:00")]
+    plan = {"do": "plan", "reason": "prices of May", "at": at}
+    for credits, do in ((3, "withdraw"), (4, "let it hold")):
+        path = uploaded(visitor, f"country,credits\r\nGH,{credits}\r\n".encode())
+        for wrong in ("2026-13-01T00:00", "2020-01-01T00:00", "soon"):
+            assert visitor.post(path, {**plan, "at": wrong}).status_code == 400
+        assert visitor.post(path, plan).status_code == 303
+        if do == "withdraw":
+            visitor.get(path)
+            assert visitor.post(path, {"do": do, "reason": "wrong"}).status_code == 303
+    assert rates_now(db) == []
+    assert visitor.get(SHEETS).text.count("planned</span>") == 1
+    clock.move(2 * DAY_MS)
+    assert apply_next(db)
+    assert not apply_next(db)
+    assert rates_now(db) == [Rate(GENERAL, "GH", 4)]
+    assert logged(db) == ["rate.sheet", "rate.plan", "rate.withdraw", "rate.plan"]
+
+
+def test_a_file_with_wrong_rows_is_refused_with_each_of_them(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    visitor.get(SHEETS)
+    file = b"prefix,credits,account\r\n233,1,\r\nGhana,2,\r\n234,x,\r\n235,1,nobody\r\n"
+    refused = visitor.post(SHEETS, {}, files={"file": ("rates.csv", file)})
+    assert refused.status_code == 400
+    assert "Nothing was stored: 3 rows of the file are wrong" in refused.text
+    assert "credits must be a whole number, or none; not &#39;x&#39;" in refused.text
+    empty = visitor.post(SHEETS, {}, files={"file": ("rates.csv", b"")})
+    assert "is required, and must not be empty" in empty.text
+    assert "No sheet was uploaded yet" in visitor.get(SHEETS).text
+
+
+def test_costs_and_prices_are_changed_and_the_margin_follows(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    margin = visitor.get(f"{RATES}/margin").text
+    assert "1 below cost" in margin
+    assert "−0.015 GHS" in margin
+    cost = {"carrier": "simulator", "prefix": "233", "reason": "contract 12"}
+    price = {"currency": "GHS", "reason": "May"}
+    forms: list[tuple[str, dict[str, str]]] = [
+        ("costs", {**cost, "do": "set cost", "amount": "0.0125", "currency": "GHS"}),
+        ("prices", {**price, "do": "set price", "amount": "12.50", "per": "1 000"}),
+    ]
+    for name, form in forms:
+        visitor.get(f"{RATES}/{name}")
+        assert visitor.post(f"{RATES}/{name}", form).status_code == 303
+    with db.read() as tx:
+        assert [each.amount_micro for each in pricing.load_costs(tx, SIMULATOR_ID)] == [12_500]
+        assert wallet.all_prices(tx) == [Price("GHS", 1_250, 1_000)]
+    assert "Nothing sells below cost" in visitor.get(f"{RATES}/margin").text
+    for name, form in forms:
+        wrong = {**form, "amount": "much", "reason": "May"}
+        assert visitor.post(f"{RATES}/{name}", wrong).status_code == 400
+        gone = {**form, "do": form["do"].replace("set", "remove")}
+        assert visitor.post(f"{RATES}/{name}", gone).status_code == 303
+        assert visitor.post(f"{RATES}/{name}", gone).status_code == 400
+    told = ["price.remove", "cost.remove", "price.set", "cost.set"]
+    assert logged(db) == told
+    log = visitor.get("/console/log").text
+    assert "0.0125 GHS a segment" in log
+    assert "12.50 GHS for 1000 credits" in log
+
+
+def test_finance_sets_prices_and_no_rates(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db, OperatorRole.FINANCE)
+    assert "Change a price" in visitor.get(f"{RATES}/prices").text
+    assert "Change a rate" not in visitor.get(RATES).text
+    assert "Upload a sheet" not in visitor.get(SHEETS).text

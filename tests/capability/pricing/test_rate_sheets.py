@@ -1,0 +1,159 @@
+"""Costs of carriers, what sells below them, and rate sheets that are applied at their time."""
+
+import pytest
+
+from heliograph import accounts, carriers, pricing, users, wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.paging import PageWanted
+from heliograph.carriers import GENERAL, Rate
+from heliograph.database.database import Database
+from heliograph.jobs.rate_sheets import apply_next
+from heliograph.pricing import sheets
+from heliograph.pricing.sheets import RateSheet
+from heliograph.users import OperatorRole
+from tests.support.console.operators import OPERATOR, made_operator
+
+NEW = [Rate(GENERAL, "GH", 2), Rate(GENERAL, "NG", None), Rate(GENERAL, "default", 3)]
+
+
+@pytest.fixture(autouse=True)
+def prices_and_costs(db: Database) -> None:
+    """A credit is sold for 0.035 GHS. The simulator charges 0.05 GHS to MTN, and 0.03 elsewhere in
+    Ghana.
+    """
+    made_operator(db, OperatorRole.ADMIN)
+    with db.write() as tx:
+        wallet.set_price(tx, "GHS", 35, 1_000)
+        carriers.set_route(tx, "", ["simulator"])
+        pricing.set_cost(tx, "simulator", "233", "0.03", "GHS")
+        pricing.set_cost(tx, "simulator", "23324", "0.05", "GHS")
+
+
+def planned(
+    db: Database,
+    rates: list[Rate],
+    *,
+    at_ms: int | None = None,
+    is_whole: bool = False,
+    allows_loss: bool = False,
+) -> RateSheet:
+    """Uploads a sheet as an operator does, and gives it its time."""
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        user = users.find(tx, OPERATOR)
+        draft = sheets.upload(tx, "may.csv", rates, user, is_whole=is_whole, now_ms=now_ms)
+        return sheets.plan(
+            tx, draft, at_ms=at_ms, allows_loss=allows_loss, reason="May", now_ms=now_ms
+        )
+
+
+def rates_now(db: Database) -> list[Rate]:
+    with db.read() as tx:
+        return carriers.load_rates(tx)
+
+
+def logged(db: Database) -> list[tuple[str, str | None]]:
+    with db.read() as tx:
+        found = users.operator_entries(tx, PageWanted(9, None))
+    return [(each.entry.action, each.entry.after) for each in found]
+
+
+def test_a_sheet_is_refused_that_sells_below_the_cost_of_a_longer_prefix(db: Database) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        planned(db, [Rate(GENERAL, "GH", 1)])
+    assert (
+        "GH brings 0.035 GHS a segment, and simulator charges 0.05 GHS for 23324"
+        in refused.value.fields[0].message
+    )
+    assert rates_now(db) == []
+    planned(db, [Rate(GENERAL, "GH", 1), Rate(GENERAL, "23324", 2)])
+    assert len(rates_now(db)) == 2
+    with pytest.raises(InvalidRequest):  # takes away what covered the cost
+        planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True)
+    planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True, allows_loss=True)
+    assert rates_now(db) == [Rate(GENERAL, "GH", 1)]
+
+
+def test_what_a_sheet_has_nothing_to_do_with_does_not_stop_it(db: Database) -> None:
+    with db.write() as tx:
+        carriers.set_rate(tx, "23324", 1)
+    planned(db, [Rate(GENERAL, "GH", 1)])
+    assert Rate(GENERAL, "GH", 1) in rates_now(db)
+
+
+def test_a_cost_in_a_currency_without_a_price_is_not_compared(db: Database, amina: str) -> None:
+    with db.write() as tx:
+        pricing.set_cost(tx, "simulator", "234", "0.9", "EUR")
+        sheet = sheets.upload(
+            tx, "x", [Rate(amina, "NG", 1)], None, is_whole=False, now_ms=clock.now_ms()
+        )
+        seen = sheets.outlook_of(tx, sheets.rates_of(tx, sheet), is_whole=False)
+    assert seen.losses == []
+    assert {(each.cost.currency, each.price) for each in seen.weighed} == {("EUR", None)}
+
+
+def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
+    db: Database, amina: str
+) -> None:
+    rates = [*NEW, Rate(amina, "GH", 2)]
+    sheet = planned(db, rates, at_ms=clock.now_ms() + DAY_MS)
+    assert not apply_next(db)
+    assert rates_now(db) == []
+    clock.move(DAY_MS)
+    assert apply_next(db)
+    assert not apply_next(db)
+    assert set(rates_now(db)) == set(rates)
+    with db.write() as tx:
+        assert not sheets.apply_if_planned(tx, sheet, now_ms=clock.now_ms())
+        told = accounts.audited(tx, amina, PageWanted(9, None))
+        with pytest.raises(InvalidRequest):
+            sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
+    assert [entry.entry.detail for entry in told] == ["1 rate"]
+    (done, after), (plan, _) = logged(db)
+    assert (done, after, plan) == (
+        "rate.sheet",
+        "4 new, 0 changed, 0 removed, 0 unchanged",
+        "rate.plan",
+    )
+
+
+def test_a_withdrawn_sheet_is_never_applied(db: Database) -> None:
+    sheet = planned(db, NEW, at_ms=clock.now_ms() + DAY_MS)
+    with db.write() as tx:
+        sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
+    clock.move(DAY_MS)
+    assert not apply_next(db)
+    assert rates_now(db) == []
+
+
+def test_a_time_that_is_past_or_too_far_is_refused(db: Database) -> None:
+    for at_ms in (clock.now_ms(), clock.now_ms() + 367 * DAY_MS):
+        with pytest.raises(InvalidRequest, match="within a year"):
+            planned(db, NEW, at_ms=at_ms)
+
+
+def test_a_draft_of_yesterday_is_withdrawn_when_the_next_one_comes(db: Database) -> None:
+    with db.write() as tx:
+        for _ in range(2):
+            sheets.upload(tx, "x", NEW, None, is_whole=False, now_ms=clock.now_ms())
+            clock.move(2 * DAY_MS)
+        assert [each.status for each in sheets.newest_sheets(tx)] == ["uploaded", "withdrawn"]
+
+
+def test_costs_are_set_replaced_and_removed(db: Database) -> None:
+    with db.write() as tx:
+        cost = pricing.set_cost(tx, "simulator", "23324", "0.0125", "ghs")
+        assert (cost.currency, cost.amount_micro, cost.amount) == ("GHS", 12_500, "0.0125")
+        assert [each.prefix for each in pricing.load_costs(tx)] == ["233", "23324"]
+        assert pricing.remove_cost(tx, "simulator", "23324") == cost
+        with pytest.raises(NotFound):
+            pricing.remove_cost(tx, "simulator", "23324")
+        for amount in ("0.0000001", "-1", "1E+999999", "NaN", "x"):
+            with pytest.raises(InvalidRequest):
+                pricing.set_cost(tx, "simulator", "234", amount, "GHS")
+        with pytest.raises(InvalidRequest):
+            pricing.set_cost(tx, "simulator", "+234", "1", "GHS")
+        with pytest.raises(NotFound):
+            pricing.set_cost(tx, "mtn", "234", "1", "GHS")

@@ -26,6 +26,7 @@ from heliograph.carriers.manage import (
     remove_carrier,
     set_carrier,
     setting,
+    trial_connection,
 )
 from heliograph.carriers.rates import Rate, Rates, load_rates, remove_rate, set_rate
 from heliograph.carriers.routes import (
@@ -94,6 +95,7 @@ __all__ = [
     "simulator",
     "smpp",
     "smsc",
+    "trial_connection",
     "unbound_links",
     "user_message_reference",
 ]

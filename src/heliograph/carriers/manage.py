@@ -139,10 +139,7 @@ def add_carrier(
     """Stores a new SMPP carrier. It connects at once, and gets messages once a route leads to
     it. Raises InvalidRequest.
     """
-    if not _NAME.fullmatch(name):
-        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
-    _check_given(settings, password)
-    _check(name, settings, password)
+    _check_new(name, settings, password)
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     there = all_carriers(tx)
@@ -249,6 +246,14 @@ def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carri
     return carrier
 
 
+def trial_connection(name: str, settings: Mapping[str, Any], password: str) -> SmppSettings:
+    """Returns what a link needs to a carrier that is not stored. Raises InvalidRequest, as
+    `add_carrier` does for the same settings.
+    """
+    _check_new(name, settings, password)
+    return SmppSettings(name=name, password=password, **_of_link(settings))
+
+
 def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
     """Returns what a carrier's link needs. Raises SecretUnreadable when the password was stored
     under another secret key.
@@ -281,6 +286,13 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
         _PURPOSE,
         tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one(),
     )
+
+
+def _check_new(name: str, settings: Mapping[str, Any], password: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
+    _check_given(settings, password)
+    _check(name, settings, password)
 
 
 def _check_given(settings: Mapping[str, Any], password: str | None) -> None:

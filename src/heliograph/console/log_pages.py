@@ -36,6 +36,7 @@ DONE: Final = {
     "carrier.drain": "Let a carrier drain",
     "carrier.remove": "Removed a carrier",
     "carrier.resume": "Let a carrier take messages again",
+    "carrier.try": "Tried to bind to a carrier",
     "credits.adjust": "Adjusted SMS credits",
     "credits.grant": "Granted SMS credits",
     "message.match": "Matched a receipt to a message",

@@ -10,11 +10,13 @@ from heliograph.console import (
     log_pages,
 )
 from heliograph.console.abuse_pages import abuse
-from heliograph.console.carrier_pages import carriers, routes
+from heliograph.console.carrier_pages import bind_trials, carriers, routes
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
     by_operators,
+    by_operators_in_steps,
+    first_by_operators,
     to_operators,
 )
 from heliograph.console.message_pages import (
@@ -36,10 +38,12 @@ from heliograph.console.navigation import (
     MONEY,
     NOW,
     ROUTES,
+    TRY_NEW,
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
 from heliograph.portal.handlers import Handler, does, shows
+from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
 
@@ -112,7 +116,22 @@ PAGES: Final = (
     shows(CARRIERS, to_operators(carriers.listed)),
     does(
         CARRIERS,
-        by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+        first_by_operators(
+            OperatorRight.CARRIERS,
+            bind_trials.try_first,
+            by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+        ),
+        Lane.TRIAL_BINDS,
+    ),
+    does(
+        TRY_NEW,
+        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_new),
+        Lane.TRIAL_BINDS,
+    ),
+    does(
+        f"{CARRIER}/try",
+        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_known),
+        Lane.TRIAL_BINDS,
     ),
     shows(CARRIER, to_operators(carriers.one)),
     does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),

@@ -20,6 +20,7 @@ CARRIER = {
     "system_id": "amina",
     "password": PASSWORD,
     "tps": "50",
+    "added_anyway": "yes",
     "reason": "contract 12",
 }
 

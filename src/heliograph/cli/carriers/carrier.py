@@ -354,7 +354,7 @@ def test(session: CommandRun, name: str) -> None:
     import logging
 
     from heliograph.carriers import LinkState, carrier_named, connection_settings
-    from heliograph.processes.checks.carrier_findings import try_to_bind
+    from heliograph.carriers.smpp.trial_bind import try_to_bind
 
     with session.read() as tx:
         carrier = carrier_named(tx, name)

@@ -82,6 +82,9 @@ MAY_OPEN_A_TRANSACTION = {
     "processes/listen.py": "its endpoint comes and goes with it",
     "database/leases.py": "a process shows that it lives",
     "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
+    "jobs/carrier_figures.py": (
+        "a quarter of an hour is counted in one transaction and stored in another, which is short"
+    ),
     "jobs/samples.py": "each sample of the service's figures is a transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",

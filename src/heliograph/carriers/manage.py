@@ -83,6 +83,7 @@ class Carrier(NamedTuple):
     id_format: str | None  # once learnt
     parked_read_as: str  # the format in which the receipts that found no message were last read
     created_at_ms: int
+    paused: bool
 
 
 _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
@@ -117,12 +118,13 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
-    """Returns the carriers that have been down so long that new messages take the next one of their
-    route.
+    """Returns the carriers whose messages take the next one of their route: those that have been
+    down for so long, and those that are paused.
     """
+    is_down = carriers.c.down_since_ms <= now_ms - DOWN_MS
     return frozenset(
         tx.execute(
-            sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)
+            sa.select(carriers.c.id).where(sa.or_(is_down, carriers.c.paused.is_(True)))
         ).scalars()
     )
 
@@ -157,6 +159,7 @@ def add_carrier(
         id_format=None,
         parked_read_as="auto",
         created_at_ms=now_ms,
+        paused=False,
     )
     tx.execute(
         carriers.insert().values(
@@ -222,6 +225,29 @@ def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
     carrier = carrier_named(tx, name)
     tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(draining=draining))
     return carrier._replace(draining=draining)
+
+
+def pause_carrier(tx: Connection, name: str) -> Carrier:
+    """Hands nothing over to a carrier from now on, while its binds stay and its receipts come in.
+    What waits for it takes the next carrier of its route or, where there is none, waits. Raises
+    NotFound, InvalidRequest for the simulator.
+    """
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    if carrier.type != "smpp":
+        raise InvalidRequest(f"The carrier {name} is built in: it is never paused.")
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(paused=True))
+    return carrier._replace(paused=True)
+
+
+def resume_carrier(tx: Connection, name: str) -> Carrier:
+    """Lets a carrier that drains or is paused take messages as before. Raises NotFound."""
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    tx.execute(
+        sa.update(carriers).where(carriers.c.id == carrier.id).values(draining=False, paused=False)
+    )
+    return carrier._replace(draining=False, paused=False)
 
 
 def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carrier:

@@ -34,6 +34,7 @@ DONE: Final = {
     "account.suspend": "Suspended an account",
     "carrier.add": "Added a carrier",
     "carrier.drain": "Let a carrier drain",
+    "carrier.pause": "Paused a carrier",
     "carrier.remove": "Removed a carrier",
     "carrier.resume": "Let a carrier take messages again",
     "carrier.try": "Tried to bind to a carrier",

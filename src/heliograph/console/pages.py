@@ -10,7 +10,7 @@ from heliograph.console import (
     log_pages,
 )
 from heliograph.console.abuse_pages import abuse
-from heliograph.console.carrier_pages import bind_trials, carriers, routes
+from heliograph.console.carrier_pages import bind_trials, carrier_figures, carriers, routes
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
@@ -134,6 +134,8 @@ PAGES: Final = (
         Lane.TRIAL_BINDS,
     ),
     shows(CARRIER, to_operators(carriers.one)),
+    shows(f"{CARRIER}/figures", to_operators(carrier_figures.figures)),
+    shows(f"{CARRIER}/export", to_operators(carrier_figures.export)),
     does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
     shows(ROUTES, to_operators(routes.listed)),
     does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),

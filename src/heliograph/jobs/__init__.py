@@ -4,6 +4,7 @@ erasing.
 
 __all__ = [
     "campaigns",
+    "carrier_figures",
     "close_account",
     "contact_imports",
     "erase_blockers",

@@ -19,6 +19,7 @@ from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
+from heliograph.monitoring import tables as monitoring_tables
 from heliograph.webhooks import forget_endpoint
 from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
@@ -36,6 +37,7 @@ KEPT: Final = (
     *accounts.KEPT,
     *contacts.KEPT,
     *users.KEPT,
+    *monitoring_tables.KEPT,
 )
 
 log = Log(__name__)

@@ -21,6 +21,7 @@ from heliograph.carriers import (
     unbound_links,
 )
 from heliograph.monitoring import carrier_checks, work_checks
+from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.registered import RegisteredProcess, registered
 from heliograph.monitoring.tables import (
@@ -74,6 +75,7 @@ class Situation(NamedTuple):
     levels: Mapping[str, int]
     rates: Mapping[str, float]
     sampled_at_ms: int | None
+    errors: list[CarrierError]
 
 
 class _CarrierSample(NamedTuple):
@@ -114,7 +116,13 @@ def situation(tx: Connection, now_ms: int) -> Situation:
     ]
     troubles.sort(key=lambda trouble: not trouble.is_failure)  # stable: else as they were found
     return Situation(
-        troubles[:TROUBLES_MAX], carriers, processes, service.levels, service.rates, sampled_at_ms
+        troubles[:TROUBLES_MAX],
+        carriers,
+        processes,
+        levels=service.levels,
+        rates=service.rates,
+        sampled_at_ms=sampled_at_ms,
+        errors=errors_of_hour(tx, now_ms),
     )
 
 
@@ -186,6 +194,12 @@ def _of_carriers(
     unbound = unbound_links(tx)
     for now in carriers:
         carrier = now.carrier
+        if carrier.paused:
+            yield Trouble(
+                f"Carrier {carrier.name} is paused: nothing is handed over to it.",
+                f"Run heliograph carrier resume {carrier.name}, or resume it on its page, when it"
+                " may send again. What waits for it takes the next carrier of its route.",
+            )
         if carrier.id in unbound:
             bound_to = carrier_checks.binds([carrier], unbound, lambda _: None)
             yield from _troubles(bound_to)

@@ -1,4 +1,4 @@
-"""Shows carriers, and adds, drains, resumes and removes them, as the commands do."""
+"""Shows carriers, and adds, drains, pauses, resumes and removes them, as the commands do."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
 
 CARRIERS_SHOWN_MAX: Final = 200  # carriers on the list; fifty are many
-CHANGES: Final = ("drain", "resume", "remove")
+CHANGES: Final = ("drain", "pause", "resume", "remove")
 SETTINGS: Final = (
     *("host", "port", "system_id", "tls", "binds", "window", "tps", "bind", "system_type"),
     *("alphabet", "long", "receipts", "id_format", "in_doubt"),
@@ -115,7 +115,7 @@ def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Drains, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
+    """Drains, pauses, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     before = carriers.carrier_named(tx, asking.path["carrier"])
@@ -124,7 +124,12 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         carriers.remove_carrier(tx, before.name, messages_waiting=waiting)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
         return led_on(CARRIERS, Said.REMOVED)
-    after = carriers.drain_carrier(tx, before.name, draining=wanted == "drain")
+    change_one = {
+        "drain": carriers.drain_carrier,
+        "pause": carriers.pause_carrier,
+        "resume": carriers.resume_carrier,
+    }[wanted]
+    after = change_one(tx, before.name)
     visit.audit(
         tx,
         None,
@@ -143,7 +148,8 @@ def _listed(tx: Connection, carrier: Carrier, routes: Sequence[Route]) -> Listed
 
 
 def _taking(carrier: Carrier) -> str:
-    return "draining" if carrier.draining else "takes messages"
+    states = {"draining": carrier.draining, "paused": carrier.paused}
+    return ", ".join(state for state, is_so in states.items() if is_so) or "takes messages"
 
 
 def _at(carrier: Carrier) -> str:

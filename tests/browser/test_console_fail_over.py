@@ -16,9 +16,9 @@ from heliograph.carriers.manage import DOWN_MS
 from heliograph.carriers.tables import carriers, routes
 from heliograph.database import config
 from heliograph.database.database import Database
-from tests.browser.test_console_now import CONNECTS_WITHIN_MS, WITHIN_MS, come_in
 from tests.support import plain_http
 from tests.support.api.server import Server
+from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, come_in
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
@@ -105,7 +105,7 @@ def test_a_carrier_dies_another_one_takes_its_texts_over_and_it_returns(
         took(smsc, 2)
         dying.close()
         said = page.get_by_text(f"Carrier {main} has had no bound session")
-        expect(said).to_be_visible(timeout=WITHIN_MS + 1_000)
+        expect(said).to_be_visible(timeout=TOLD_WITHIN_MS + 1_000)
         send(server, 5)  # they wait, for it may be back in a moment
         a_minute_passes(db, carrier_id)
         took(taking_over, 5)

@@ -307,23 +307,25 @@ async def test_a_paused_carrier_keeps_its_bind_and_its_texts_wait_or_go_elsewher
         sending = dispatch(house)
         await sending.start()
         await until(lambda: state_of(house, house.carrier_id) == "bound")
-        await told(house, carriers.pause_carrier)
-        await until(lambda: not sending._running[house.carrier_id].turn.claiming)
-        await house.send(phones(2))
-        sending.wake({house.carrier_id})
-        await asyncio.sleep(2 * dispatching.WATCH_S)
-        assert (submitted(smsc), len(smsc.lost)) == (0, 0)
-        await asyncio.to_thread(open_carrier, house.db, "spare", port=spare.port, prefix=None)
-        open_route(house.db, "carrier", "spare")
-        await house.cache.refresh()
-        await until(lambda: submitted(spare) == 2)  # what waited, by the sweep of routes
-        await house.send(phones(3))
-        await until(lambda: submitted(spare) == 5)  # new messages take it at once
-        await told(house, carriers.resume_carrier)
-        await house.send(phones(1))
-        await until(lambda: submitted(smsc) == 1)
-        assert (len(smsc.sessions), submitted(spare)) == (1, 5)
-        await sending.stop()
+        try:
+            await told(house, carriers.pause_carrier)
+            await until(lambda: not sending._running[house.carrier_id].turn.claiming)
+            await house.send(phones(2))
+            sending.wake({house.carrier_id})
+            await asyncio.sleep(2 * dispatching.WATCH_S)
+            assert (submitted(smsc), len(smsc.lost)) == (0, 0)
+            await asyncio.to_thread(open_carrier, house.db, "spare", port=spare.port, prefix=None)
+            open_route(house.db, "carrier", "spare")
+            await house.cache.refresh()
+            await until(lambda: submitted(spare) == 2)  # what waited, by the sweep of routes
+            await house.send(phones(3))
+            await until(lambda: submitted(spare) == 5)  # new messages take it at once
+            await told(house, carriers.resume_carrier)
+            await house.send(phones(1))
+            await until(lambda: submitted(smsc) == 1)
+            assert (len(smsc.sessions), submitted(spare)) == (1, 5)
+        finally:
+            await sending.stop()
 
 
 def test_the_simulator_is_never_paused(house: House) -> None:

@@ -84,6 +84,9 @@ MAY_OPEN_A_TRANSACTION = {
     "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
     "alerts/tell.py": "what is to be told is taken in one transaction, and its outcome is another",
     "jobs/alerts.py": "each look for alerts is a transaction",
+    "jobs/carrier_figures.py": (
+        "a quarter of an hour is counted in one transaction and stored in another, which is short"
+    ),
     "jobs/samples.py": "each sample of the service's figures is a transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/rate_sheets.py": "each rate sheet that is applied is a transaction",

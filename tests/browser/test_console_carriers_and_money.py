@@ -7,6 +7,8 @@ from playwright.sync_api import Browser, expect
 from tests.support.api.server import Server
 from tests.support.console.first_visit import come_in
 from tests.support.portal.browsing import at_both_widths, opened, picture
+from tests.support.services import free_port
+from tests.support.wire.smsc_peer import running_smsc
 
 
 @at_both_widths
@@ -21,16 +23,27 @@ def test_an_operator_looks_after_carriers_routes_and_money(
     for label, text in (
         ("Name", name),
         ("Host", "127.0.0.1"),
-        ("Port", "1"),
+        ("Port", str(free_port())),
         ("System id", "amina"),
         ("Password", "secret"),
         ("Reason", "contract 12"),
     ):
         page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("button", name="Try to bind").click()
+    answer = page.locator("#bind-trial")
+    expect(answer).to_contain_text("could not be bound: nothing listens there")
+    expect(page.get_by_label("Add it all the same")).to_be_visible()
     picture(page, "console-carriers")
-    page.get_by_role("button", name="Add the carrier").click()
-    expect(page.get_by_role("heading", name=name)).to_be_visible()
-    picture(page, "console-carrier")
+    with running_smsc() as smsc:
+        page.get_by_label("Port", exact=True).fill(str(smsc.port))
+        page.get_by_role("button", name="Try to bind").click()
+        expect(answer).to_contain_text(f"127.0.0.1:{smsc.port} let amina in.")
+        expect(page.get_by_label("Password")).to_have_value("secret")  # it need not be typed again
+        page.get_by_role("button", name="Add the carrier").click()
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+        page.get_by_role("button", name="Try to bind").click()
+        expect(answer).to_contain_text("let amina in.")
+        picture(page, "console-carrier")
     bar.get_by_role("link", name="Routes").click()
     page.get_by_label("Which way would a text to this number go?").fill("233201234567")
     page.get_by_role("button", name="Ask").click()

@@ -4,36 +4,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import sqlalchemy as sa
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from heliograph import users
-from heliograph.base import clock
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
-from heliograph.database.database import Database
-from heliograph.users import OperatorRole
 from tests.support.api.server import Server
-from tests.support.console.operators import OPERATOR, link_of, made_operator
+from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, come_in
 from tests.support.factories import open_carrier
-from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
 from tests.support.wire.smsc_peer import running_smsc
-
-WITHIN_MS = 5_000  # the page says within this time what has happened
-CONNECTS_WITHIN_MS = 20_000
-
-
-def come_in(page: Page, server: Server, db: Database) -> None:
-    """Signs an operator in by a link and a code of an app."""
-    made_operator(db, OperatorRole.SUPPORT)
-    with db.write() as tx:
-        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
-    page.goto(server.url + link_of(db))
-    page.keyboard.press("Enter")
-    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/console/now")
 
 
 @at_both_widths
@@ -62,7 +42,7 @@ def test_a_carrier_that_dies_is_told_within_seconds_and_so_is_its_return(
         expect(page.get_by_role("img")).to_have_count(6, timeout=40_000)  # two samples were taken
         picture(page, "console-now")
     said = page.get_by_text(f"Carrier {name} has had no bound session")
-    expect(said).to_be_visible(timeout=WITHIN_MS + 1_000)
+    expect(said).to_be_visible(timeout=TOLD_WITHIN_MS + 1_000)
     expect(page.get_by_text(f"heliograph carrier test {name}")).to_be_visible()
     picture(page, "console-now-carrier-down")
     with running_smsc(f"--port={port}"):

@@ -23,6 +23,9 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _DELAYS: Final = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+STATUSES_MAX: Final = 50  # of a carrier; SMPP 3.4 has as many, and carriers use a few
+OTHER_STATUSES: Final = "other"
+_known_statuses: dict[str, set[int]] = {}
 # others would be labels without end
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"})
 
@@ -65,6 +68,11 @@ SUBMITTED: Final = Counter(
 )
 ANSWERED: Final = Counter(
     "heliograph_answers_total", "Answers to submit_sm", ["carrier", "outcome"]
+)
+STATUSES: Final = Counter(
+    "heliograph_command_statuses_total",
+    "Answers to submit_sm with an error, by command_status",
+    ["carrier", "command_status"],
 )
 RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["carrier", "state"])
 INBOUND: Final = Counter(
@@ -126,19 +134,21 @@ class CarrierTotals(NamedTuple):
     answers: dict[str, int]  # by outcome
     receipts: dict[str, int]  # by state
     window_in_use: int
+    statuses: dict[str, int]  # answers with an error, by command_status
 
 
 def carrier_totals() -> dict[str, CarrierTotals]:
     """Returns what this process has counted of its carriers, by their names."""
     names = {of["carrier"] for of, _ in _values(SUBMITTED)}
     submitted, answers = _values(SUBMITTED), _values(ANSWERED)
-    receipts, windows = _values(RECEIPTS), _values(WINDOW)
+    receipts, windows, statuses = _values(RECEIPTS), _values(WINDOW), _values(STATUSES)
     return {
         name: CarrierTotals(
             sum(value for of, value in submitted if of["carrier"] == name),
             {of["outcome"]: value for of, value in answers if of["carrier"] == name},
             {of["state"]: value for of, value in receipts if of["carrier"] == name},
             sum(value for of, value in windows if of["carrier"] == name),
+            {of["command_status"]: value for of, value in statuses if of["carrier"] == name},
         )
         for name in names
     }
@@ -246,6 +256,23 @@ def _answered(carrier: str, outcome: str) -> Counter:
 
 def answered(carrier: str, outcome: str) -> None:
     _answered(carrier, outcome).inc()
+
+
+@cache
+def _status(carrier: str, command_status: str) -> Counter:
+    return STATUSES.labels(carrier, command_status)
+
+
+def refused(carrier: str, command_status: int) -> None:
+    """Counts an answer with an error. A carrier that invents a status each time makes no labels
+    without end: beyond some dozens, they count as one.
+    """
+    known = _known_statuses.setdefault(carrier, set())
+    if command_status not in known and len(known) >= STATUSES_MAX:
+        _status(carrier, OTHER_STATUSES).inc()
+        return
+    known.add(command_status)
+    _status(carrier, f"0x{command_status:08X}").inc()
 
 
 @cache

@@ -83,6 +83,7 @@ class Carrier(NamedTuple):
     id_format: str | None  # once learnt
     parked_read_as: str  # the format in which the receipts that found no message were last read
     created_at_ms: int
+    paused: bool
 
 
 _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
@@ -117,12 +118,13 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
-    """Returns the carriers that have been down so long that new messages take the next one of their
-    route.
+    """Returns the carriers whose messages take the next one of their route: those that have been
+    down for so long, and those that are paused.
     """
+    is_down = carriers.c.down_since_ms <= now_ms - DOWN_MS
     return frozenset(
         tx.execute(
-            sa.select(carriers.c.id).where(carriers.c.down_since_ms <= now_ms - DOWN_MS)
+            sa.select(carriers.c.id).where(sa.or_(is_down, carriers.c.paused.is_(True)))
         ).scalars()
     )
 
@@ -139,10 +141,7 @@ def add_carrier(
     """Stores a new SMPP carrier. It connects at once, and gets messages once a route leads to
     it. Raises InvalidRequest.
     """
-    if not _NAME.fullmatch(name):
-        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
-    _check_given(settings, password)
-    _check(name, settings, password)
+    _check_new(name, settings, password)
     # first: its row's lock makes two changes of the configuration wait for each other
     config.bump(tx)
     there = all_carriers(tx)
@@ -160,6 +159,7 @@ def add_carrier(
         id_format=None,
         parked_read_as="auto",
         created_at_ms=now_ms,
+        paused=False,
     )
     tx.execute(
         carriers.insert().values(
@@ -227,6 +227,29 @@ def drain_carrier(tx: Connection, name: str, draining: bool = True) -> Carrier:
     return carrier._replace(draining=draining)
 
 
+def pause_carrier(tx: Connection, name: str) -> Carrier:
+    """Hands nothing over to a carrier from now on, while its binds stay and its receipts come in.
+    What waits for it takes the next carrier of its route or, where there is none, waits. Raises
+    NotFound, InvalidRequest for the simulator.
+    """
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    if carrier.type != "smpp":
+        raise InvalidRequest(f"The carrier {name} is built in: it is never paused.")
+    tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(paused=True))
+    return carrier._replace(paused=True)
+
+
+def resume_carrier(tx: Connection, name: str) -> Carrier:
+    """Lets a carrier that drains or is paused take messages as before. Raises NotFound."""
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    tx.execute(
+        sa.update(carriers).where(carriers.c.id == carrier.id).values(draining=False, paused=False)
+    )
+    return carrier._replace(draining=False, paused=False)
+
+
 def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carrier:
     """Forgets a carrier. `messages_waiting`: how many the caller found queued for it or in flight.
 
@@ -247,6 +270,14 @@ def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carri
         )
     tx.execute(sa.delete(carriers).where(carriers.c.id == carrier.id))
     return carrier
+
+
+def trial_connection(name: str, settings: Mapping[str, Any], password: str) -> SmppSettings:
+    """Returns what a link needs to a carrier that is not stored. Raises InvalidRequest, as
+    `add_carrier` does for the same settings.
+    """
+    _check_new(name, settings, password)
+    return SmppSettings(name=name, password=password, **_of_link(settings))
 
 
 def connection_settings(tx: Connection, carrier: Carrier, secret_key: Keys) -> SmppSettings:
@@ -281,6 +312,13 @@ def _password(tx: Connection, carrier: Carrier, secret_key: Keys) -> str:
         _PURPOSE,
         tx.execute(sa.select(carriers.c.password).where(carriers.c.id == carrier.id)).scalar_one(),
     )
+
+
+def _check_new(name: str, settings: Mapping[str, Any], password: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise refused("name", f"must have 1 to 64 of A-Z, a-z, 0-9, _, . and -, not {shown(name)}")
+    _check_given(settings, password)
+    _check(name, settings, password)
 
 
 def _check_given(settings: Mapping[str, Any], password: str | None) -> None:

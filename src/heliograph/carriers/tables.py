@@ -34,6 +34,13 @@ carriers = sa.Table(
         comment="the format in which the receipts that found no message were last read",
     ),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column(
+        "paused",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="nothing is handed over to it; its binds stay",
+    ),
     sa.CheckConstraint("type IN ('smpp', 'simulator')", name="carriers_type"),
 )
 

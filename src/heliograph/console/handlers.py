@@ -19,6 +19,10 @@ OperatorsFormPage: TypeAlias = Callable[
     [Connection, PageRequest, OperatorVisit, Sequence[FieldError]], Response
 ]
 
+# opens transactions of its own
+OperatorsLongForm: TypeAlias = Callable[[PageRequest, OperatorVisit], Response]
+OperatorsLook: TypeAlias = Callable[[PageRequest, OperatorVisit], Response | None]
+
 
 def to_operators(show: OperatorsPage) -> Handler:
     """Returns a handler that shows a page to every operator. What it shows is of one moment."""
@@ -63,6 +67,36 @@ def by_operators(
 def in_steps(handle: Handler) -> Handler:
     """Returns a handler that opens transactions of its own, and asks who it is in the first."""
     return _asking_second_step(handle)
+
+
+def by_operators_in_steps(right: OperatorRight, do: OperatorsLongForm) -> Handler:
+    """Returns a handler for a form that is not answered in one transaction, because another machine
+    is asked. It takes this right and a fresh sign-in.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        return do(asking, _fresh_visit(asking, right))
+
+    return _asking_second_step(handle)
+
+
+def first_by_operators(right: OperatorRight, look: OperatorsLook, then: Handler) -> Handler:
+    """Returns a handler that takes this right and a fresh sign-in, looks first, in no transaction,
+    and does what `then` does if the look answers nothing.
+    """
+
+    def handle(asking: PageRequest) -> Response:
+        return look(asking, _fresh_visit(asking, right)) or then(asking)
+
+    return _asking_second_step(handle)
+
+
+def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
+    with asking.db.read() as tx:
+        visit = operator_visit_of(tx, asking)
+    visit.require(right)
+    visit.require_fresh()
+    return visit
 
 
 def _asking_second_step(handle: Handler) -> Handler:

@@ -11,11 +11,13 @@ from heliograph.console import (
 )
 from heliograph.console.abuse_pages import abuse
 from heliograph.console.alert_pages import alert_list, alert_recipients, alert_rules
-from heliograph.console.carrier_pages import carriers, routes
+from heliograph.console.carrier_pages import bind_trials, carrier_figures, carriers, routes
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
     by_operators,
+    by_operators_in_steps,
+    first_by_operators,
     to_operators,
 )
 from heliograph.console.message_pages import (
@@ -39,16 +41,18 @@ from heliograph.console.navigation import (
     MESSAGES,
     MONEY,
     NOW,
-    RECIPIENTS,
     PRICES,
     RATES,
+    RECIPIENTS,
     ROUTES,
     SHEETS,
+    TRY_NEW,
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
 from heliograph.portal.handlers import Handler, does, shows, takes_file
+from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
 
@@ -132,9 +136,26 @@ PAGES: Final = (
     shows(CARRIERS, to_operators(carriers.listed)),
     does(
         CARRIERS,
-        by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+        first_by_operators(
+            OperatorRight.CARRIERS,
+            bind_trials.try_first,
+            by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+        ),
+        Lane.TRIAL_BINDS,
+    ),
+    does(
+        TRY_NEW,
+        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_new),
+        Lane.TRIAL_BINDS,
+    ),
+    does(
+        f"{CARRIER}/try",
+        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_known),
+        Lane.TRIAL_BINDS,
     ),
     shows(CARRIER, to_operators(carriers.one)),
+    shows(f"{CARRIER}/figures", to_operators(carrier_figures.figures)),
+    shows(f"{CARRIER}/export", to_operators(carrier_figures.export)),
     does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
     shows(ROUTES, to_operators(routes.listed)),
     does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),

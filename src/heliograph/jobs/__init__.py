@@ -5,6 +5,7 @@ closing, erasing.
 __all__ = [
     "alerts",
     "campaigns",
+    "carrier_figures",
     "close_account",
     "contact_imports",
     "erase_blockers",

@@ -19,6 +19,7 @@ from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
+from heliograph.monitoring import tables as monitoring_tables
 from heliograph.webhooks import forget_endpoint
 from heliograph.webhooks.tables import EVENTS_KEPT_MS
 
@@ -38,6 +39,7 @@ KEPT: Final = (
     *users.KEPT,
     *alerts.KEPT,
     *pricing.KEPT,
+    *monitoring_tables.KEPT,
 )
 
 log = Log(__name__)

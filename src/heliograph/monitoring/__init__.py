@@ -1,5 +1,15 @@
 """Shows operators how the service does: samples of its figures, and all that is wrong with it."""
 
+from heliograph.monitoring.carrier_hours import (
+    FIGURE_SPANS,
+    CarrierHour,
+    FigureSpan,
+    SegmentFigures,
+    by_country,
+    by_part,
+    carrier_hours,
+    span_of_figures,
+)
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
 from heliograph.monitoring.process_figures import written_figures
@@ -7,18 +17,27 @@ from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, situation
 
 __all__ = [
+    "FIGURE_SPANS",
     "SAMPLES_LATE_MS",
     "SPANS",
+    "CarrierHour",
     "CheckResult",
+    "FigureSpan",
     "MeasuredQueue",
     "PlottedPart",
     "PlottedSpan",
     "Sampler",
+    "SegmentFigures",
     "Situation",
+    "by_country",
+    "by_part",
     "carrier_checks",
+    "carrier_hours",
+    "carrier_rollups",
     "parts_of",
     "situation",
     "span_named",
+    "span_of_figures",
     "work_checks",
     "written_figures",
 ]

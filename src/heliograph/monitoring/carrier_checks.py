@@ -32,6 +32,13 @@ def binds(
                     f"set it again: heliograph carrier set {carrier.name} --password-file FILE",
                 )
                 continue
+        if carrier.paused:
+            yield CheckResult(
+                check,
+                "warning",
+                "paused: nothing is handed over to it",
+                f"heliograph carrier resume {carrier.name}",
+            )
         if carrier.id in unbound:
             count, others = unbound[carrier.id]
             yield CheckResult(
@@ -82,6 +89,16 @@ def routes(
         elif all(carriers[carrier_id].draining for carrier_id in carrier_ids):
             yield CheckResult(
                 check, "warning", f"{names}: all of them drain", "set a carrier that takes messages"
+            )
+        elif all(
+            carriers[carrier_id].draining or carriers[carrier_id].paused
+            for carrier_id in carrier_ids
+        ):
+            yield CheckResult(
+                check,
+                "warning",
+                f"{names}: texts wait, because all of them are paused or drain",
+                "resume one, or set a carrier that takes messages",
             )
         else:
             yield CheckResult(check, "ok", names)

@@ -24,13 +24,14 @@ log = Log(__name__)
 
 class CarrierCounts(msgspec.Struct, frozen=True):
     """Counts what a process and one carrier did since the process began. `answers` are counted by
-    outcome, `receipts` by state.
+    outcome, `receipts` by state, and `statuses`, the answers with an error, by command_status.
     """
 
     submitted: int = 0
     answers: dict[str, int] = {}
     receipts: dict[str, int] = {}
     window_in_use: int = 0
+    statuses: dict[str, int] = {}
 
 
 class ProcessFigures(msgspec.Struct, frozen=True):
@@ -82,7 +83,13 @@ def read_figures(stored: str | None) -> ProcessFigures | None:
 def counts_of(totals: Mapping[str, metrics.CarrierTotals]) -> dict[str, CarrierCounts]:
     """Returns the totals of `/metrics` as a process tells them."""
     return {
-        name: CarrierCounts(of.submitted, dict(of.answers), dict(of.receipts), of.window_in_use)
+        name: CarrierCounts(
+            of.submitted,
+            dict(of.answers),
+            dict(of.receipts),
+            of.window_in_use,
+            dict(of.statuses),
+        )
         for name, of in totals.items()
     }
 

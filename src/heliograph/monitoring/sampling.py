@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import all_carriers
 from heliograph.messages.tables import sends
+from heliograph.monitoring.carrier_errors import add_errors
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.monitoring.registered import registered
 from heliograph.monitoring.tables import (
@@ -75,14 +76,15 @@ class Sampler:
         from_ms, self._until_ms = self._until_ms, now_ms
         if from_ms is None or not 0 < now_ms - from_ms <= COVERED_MS_MAX:
             return
-        rows = [
-            _row(
-                carrier.id,
-                [_since(before, key, told) for key in told if key.carrier == carrier.name],
-                measured.get(carrier.id, MeasuredQueue()),
-            )
+        counted = {
+            carrier.id: [_since(before, key, told) for key in told if key.carrier == carrier.name]
             for carrier in all_carriers(tx)
+        }
+        rows = [
+            _row(carrier_id, each, measured.get(carrier_id, MeasuredQueue()))
+            for carrier_id, each in counted.items()
         ]
+        add_errors(tx, counted, now_ms)
         rows.append(_total(rows, tx, from_ms, now_ms))
         step = {
             "step_ms": TEN_SECONDS_MS,
@@ -108,6 +110,7 @@ def _since(
         _less(now.answers, was.answers),
         _less(now.receipts, was.receipts),
         now.window_in_use,
+        _less(now.statuses, was.statuses),
     )
 
 

@@ -21,7 +21,9 @@ from heliograph.carriers import (
     unbound_links,
 )
 from heliograph.monitoring import carrier_checks, work_checks
+from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
 from heliograph.monitoring.check_result import CheckResult
+from heliograph.monitoring.database_now import DatabaseNow, database_state
 from heliograph.monitoring.registered import RegisteredProcess, registered
 from heliograph.monitoring.tables import (
     COUNTS,
@@ -39,6 +41,7 @@ BULK_WAITS_S: Final = 120
 UNMATCHED_MIN: Final = 100  # fewer receipts are only early: their answers have not come yet
 WEBHOOKS_MIN: Final = 10_000
 DISK_OCTETS_MIN: Final = 1 << 30
+CONNECTIONS_PART: Final = 0.9  # of those that the database allows
 TROUBLES_MAX: Final = 50
 _STATES: Final = {
     LinkState.CONNECTING.value: "it is being connected",
@@ -74,6 +77,8 @@ class Situation(NamedTuple):
     levels: Mapping[str, int]
     rates: Mapping[str, float]
     sampled_at_ms: int | None
+    errors: list[CarrierError]
+    database: DatabaseNow
 
 
 class _CarrierSample(NamedTuple):
@@ -105,16 +110,25 @@ def situation(tx: Connection, now_ms: int) -> Situation:
         for carrier in all_carriers(tx)
     ]
     processes = registered(tx)
+    database = database_state(tx)
     service = last.get(EVERY_CARRIER, _NO_SAMPLE)
     troubles = [
         *_of_processes(processes, now_ms),
+        *_of_database(database),
         *_of_carriers(tx, carriers, before, now_ms),
         *_of_checks(tx, carriers, processes, now_ms),
         *_of_samples(service, sampled_at_ms, now_ms),
     ]
     troubles.sort(key=lambda trouble: not trouble.is_failure)  # stable: else as they were found
     return Situation(
-        troubles[:TROUBLES_MAX], carriers, processes, service.levels, service.rates, sampled_at_ms
+        troubles[:TROUBLES_MAX],
+        carriers,
+        processes,
+        levels=service.levels,
+        rates=service.rates,
+        sampled_at_ms=sampled_at_ms,
+        errors=errors_of_hour(tx, now_ms),
+        database=database,
     )
 
 
@@ -180,12 +194,29 @@ def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[T
             )
 
 
+def _of_database(database: DatabaseNow) -> Iterator[Trouble]:
+    connections, most = database.connections, database.connections_max
+    if connections is not None and most is not None and connections >= most * CONNECTIONS_PART:
+        yield Trouble(
+            f"{connections} of the {most} connections that the database allows are open.",
+            "Raise max_connections, run fewer processes, or put a pooler in front: without a free"
+            " one, nothing is accepted.",
+            is_failure=True,
+        )
+
+
 def _of_carriers(
     tx: Connection, carriers: list[CarrierNow], before: Mapping[int, _CarrierSample], now_ms: int
 ) -> Iterator[Trouble]:
     unbound = unbound_links(tx)
     for now in carriers:
         carrier = now.carrier
+        if carrier.paused:
+            yield Trouble(
+                f"Carrier {carrier.name} is paused: nothing is handed over to it.",
+                f"Run heliograph carrier resume {carrier.name}, or resume it on its page, when it"
+                " may send again. What waits for it takes the next carrier of its route.",
+            )
         if carrier.id in unbound:
             bound_to = carrier_checks.binds([carrier], unbound, lambda _: None)
             yield from _troubles(bound_to)

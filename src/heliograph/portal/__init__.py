@@ -11,6 +11,7 @@ __all__ = [
     "export",
     "filled_form",
     "handlers",
+    "lanes",
     "languages",
     "list_page",
     "once",

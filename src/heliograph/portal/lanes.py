@@ -1,6 +1,6 @@
 """Pages wait for each other in lanes, and not the API for pages. What takes long has lanes of its
 own: so nobody who looks at a page waits for those who try passwords, or for a receiver of webhooks
-that does not answer.
+or a carrier that does not answer.
 """
 
 from collections.abc import Callable
@@ -26,6 +26,7 @@ class Lane(Enum):
     PAGES = "pages"
     PASSWORDS = "passwords"
     WEBHOOK_TESTS = "webhook tests"
+    TRIAL_BINDS = "trial binds"
 
 
 # each that is answered may hold a connection of the database; a password takes 64 MiB
@@ -33,6 +34,7 @@ SIZES: Final = {
     Lane.PAGES: _Size(4, 200),
     Lane.PASSWORDS: _Size(1, 20),
     Lane.WEBHOOK_TESTS: _Size(2, 10),
+    Lane.TRIAL_BINDS: _Size(2, 4),
 }
 
 

@@ -123,7 +123,10 @@ class Dispatch:
         """
         self._claiming = allowed
         for running in self._running.values():
-            running.turn.claiming = allowed
+            running.turn.claiming = self._may_claim_for(running.carrier)
+
+    def _may_claim_for(self, carrier: Carrier) -> bool:
+        return self._claiming and not carrier.paused
 
     async def stop(self, drain_s: float = DRAIN_S) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
@@ -202,6 +205,7 @@ class Dispatch:
             ):
                 running.carrier = as_set.carrier
                 running.turn.follow(facts_of(as_set.carrier))
+                running.turn.claiming = self._may_claim_for(as_set.carrier)
             else:
                 self._changes[carrier_id] = asyncio.create_task(self._change(carrier_id, as_set))
         self._epoch = epoch
@@ -285,7 +289,7 @@ class Dispatch:
             else SmppLink(connection, turn, self._may_write)
         )
         turn.link = link
-        turn.claiming = self._claiming
+        turn.claiming = self._may_claim_for(carrier)
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         tps = connection.tps if connection is not None else None
         is_first = not follows and not others_may_send(self._lease, carrier.id)

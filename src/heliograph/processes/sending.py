@@ -20,6 +20,7 @@ from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
 from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
+from heliograph.jobs.carrier_figures import keep_counting
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.rate_sheets import keep_applying
@@ -107,6 +108,7 @@ class Sending:
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_counting(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),

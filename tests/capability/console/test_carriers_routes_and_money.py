@@ -20,6 +20,7 @@ CARRIER = {
     "system_id": "amina",
     "password": PASSWORD,
     "tps": "50",
+    "added_anyway": "yes",
     "reason": "contract 12",
 }
 
@@ -29,7 +30,9 @@ def logged(db: Database) -> list[str]:
         return [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
 
 
-def test_a_carrier_is_added_drained_resumed_and_removed(visitor: Visitor, db: Database) -> None:
+def test_a_carrier_is_added_paused_drained_resumed_and_removed(
+    visitor: Visitor, db: Database
+) -> None:
     come_in(visitor, db)
     visitor.get("/console/carriers")
     assert visitor.post("/console/carriers", CARRIER).status_code == 303
@@ -41,14 +44,21 @@ def test_a_carrier_is_added_drained_resumed_and_removed(visitor: Visitor, db: Da
         stored = carriers.carrier_named(tx, "gh-main")
         assert connection_settings(tx, stored, SECRET_KEY).password == PASSWORD
         assert carriers.setting(stored, "tps") == 50
-    for do, draining in (("drain", True), ("resume", False)):
+    for do, draining, paused in (
+        ("pause", False, True),
+        ("drain", True, True),
+        ("resume", False, False),
+    ):
         assert visitor.post(path, {"do": do, "reason": "maintenance"}).status_code == 303
         with db.read() as tx:
-            assert carriers.carrier_named(tx, "gh-main").draining == draining
+            stored = carriers.carrier_named(tx, "gh-main")
+            assert (stored.draining, stored.paused) == (draining, paused)
     assert visitor.post(path, {"do": "drain", "reason": " "}).status_code == 400
+    assert visitor.post(path, {"do": "drain", "reason": "it ends"}).status_code == 303
     assert visitor.post(path, {"do": "remove", "reason": "ended"}).status_code == 303
     assert 'href="/console/carriers/gh-main"' not in visitor.get("/console/carriers").text
-    assert logged(db) == ["carrier.remove", "carrier.resume", "carrier.drain", "carrier.add"]
+    done = ("remove", "drain", "resume", "drain", "pause", "add")
+    assert logged(db) == [f"carrier.{each}" for each in done]
     log = visitor.get("/console/log").text
     assert "Let a carrier drain" in log
     assert PASSWORD not in log

@@ -34,6 +34,7 @@ RIGHT_OF_FORM = {
     "/console/messages/msg_": OperatorRight.TEXTS,
     "/console/messages/": OperatorRight.MESSAGES,
     "/console/abuse/": OperatorRight.ACCOUNTS,
+    "/console/bind-trial": OperatorRight.CARRIERS,
     "/console/carriers": OperatorRight.CARRIERS,
     "/console/routes": OperatorRight.CARRIERS,
     "/console/alerts": OperatorRight.ALERTS,

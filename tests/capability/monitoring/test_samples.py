@@ -14,6 +14,7 @@ from heliograph.database.leases import Lease, workers
 from heliograph.jobs.samples import take
 from heliograph.messages.tables import sends
 from heliograph.monitoring import SPANS, MeasuredQueue, Sampler, parts_of, written_figures
+from heliograph.monitoring.carrier_errors import OTHERS, errors_of_hour
 from heliograph.monitoring.process_figures import CarrierCounts, read_figures
 from heliograph.monitoring.tables import (
     EVERY_CARRIER,
@@ -237,3 +238,33 @@ def test_a_process_tells_what_it_has_counted_of_its_carriers(tmp_path: Path) -> 
     without = read_figures(written_figures("1.2", tmp_path / "none", None, has_carriers=False))
     assert without is not None
     assert (without.carriers, without.disk_free_octets, without.redis) == ({}, None, None)
+
+
+def test_errors_are_counted_by_carrier_and_command_status_over_an_hour(
+    db: Database, carrier_id: int
+) -> None:
+    sampler = Sampler()
+    tell(db, 7, carrier=CarrierCounts(statuses={"0x00000058": 90}))
+    sampled(db, sampler, START_MS)
+    tell(db, 7, carrier=CarrierCounts(statuses={"0x00000058": 97, "0x0000000B": 2}))
+    tell(db, 8, carrier=CarrierCounts(statuses={"0x00000058": 1, "other": 5}))
+    sampled(db, sampler, START_MS + 10_000)
+    tell(db, 8, carrier=CarrierCounts(statuses={"0x00000058": 4, "other": 5}))
+    for at_ms in (START_MS + 20_000, START_MS + 70_000):
+        sampled(db, sampler, at_ms)
+    with db.read() as tx:
+        assert errors_of_hour(tx, START_MS + 70_000) == [
+            (carrier_id, 0x58, 7 + 1 + 3),
+            (carrier_id, OTHERS, 5),
+            (carrier_id, 0x0B, 2),
+        ]
+        assert errors_of_hour(tx, START_MS + HOUR_MS + 60_000) == []
+
+
+def test_a_carrier_that_invents_statuses_makes_no_labels_without_end() -> None:
+    for status in range(1, 200):
+        metrics.refused("inventive", status)
+    metrics.submitted("inventive", 1, 0)
+    counted = metrics.carrier_totals()["inventive"].statuses
+    assert len(counted) == metrics.STATUSES_MAX + 1
+    assert (counted["0x00000001"], counted["other"]) == (1, 199 - metrics.STATUSES_MAX)

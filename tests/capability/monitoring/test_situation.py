@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock
-from heliograph.carriers import LinkState, record_state, set_route
+from heliograph.carriers import LinkState, pause_carrier, record_state, resume_carrier, set_route
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.tables import inflight
@@ -176,3 +176,29 @@ def test_a_carrier_that_some_processes_are_not_bound_to_is_told(
         record_state(tx, 8, carrier_id, LinkState.REFUSED, "0x05", clock.now_ms())
         assert tx.execute(sa.select(carriers.c.state).where(carriers.c.id == carrier_id)).one()
     assert any("bound in 1 of 2 processes" in sentence for sentence in sentences(db))
+
+
+def test_a_paused_carrier_is_named_until_it_is_resumed(db: Database, carrier_id: int) -> None:
+    with db.write() as tx:
+        pause_carrier(tx, "alpha")
+    assert sentences(db) == [
+        "Carrier alpha is paused: nothing is handed over to it.",
+        "Route default: alpha: texts wait, because all of them are paused or drain.",
+    ]
+    assert "heliograph carrier resume alpha" in remedies(db)
+    with db.write() as tx:
+        resume_carrier(tx, "alpha")
+    assert sentences(db) == []
+
+
+def test_a_database_whose_connections_run_out_is_told(
+    db: Database, carrier_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.read() as tx:
+        found = situation(tx, clock.now_ms()).database
+    assert found.octets > 50_000
+    assert found.kind.startswith("PostgreSQL " if db.postgresql else "SQLite ")
+    assert (found.connections is not None) is db.postgresql
+    monkeypatch.setitem(situation.__globals__, "CONNECTIONS_PART", 0.001)
+    told_of = [each for each in sentences(db) if "connections that the database allows" in each]
+    assert len(told_of) == db.postgresql

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from heliograph import carriers
 from heliograph.base import clock
-from heliograph.base.errors import Unavailable
+from heliograph.base.errors import InvalidRequest, Unavailable
 from heliograph.base.settings import Settings
 from heliograph.carriers import SIMULATOR_ID, LinkState, Outcome, record_state, remember_id_format
 from heliograph.carriers.manage import DOWN_MS
@@ -26,9 +26,9 @@ from heliograph.processes import sweeps as sweeping
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.sweeps import Sweeps
 from tests.support.capability.sending import WORKER, House, lease_of
-from tests.support.factories import PHONE, SECRET_KEY, awaited, open_carrier, phones
+from tests.support.factories import PHONE, SECRET_KEY, awaited, open_carrier, open_route, phones
 from tests.support.services.postgres import PrivatePostgres
-from tests.support.wire.raw_carrier import raw_carrier
+from tests.support.wire.raw_carrier import RawCarrier, raw_carrier
 
 LONDON = "447911123456"
 
@@ -282,3 +282,52 @@ async def test_a_look_at_the_carriers_that_fails_ends_no_sweeping(
     assert not running.done()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+def submitted(smsc: RawCarrier) -> int:
+    return sum(
+        frame.command == pdu.SUBMIT_SM for session in smsc.sessions for frame in session.heard
+    )
+
+
+async def told(house: House, change: Callable[[sa.Connection, str], object]) -> None:
+    """Changes the house's carrier as an operator does."""
+    with house.db.write() as tx:
+        change(tx, "carrier")
+    await house.cache.refresh()
+
+
+@awaited
+async def test_a_paused_carrier_keeps_its_bind_and_its_texts_wait_or_go_elsewhere(
+    house: House,
+) -> None:
+    async with raw_carrier() as smsc, raw_carrier() as spare:
+        set_up(house, "carrier", port=smsc.port)
+        await house.cache.refresh()
+        sending = dispatch(house)
+        await sending.start()
+        await until(lambda: state_of(house, house.carrier_id) == "bound")
+        try:
+            await told(house, carriers.pause_carrier)
+            await until(lambda: not sending._running[house.carrier_id].turn.claiming)
+            await house.send(phones(2))
+            sending.wake({house.carrier_id})
+            await asyncio.sleep(2 * dispatching.WATCH_S)
+            assert (submitted(smsc), len(smsc.lost)) == (0, 0)
+            await asyncio.to_thread(open_carrier, house.db, "spare", port=spare.port, prefix=None)
+            open_route(house.db, "carrier", "spare")
+            await house.cache.refresh()
+            await until(lambda: submitted(spare) == 2)  # what waited, by the sweep of routes
+            await house.send(phones(3))
+            await until(lambda: submitted(spare) == 5)  # new messages take it at once
+            await told(house, carriers.resume_carrier)
+            await house.send(phones(1))
+            await until(lambda: submitted(smsc) == 1)
+            assert (len(smsc.sessions), submitted(spare)) == (1, 5)
+        finally:
+            await sending.stop()
+
+
+def test_the_simulator_is_never_paused(house: House) -> None:
+    with house.db.write() as tx, pytest.raises(InvalidRequest, match="built in"):
+        carriers.pause_carrier(tx, "simulator")

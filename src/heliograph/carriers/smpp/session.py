@@ -17,6 +17,7 @@ from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcom
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
 from heliograph.carriers.smpp.session_counters import SessionCounters
 from heliograph.carriers.smpp.settings import SmppSettings
+from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.smpp.window import Window
 
 # per session: more than the largest window of the longest messages
@@ -45,7 +46,7 @@ class BindRefused(Exception):
     """The carrier answered the bind with an error."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"bind refused with command_status 0x{status:08x}")
+        super().__init__(f"bind refused with command_status 0x{status:08x}: {meaning_of(status)}")
         self.status = status
 
 

@@ -1,17 +1,15 @@
 """Defines the commands `heliograph carrier …`."""
 
-import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from heliograph.cli.checked_values import MaybeEmpty
+from heliograph.cli.carriers.carrier_options import carrier_options
 from heliograph.cli.command import Command, CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.programs.worker import metrics_options, work
-from heliograph.cli.values import Number, OrWord, Whole, given, read_password
+from heliograph.cli.values import given, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers import Carrier
@@ -47,156 +45,6 @@ _SHOWN: Final = (
 )
 
 
-class TonNpi(click.ParamType[list[int]]):
-    """Reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
-
-    name = "ton,npi"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[int]:
-        if not re.fullmatch(r"[0-9]{1,3},[0-9]{1,3}", value, re.ASCII):
-            self.fail(
-                f"{value!r} is not a type of number and a numbering plan, such as 5,0.", param, ctx
-            )
-        return [int(number) for number in value.split(",")]
-
-
-class StatusMeaning(click.ParamType[tuple[str, str | None]]):
-    """Reads what a command_status means to this carrier, such as 0x45=retry. `default` stands for
-    what it means to others.
-    """
-
-    name = "status=meaning"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str | None]:
-        found = re.fullmatch(
-            r"0x([0-9a-fA-F]{1,8})=(throttled|retry|refused|default)", value, re.ASCII
-        )
-        if found is None:
-            self.fail(
-                f"{value!r} is not a command_status and its meaning, such as 0x45=retry; "
-                "the meanings are throttled, retry, refused, and default.",
-                param,
-                ctx,
-            )
-        return f"0x{int(found[1], 16):02X}", None if found[2] == "default" else found[2]
-
-
-def _together(
-    ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, str | None], ...]
-) -> dict[str, str | None] | None:
-    return dict(value) or None
-
-
-_OPTIONS: Final = (
-    click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
-    click.option("--system-id", metavar="S", help="The name to bind with."),
-    click.option(
-        "--password-file",
-        metavar="FILE|-",
-        help=(
-            "Its first line is the password; - is standard input. Without it you are asked for "
-            "the password."
-        ),
-    ),
-    click.option(
-        "--tls/--no-tls",
-        default=None,
-        help="Use TLS, and check the certificate. Default: no TLS.",
-    ),
-    click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
-    click.option(
-        "--window",
-        type=Whole(),
-        metavar="W",
-        help="submit_sm without an answer, per bind. Default: 10.",
-    ),
-    click.option(
-        "--tps",
-        type=Number(0),
-        metavar="T",
-        help="submit_sm a second, all binds together; 0: unlimited, the default.",
-    ),
-    click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
-    click.option(
-        "--system-type",
-        type=MaybeEmpty(),
-        metavar="TEXT",
-        help="As the carrier says. Default: empty.",
-    ),
-    click.option(
-        "--source-ton-npi",
-        type=OrWord(TonNpi(), "auto"),
-        metavar="T,N|auto",
-        help="Of senders. Default: auto, by the sender's form.",
-    ),
-    click.option(
-        "--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."
-    ),
-    click.option(
-        "--alphabet",
-        type=click.Choice(["gsm", "latin1", "ascii"]),
-        help=(
-            "The alphabet that texts of GSM 7-bit characters are sent in: data_coding 0, 3 or 1."
-            " Default: gsm."
-        ),
-    ),
-    click.option(
-        "--long",
-        type=click.Choice(["udh", "payload", "sar"]),
-        help="How texts of several segments are sent. Default: udh.",
-    ),
-    click.option(
-        "--receipts",
-        type=click.Choice(["all", "last", "none"]),
-        help="Which segments ask for a receipt. Default: all.",
-    ),
-    click.option(
-        "--id-format",
-        type=click.Choice(["auto", "hex", "dec"]),
-        help=(
-            "The base in which receipts print ids, if answers print them in the other one. Default:"
-            " auto, which learns it from answers and receipts."
-        ),
-    ),
-    click.option(
-        "--in-doubt",
-        type=click.Choice(["resend", "never"]),
-        help="What is done with bulk messages whose answer never came. Default: resend.",
-    ),
-    click.option(
-        "--unmatched-max",
-        type=Whole(),
-        metavar="N",
-        help=(
-            "How many receipts that found no message are kept at most: the newest ones. "
-            "Default: 200000."
-        ),
-    ),
-    click.option(
-        "--status",
-        "status_overrides",
-        type=StatusMeaning(),
-        multiple=True,
-        callback=_together,
-        metavar="0xNN=MEANING",
-        help=(
-            "What a command_status in answer to submit_sm means: throttled (again, slower), retry"
-            " (3 tries), refused (failed), or default. Once for each."
-        ),
-    ),
-)
-
-
-def _settings(callback: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_OPTIONS):
-        callback = option(callback)
-    return callback
-
-
 def _record(carrier: "Carrier") -> dict[str, Any]:
     from heliograph.base.clock import rfc3339, rfc3339_or_none
     from heliograph.carriers import setting
@@ -211,6 +59,7 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
         "state_detail": carrier.state_detail,
         "down_since": rfc3339_or_none(carrier.down_since_ms),
         "draining": carrier.draining,
+        "paused": carrier.paused,
         **settings,
         "learnt_id_format": carrier.id_format,
         "created_at": rfc3339(carrier.created_at_ms),
@@ -237,7 +86,7 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
 @click.option(
     "--host", required=True, metavar="H", help="Where the carrier listens: a name or an address."
 )
-@_settings
+@carrier_options
 def add(
     session: CommandRun, name: str, kind: str, password_file: str | None, **options: Any
 ) -> None:
@@ -277,7 +126,7 @@ def add(
 )
 @click.argument("name")
 @click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
-@_settings
+@carrier_options
 def set_(session: CommandRun, name: str, password_file: str | None, **options: Any) -> None:
     """Change settings of a carrier; a running server connects anew."""
     from heliograph.carriers import set_carrier
@@ -300,7 +149,7 @@ def list_(session: CommandRun) -> None:
 
     with session.read() as tx:
         records = [_record(carrier) for carrier in all_carriers(tx)]
-    show_list(session, records, ("name", "type", "state", "state_detail", "draining"))
+    show_list(session, records, ("name", "type", "state", "state_detail", "draining", "paused"))
 
 
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
@@ -330,6 +179,32 @@ def drain(session: CommandRun, name: str, stop: bool) -> None:
     show(session, {**_record(carrier), "messages_waiting": waiting})
 
 
+@command.command("pause", epilog=examples("carrier pause gh-main", "carrier resume gh-main"))
+@click.argument("name")
+def pause(session: CommandRun, name: str) -> None:
+    """Give a carrier nothing at all. Its binds stay. What waits for it takes the next carrier of
+    its route, or waits.
+    """
+    from heliograph.carriers import pause_carrier
+    from heliograph.messages.queue import waiting_for_carrier
+
+    with session.write() as tx:
+        carrier = pause_carrier(tx, name)
+        waiting = waiting_for_carrier(tx, carrier.id)
+    show(session, {**_record(carrier), "messages_waiting": waiting})
+
+
+@command.command("resume", epilog=examples("carrier resume gh-main"))
+@click.argument("name")
+def resume(session: CommandRun, name: str) -> None:
+    """Let a carrier that drains or is paused take messages again."""
+    from heliograph.carriers import resume_carrier
+
+    with session.write() as tx:
+        record = _record(resume_carrier(tx, name))
+    show(session, record)
+
+
 @command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
 def remove(session: CommandRun, name: str) -> None:
@@ -354,7 +229,7 @@ def test(session: CommandRun, name: str) -> None:
     import logging
 
     from heliograph.carriers import LinkState, carrier_named, connection_settings
-    from heliograph.processes.checks.carrier_findings import try_to_bind
+    from heliograph.carriers.smpp.trial_bind import try_to_bind
 
     with session.read() as tx:
         carrier = carrier_named(tx, name)

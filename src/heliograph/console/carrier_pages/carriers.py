@@ -1,35 +1,31 @@
-"""Shows carriers, and adds, drains, resumes and removes them, as the commands do."""
+"""Shows carriers, and adds, drains, pauses, resumes and removes them, as the commands do."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import carriers
-from heliograph.base.addresses import PORT_MAX
-from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.base.forms import Form
+from heliograph.base.errors import FieldError
 from heliograph.carriers import Carrier, LinkState, Route
+from heliograph.console.carrier_pages.bind_words import BindTrial
+from heliograph.console.carrier_pages.carrier_form import read_carrier
 from heliograph.console.navigation import CARRIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages.queue import waiting_for_carrier
-from heliograph.portal.filled_form import body_of, choice_of, with_numbers
+from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
 
 CARRIERS_SHOWN_MAX: Final = 200  # carriers on the list; fifty are many
-CHANGES: Final = ("drain", "resume", "remove")
+CHANGES: Final = ("drain", "pause", "resume", "remove")
 SETTINGS: Final = (
     *("host", "port", "system_id", "tls", "binds", "window", "tps", "bind", "system_type"),
     *("alphabet", "long", "receipts", "id_format", "in_doubt"),
 )
-NUMBERS: Final = ("port", "binds", "window", "tps")
-COUNT_MAX: Final = 10_000  # the carrier's own rules are tighter
-TPS_MAX: Final = 100_000
-TEXT_MAX: Final = 255
 
 
 class ListedCarrier(NamedTuple):
@@ -45,9 +41,11 @@ def listed(
     asking: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
+    *,
+    trial: BindTrial | None = None,
 ) -> Response:
     """Shows all carriers with their state, those that are not bound first, and the form that adds
-    one.
+    one. `trial` is what became of an attempt to bind with what the form holds.
     """
     found = sorted(
         carriers.all_carriers(tx),
@@ -58,10 +56,11 @@ def listed(
         "carriers.html",
         asking,
         visit,
-        status=400 if errors else 200,
+        status=400 if errors or (trial is not None and not trial.is_bound) else 200,
         carriers=[_listed(tx, carrier, routes) for carrier in found[:CARRIERS_SHOWN_MAX]],
         is_cut=len(found) > CARRIERS_SHOWN_MAX,
         typed=body_of(asking),
+        trial=trial,
         errors={error.field: error.message for error in errors},
     )
 
@@ -71,6 +70,8 @@ def one(
     asking: PageRequest,
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
+    *,
+    trial: BindTrial | None = None,
 ) -> Response:
     """Shows one carrier with its settings and routes, and what can be done to it. Raises
     NotFound.
@@ -92,6 +93,7 @@ def one(
             if carrier.id in route.carrier_ids
         ],
         typed=body_of(asking),
+        trial=trial,
         errors={error.field: error.message for error in errors},
     )
 
@@ -99,12 +101,12 @@ def one(
 def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Adds an SMPP carrier, by the rules of the command. Raises InvalidRequest."""
     reason = reason_of(asking)
-    body = body_of(asking)
+    given = read_carrier(asking)
     carrier = carriers.add_carrier(
         tx,
-        body.get("name", ""),
-        _settings(body),
-        asking.sent.form.get("password", ""),
+        given.name,
+        given.settings,
+        given.password,
         secret_key=asking.service.secret_keys,
         now_ms=asking.now_ms,
     )
@@ -113,7 +115,7 @@ def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Drains, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
+    """Drains, pauses, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     before = carriers.carrier_named(tx, asking.path["carrier"])
@@ -122,7 +124,12 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         carriers.remove_carrier(tx, before.name, messages_waiting=waiting)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
         return led_on(CARRIERS, Said.REMOVED)
-    after = carriers.drain_carrier(tx, before.name, draining=wanted == "drain")
+    change_one = {
+        "drain": carriers.drain_carrier,
+        "pause": carriers.pause_carrier,
+        "resume": carriers.resume_carrier,
+    }[wanted]
+    after = change_one(tx, before.name)
     visit.audit(
         tx,
         None,
@@ -135,31 +142,14 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return led_on(f"{CARRIERS}/{before.name}", Said.SAVED)
 
 
-def _settings(body: dict[str, str]) -> dict[str, Any]:
-    form = Form(with_numbers({name: body[name] for name in SETTINGS if name in body}, *NUMBERS))
-    read: dict[str, Any] = {
-        "host": form.text("host", required=True, most=TEXT_MAX),
-        "port": form.integer("port", required=True, least=1, most=PORT_MAX),
-        "system_id": form.text("system_id", required=True, most=TEXT_MAX),
-        "binds": form.integer("binds", least=1, most=COUNT_MAX),
-        "window": form.integer("window", least=1, most=COUNT_MAX),
-        "tps": form.integer("tps", least=0, most=TPS_MAX),
-        "system_type": form.text("system_type", most=TEXT_MAX),
-        "tls": form.text("tls", most=TEXT_MAX),
-    }
-    if form.errors:
-        raise InvalidRequest("Fields of the carrier are wrong.", fields=form.errors)
-    read["tls"] = None if read["tls"] is None else True
-    return {name: value for name, value in read.items() if value is not None}
-
-
 def _listed(tx: Connection, carrier: Carrier, routes: Sequence[Route]) -> ListedCarrier:
     prefixes = [route.prefix for route in routes if carrier.id in route.carrier_ids]
     return ListedCarrier(carrier, waiting_for_carrier(tx, carrier.id), prefixes)
 
 
 def _taking(carrier: Carrier) -> str:
-    return "draining" if carrier.draining else "takes messages"
+    states = {"draining": carrier.draining, "paused": carrier.paused}
+    return ", ".join(state for state, is_so in states.items() if is_so) or "takes messages"
 
 
 def _at(carrier: Carrier) -> str:

@@ -14,6 +14,7 @@ def way_in_words(
     """Returns the sentences, what will be done first."""
     names = {carrier.id: carrier.name for carrier in carriers}
     draining = {carrier.id for carrier in carriers if carrier.draining}
+    paused = {carrier.id for carrier in carriers if carrier.paused}
     plan, refusal = found.offer
     told = []
     if refusal is None:
@@ -28,10 +29,12 @@ def way_in_words(
             f"{account.name} may send to {', '.join(account.countries or ())} only, and the number"
             f" is of {phone.country_code or 'no country'}."
         )
-    return [*told, *_of_route(found, names, draining), _of_rate(found.rate, account)]
+    return [*told, *_of_route(found, names, draining, paused), _of_rate(found.rate, account)]
 
 
-def _of_route(found: WhichWay, names: dict[int, str], draining: set[int]) -> list[str]:
+def _of_route(
+    found: WhichWay, names: dict[int, str], draining: set[int], paused: set[int]
+) -> list[str]:
     if found.route is None:
         return ["No route leads there: no prefix fits, and there is no default route."]
     tried = ", then ".join(names[carrier_id] for carrier_id in found.route.carrier_ids)
@@ -40,6 +43,8 @@ def _of_route(found: WhichWay, names: dict[int, str], draining: set[int]) -> lis
     for carrier_id in found.route.carrier_ids:
         if carrier_id in draining:
             told.append(f"{names[carrier_id]} drains, so it takes no new messages.")
+        elif carrier_id in paused:
+            told.append(f"{names[carrier_id]} is paused, so nothing is handed over to it.")
         elif carrier_id in found.down:
             told.append(f"{names[carrier_id]} has been down for a minute or longer.")
     return told

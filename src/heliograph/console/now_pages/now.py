@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
-from heliograph.carriers import Carrier, LinkState, setting
+from heliograph.carriers import Carrier, LinkState, meaning_of, setting
 from heliograph.console.navigation import NOW
 from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
 from heliograph.console.operator_visit import OperatorVisit
@@ -51,6 +51,7 @@ def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         at=at,
         state_words=STATE_WORDS,
         window_of=_window_of,
+        meaning_of=meaning_of,
         names=names,
         span=span,
         spans=[_link(each, span) for each in SPANS],

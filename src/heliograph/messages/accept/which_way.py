@@ -23,7 +23,7 @@ from heliograph.text import Phone
 class WhichWay(NamedTuple):
     """Holds the offer that accepting makes for a live text to a number, and what it follows from:
     the route as it is stored, with carriers that drain, the rate, and the carriers that have been
-    down for a minute.
+    down for a minute or are paused.
     """
 
     offer: Offer

@@ -291,6 +291,8 @@ class Turn:
         metrics.submitted(name, submitted, len(self._outstanding))
         for answer in answers:
             metrics.answered(name, answer.outcome.value)
+            if answer.command_status:
+                metrics.refused(name, answer.command_status)
         for receipt in arrived:
             metrics.received(
                 name, receipt.state.value if receipt.state is not None else "unreadable"

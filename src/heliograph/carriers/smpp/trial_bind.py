@@ -1,16 +1,14 @@
-"""Checks carriers and routes for `heliograph doctor`, and tries a carrier."""
+"""Tries to bind to a carrier: it connects, binds, unbinds again, and tells what was answered."""
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
-from heliograph.carriers import (
-    Link,
-    LinkState,
-    SmppSettings,
-)
+from heliograph.carriers.link import Link, LinkState
 from heliograph.carriers.smpp.link import SmppLink
+from heliograph.carriers.smpp.settings import SmppSettings
 
-BIND_TIMEOUT_S: Final = 15.0
+TRIAL_BIND_S: Final = 15.0  # after so long, nobody answers
 
 
 class _Watch:
@@ -27,18 +25,22 @@ class _Watch:
         """Leaves receipts unacknowledged: the carrier sends them again to whoever stores them."""
 
     def changed(self, state: LinkState, detail: str) -> None:
-        self.state, self.detail = state, detail
+        self.state, self.detail = state, detail or self.detail
         if state is not LinkState.CONNECTING:
             self.settled.set()
 
 
-async def try_to_bind(connection: SmppSettings) -> tuple[LinkState, str]:
-    """Binds to a carrier and unbinds again, and says what its state became, and why."""
+async def try_to_bind(
+    connection: SmppSettings, within_s: float = TRIAL_BIND_S
+) -> tuple[LinkState, str]:
+    """Binds to a carrier and unbinds again, and says what its state became, and why. One bind is
+    tried, however many the carrier shall have.
+    """
     watch = _Watch()
-    link: Link = SmppLink(connection, watch)
+    link: Link = SmppLink(replace(connection, binds=1), watch)
     await link.start()
     try:
-        async with asyncio.timeout(BIND_TIMEOUT_S):
+        async with asyncio.timeout(within_s):
             await watch.settled.wait()
     except TimeoutError:
         pass  # the state says that it still tries

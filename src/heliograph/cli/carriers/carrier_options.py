@@ -1,0 +1,161 @@
+"""Defines the options that set a carrier up. What they may be, carriers/ checks."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from heliograph.cli.checked_values import MaybeEmpty
+from heliograph.cli.values import Number, OrWord, Whole
+
+
+class TonNpi(click.ParamType[list[int]]):
+    """Reads a type of number and a numbering plan (SMPP 3.4, 5.2.5 and 5.2.6), such as 5,0."""
+
+    name = "ton,npi"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[int]:
+        if not re.fullmatch(r"[0-9]{1,3},[0-9]{1,3}", value, re.ASCII):
+            self.fail(
+                f"{value!r} is not a type of number and a numbering plan, such as 5,0.", param, ctx
+            )
+        return [int(number) for number in value.split(",")]
+
+
+class StatusMeaning(click.ParamType[tuple[str, str | None]]):
+    """Reads what a command_status means to this carrier, such as 0x45=retry. `default` stands for
+    what it means to others.
+    """
+
+    name = "status=meaning"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str | None]:
+        found = re.fullmatch(
+            r"0x([0-9a-fA-F]{1,8})=(throttled|retry|refused|default)", value, re.ASCII
+        )
+        if found is None:
+            self.fail(
+                f"{value!r} is not a command_status and its meaning, such as 0x45=retry; "
+                "the meanings are throttled, retry, refused, and default.",
+                param,
+                ctx,
+            )
+        return f"0x{int(found[1], 16):02X}", None if found[2] == "default" else found[2]
+
+
+def _together(
+    ctx: click.Context, param: click.Parameter, value: tuple[tuple[str, str | None], ...]
+) -> dict[str, str | None] | None:
+    return dict(value) or None
+
+
+_OPTIONS: Final = (
+    click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
+    click.option("--system-id", metavar="S", help="The name to bind with."),
+    click.option(
+        "--password-file",
+        metavar="FILE|-",
+        help=(
+            "Its first line is the password; - is standard input. Without it you are asked for "
+            "the password."
+        ),
+    ),
+    click.option(
+        "--tls/--no-tls",
+        default=None,
+        help="Use TLS, and check the certificate. Default: no TLS.",
+    ),
+    click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
+    click.option(
+        "--window",
+        type=Whole(),
+        metavar="W",
+        help="submit_sm without an answer, per bind. Default: 10.",
+    ),
+    click.option(
+        "--tps",
+        type=Number(0),
+        metavar="T",
+        help="submit_sm a second, all binds together; 0: unlimited, the default.",
+    ),
+    click.option("--bind", type=click.Choice(["trx", "tx+rx"]), help="Default: trx."),
+    click.option(
+        "--system-type",
+        type=MaybeEmpty(),
+        metavar="TEXT",
+        help="As the carrier says. Default: empty.",
+    ),
+    click.option(
+        "--source-ton-npi",
+        type=OrWord(TonNpi(), "auto"),
+        metavar="T,N|auto",
+        help="Of senders. Default: auto, by the sender's form.",
+    ),
+    click.option(
+        "--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."
+    ),
+    click.option(
+        "--alphabet",
+        type=click.Choice(["gsm", "latin1", "ascii"]),
+        help=(
+            "The alphabet that texts of GSM 7-bit characters are sent in: data_coding 0, 3 or 1."
+            " Default: gsm."
+        ),
+    ),
+    click.option(
+        "--long",
+        type=click.Choice(["udh", "payload", "sar"]),
+        help="How texts of several segments are sent. Default: udh.",
+    ),
+    click.option(
+        "--receipts",
+        type=click.Choice(["all", "last", "none"]),
+        help="Which segments ask for a receipt. Default: all.",
+    ),
+    click.option(
+        "--id-format",
+        type=click.Choice(["auto", "hex", "dec"]),
+        help=(
+            "The base in which receipts print ids, if answers print them in the other one. Default:"
+            " auto, which learns it from answers and receipts."
+        ),
+    ),
+    click.option(
+        "--in-doubt",
+        type=click.Choice(["resend", "never"]),
+        help="What is done with bulk messages whose answer never came. Default: resend.",
+    ),
+    click.option(
+        "--unmatched-max",
+        type=Whole(),
+        metavar="N",
+        help=(
+            "How many receipts that found no message are kept at most: the newest ones. "
+            "Default: 200000."
+        ),
+    ),
+    click.option(
+        "--status",
+        "status_overrides",
+        type=StatusMeaning(),
+        multiple=True,
+        callback=_together,
+        metavar="0xNN=MEANING",
+        help=(
+            "What a command_status in answer to submit_sm means: throttled (again, slower), retry"
+            " (3 tries), refused (failed), or default. Once for each."
+        ),
+    ),
+)
+
+
+def carrier_options(callback: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options that set a carrier up."""
+    for option in reversed(_OPTIONS):
+        callback = option(callback)
+    return callback

@@ -1,0 +1,83 @@
+"""Tries to bind to a carrier before it is added, or at any time, and says what was answered.
+
+A trial asks another machine, so it stands in no transaction. It has a lane of its own, which
+answers two at once: whoever looks at pages does not wait for a carrier that does not answer.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from heliograph import carriers
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.carriers import SmppSettings, trial_connection
+from heliograph.carriers.smpp.trial_bind import try_to_bind
+from heliograph.console.carrier_pages import carriers as carrier_pages
+from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, in_words
+from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.reasons import reason_of
+from heliograph.portal.page_request import PageRequest
+
+
+def try_new(asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Tries what the form of a new carrier holds, and shows the form again with the answer. The
+    password is not shown again.
+    """
+    try:
+        trial = _tried(asking, visit, _filled_in(asking))
+    except InvalidRequest as refused:
+        return _form_again(asking, visit, None, refused.fields)
+    return _form_again(asking, visit, trial)
+
+
+def try_known(asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Tries a carrier with the settings that are stored. Raises NotFound, InvalidRequest."""
+    with asking.db.read() as tx:
+        carrier = carriers.carrier_named(tx, asking.path["carrier"])
+        if carrier.type != "smpp":
+            raise InvalidRequest(f"The carrier {carrier.name} is built in: nothing is bound to.")
+        connection = carriers.connection_settings(tx, carrier, asking.service.secret_keys)
+    trial = _tried(asking, visit, connection)
+    with asking.db.read() as tx:
+        return carrier_pages.one(tx, asking, visit, trial=trial)
+
+
+def try_first(asking: PageRequest, visit: OperatorVisit) -> Response | None:
+    """Tries a new carrier before it is added. If it cannot be bound, nothing is added and the form
+    says why, unless the operator wants to add it all the same.
+    """
+    if ADDED_ANYWAY in asking.sent.form:
+        return None
+    try:
+        reason_of(asking)  # what is refused anyway is refused before anybody is called
+        trial = _tried(asking, visit, _filled_in(asking))
+    except InvalidRequest as refused:
+        return _form_again(asking, visit, None, refused.fields)
+    return None if trial.is_bound else _form_again(asking, visit, trial)
+
+
+def _filled_in(asking: PageRequest) -> SmppSettings:
+    given = read_carrier(asking)
+    return trial_connection(given.name, given.settings, given.password)
+
+
+def _tried(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
+    state, detail = asyncio.run(try_to_bind(connection, TRIAL_S))
+    trial = in_words(connection, state, detail)
+    there = f"{connection.system_id} at {connection.host}:{connection.port}"
+    with asking.db.write() as tx:
+        what = "bound" if trial.is_bound else "not bound"
+        visit.audit(tx, None, "carrier.try", connection.name, after=f"{there}: {what}")
+    return trial
+
+
+def _form_again(
+    asking: PageRequest,
+    visit: OperatorVisit,
+    trial: BindTrial | None,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    with asking.db.read() as tx:
+        return carrier_pages.listed(tx, asking, visit, errors, trial=trial)

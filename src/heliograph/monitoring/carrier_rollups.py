@@ -1,0 +1,157 @@
+"""Counts what became of the segments that carriers took, by country and quarter of an hour.
+
+A carrier's ids say which segments it took, when, and what their receipts said. They are kept for 72
+hours, and receipts come as long. So a quarter is counted again and again while they are there,
+rarer as it grows older, and one last time before the first of them is deleted. What is stored of a
+quarter is always the sum of its ids at the moment of the last count, whoever counted before.
+"""
+
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.clock import HOUR_MS
+from heliograph.messages.tables import (
+    DELIVERY_STEPS,
+    DELIVERY_STEPS_S,
+    QUARTER_MS,
+    RECEIPTS_KEPT_MS,
+    carrier_refs,
+    messages,
+)
+from heliograph.monitoring.sampling import NOT_DELIVERED
+from heliograph.monitoring.tables import (
+    MINUTE_MS,
+    SEGMENT_COUNTS,
+    carrier_rollup_counts,
+    carrier_rollups,
+)
+
+EVERY_MS: Final = 20_000  # before a quarter is counted again; it takes some 0.1 s a 10,000 segments
+AGES_PART: Final = 3  # … and at least a third of its age: about 30 times in all
+LAST_COUNT_MS: Final = HOUR_MS  # before its ids are deleted, a quarter is counted for the last time
+DELETED_MS: Final = 2 * MINUTE_MS  # so soon before nobody counts: some may be gone meanwhile
+_DELIVERED: Final = "DELIVRD"
+
+SegmentCounts: TypeAlias = dict[str, int]
+
+
+class CarrierCountry(NamedTuple):
+    """Names a carrier and a country, whose code is empty if it is not known."""
+
+    carrier_id: int
+    country_code: str
+
+
+def is_due(
+    quarter_ms: int, counted_at_ms: int | None, now_ms: int, kept_ms: int = RECEIPTS_KEPT_MS
+) -> bool:
+    """Returns whether a quarter is to be counted now. `counted_at_ms` is None if it was not counted
+    yet, and `kept_ms` is for how long carriers' ids are kept.
+    """
+    deleted_ms = quarter_ms + kept_ms
+    if now_ms >= deleted_ms - DELETED_MS:
+        return False
+    if counted_at_ms is None:
+        return True
+    last_ms = deleted_ms - LAST_COUNT_MS
+    if counted_at_ms < last_ms <= now_ms:
+        return True
+    age_ms = counted_at_ms - quarter_ms - QUARTER_MS
+    return now_ms - counted_at_ms >= max(EVERY_MS, age_ms // AGES_PART)
+
+
+def due(tx: Connection, now_ms: int, kept_ms: int = RECEIPTS_KEPT_MS) -> list[int]:
+    """Returns the quarters that are to be counted now, the newest first."""
+    present_ms = now_ms - now_ms % QUARTER_MS
+    columns = carrier_rollup_counts.c
+    counted_at: dict[int, int] = {
+        row.quarter_ms: row.counted_at_ms
+        for row in tx.execute(
+            sa.select(columns.quarter_ms, columns.counted_at_ms).where(
+                columns.quarter_ms > present_ms - kept_ms
+            )
+        )
+    }
+    return [
+        quarter_ms
+        for quarter_ms in range(present_ms, present_ms - kept_ms, -QUARTER_MS)
+        if is_due(quarter_ms, counted_at.get(quarter_ms), now_ms, kept_ms)
+    ]
+
+
+def segments_of(tx: Connection, quarter_ms: int) -> dict[CarrierCountry, SegmentCounts]:
+    """Counts the segments that carriers took in a quarter of an hour. It reads a minute at a time,
+    so no statement reads more than carriers take in one.
+    """
+    found: dict[CarrierCountry, SegmentCounts] = {}
+    for from_ms in range(quarter_ms, quarter_ms + QUARTER_MS, MINUTE_MS):
+        for row in tx.execute(_counting(), {"from_ms": from_ms, "until_ms": from_ms + MINUTE_MS}):
+            counts = found.setdefault(
+                CarrierCountry(row.carrier_id, row.country_code),
+                dict.fromkeys((*SEGMENT_COUNTS, *DELIVERY_STEPS), 0),
+            )
+            segments = row.refs * int(row.parts).bit_count()
+            counts["handed_over"] += segments
+            if row.receipt_state == _DELIVERED:
+                counts["delivered"] += segments
+            elif row.receipt_state in NOT_DELIVERED:
+                counts["undelivered"] += segments
+            if row.step is not None:
+                counts[DELIVERY_STEPS[row.step]] += segments
+    return found
+
+
+@cache
+def _counting() -> sa.Select[Any]:
+    """Returns the query of `segments_of`: how many ids have carrier, country, segments, receipt and
+    step of the time to delivery in common.
+    """
+    ref, message = carrier_refs.c, messages.c
+    took_ms = message.delivered_at_ms - ref.created_at_ms
+    step = sa.case(
+        (sa.or_(ref.receipt_state != _DELIVERED, took_ms.is_(None)), None),
+        (ref.receipt_state.is_(None), None),
+        *((took_ms <= step_s * 1_000, place) for place, step_s in enumerate(DELIVERY_STEPS_S)),
+        else_=len(DELIVERY_STEPS_S),
+    )
+    some = (
+        sa.select(
+            ref.carrier_id,
+            sa.func.coalesce(message.country_code, "").label("country_code"),
+            ref.parts,
+            ref.receipt_state,
+            step.label("step"),
+        )
+        .select_from(carrier_refs.outerjoin(messages, messages.c.id == carrier_refs.c.message_id))
+        .where(
+            ref.created_at_ms >= sa.bindparam("from_ms"),
+            ref.created_at_ms < sa.bindparam("until_ms"),
+            ref.message_id.is_not(None),
+        )
+        .subquery()
+    )
+    return sa.select(*some.c, sa.func.count().label("refs")).group_by(*some.c)
+
+
+def store_segments(
+    tx: Connection, quarter_ms: int, found: dict[CarrierCountry, SegmentCounts], counted_at_ms: int
+) -> None:
+    """Stores what was counted of a quarter, unless somebody has stored a later count."""
+    counts = carrier_rollup_counts
+    of_quarter = counts.c.quarter_ms == quarter_ms
+    stored_ms = tx.execute(
+        sa.select(counts.c.counted_at_ms).where(of_quarter).with_for_update()
+    ).scalar()
+    if stored_ms is not None and stored_ms > counted_at_ms:
+        return
+    tx.execute(sa.delete(counts).where(of_quarter))
+    tx.execute(counts.insert().values(quarter_ms=quarter_ms, counted_at_ms=counted_at_ms))
+    tx.execute(sa.delete(carrier_rollups).where(carrier_rollups.c.quarter_ms == quarter_ms))
+    if found:
+        tx.execute(
+            carrier_rollups.insert(),
+            [key._asdict() | {"quarter_ms": quarter_ms} | each for key, each in found.items()],
+        )

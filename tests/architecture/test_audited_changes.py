@@ -58,7 +58,12 @@ def test_every_form_of_an_account_writes_into_its_audit_log() -> None:
     assert silent == CHANGE_NOTHING
 
 
-OF_NONE = ("carrier.", "route.", "rate.")  # they are of no account, and stand in no account's log
+OF_NONE = (
+    "carrier.",
+    "ledger.",
+    "route.",
+    "rate.",
+)  # they are of no account, and stand in no account's log
 
 
 def test_the_page_of_the_audit_log_has_words_for_every_action() -> None:

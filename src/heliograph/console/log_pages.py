@@ -38,6 +38,7 @@ DONE: Final = {
     "carrier.resume": "Let a carrier take messages again",
     "credits.adjust": "Adjusted SMS credits",
     "credits.grant": "Granted SMS credits",
+    "ledger.verify": "Asked for a proof of the ledger",
     "message.match": "Matched a receipt to a message",
     "message.read": "Read the text of a message",
     "message.resend": "Sent a message in doubt again",

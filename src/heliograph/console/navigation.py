@@ -15,6 +15,8 @@ ABUSE: Final = f"{CONSOLE}/abuse"
 CARRIERS: Final = f"{CONSOLE}/carriers"
 ROUTES: Final = f"{CONSOLE}/routes"
 MONEY: Final = f"{CONSOLE}/money"
+LEDGER_FILES: Final = f"{MONEY}/ledger"
+PROOFS: Final = f"{MONEY}/proofs"
 LOG: Final = f"{CONSOLE}/log"
 
 

@@ -8,6 +8,8 @@ __all__ = [
     "contact_imports",
     "erase_blockers",
     "erase_number",
+    "ledger_hours",
+    "proofs",
     "pruning",
     "retention",
     "roll_up",

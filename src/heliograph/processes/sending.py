@@ -20,6 +20,8 @@ from heliograph.database.database import Database
 from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
+from heliograph.jobs.ledger_hours import keep_adding_up
+from heliograph.jobs.proofs import keep_proving
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
 from heliograph.jobs.roll_up import keep_rolling_up
@@ -107,6 +109,8 @@ class Sending:
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),
+            asyncio.create_task(keep_adding_up(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_proving(self._db, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(

@@ -11,7 +11,7 @@ from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.wallet import due_hour, store_hour, sums_of_hour
 
-EVERY_S: Final = 30.0
+EVERY_S: Final = 10.0
 
 
 async def keep_adding_up(db: Database, is_ours: Callable[[], bool]) -> None:

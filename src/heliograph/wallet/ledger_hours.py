@@ -21,6 +21,11 @@ HOURS_KEPT_MS: Final = 40 * DAY_MS  # the days that are shown, and some more
 SETTLED_AFTER_MS: Final = 2 * CLOCK_SLACK_MS
 # of entries that are read because no sums are there yet; more of them would keep a page waiting
 READ_MS_MAX: Final = 3 * HOUR_MS
+_FIGURES: Final = (
+    sa.func.count().label("entries"),
+    sa.func.sum(ledger_entries.c.credits).label("credits"),
+    sa.func.sum(ledger_entries.c.amount_minor).label("amount_minor"),
+)
 
 
 class HourSums(NamedTuple):
@@ -65,7 +70,23 @@ def due_hour(tx: Connection, now_ms: int) -> int | None:
 
 def sums_of_hour(tx: Connection, at_ms: int) -> list[HourSums]:
     """Returns what the entries of an hour add up to."""
-    return _sums(tx, at_ms, at_ms + HOUR_MS, sa.true())
+    columns = ledger_entries.c
+    query = (
+        sa.select(columns.account_id, columns.type, columns.currency, *_FIGURES)
+        .where(*_in_hour(at_ms))
+        .group_by(columns.account_id, columns.type, columns.currency)
+    )
+    return [
+        HourSums(
+            row.account_id,
+            row.type,
+            row.currency,
+            row.entries,
+            int(row.credits),
+            int(row.amount_minor),
+        )
+        for row in tx.execute(query)
+    ]
 
 
 def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) -> None:
@@ -114,19 +135,9 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
         return SummedDays(_added_together(found), None)
     if at_ms < now_ms - READ_MS_MAX:
         return SummedDays(_added_together(found), at_ms)
-    of = ledger_entries.c.account_id == account_id if account_id is not None else sa.true()
+    of = sa.true() if account_id is None else ledger_entries.c.account_id == account_id
     while at_ms <= now_ms:
-        found += [
-            DaySums(
-                at_ms - at_ms % DAY_MS,
-                each.type,
-                each.currency,
-                each.entries,
-                each.credits,
-                each.amount_minor,
-            )
-            for each in _sums(tx, at_ms, at_ms + HOUR_MS, of)
-        ]
+        found += _read_hour(tx, at_ms, of)
         at_ms += HOUR_MS
     return SummedDays(_added_together(found), None)
 
@@ -169,31 +180,25 @@ def _next_hour_with_entries(tx: Connection, from_ms: int) -> int | None:
     return made_ms - made_ms % HOUR_MS
 
 
-def _sums(
-    tx: Connection, since_ms: int, until_ms: int, whose: sa.ColumnElement[bool]
-) -> list[HourSums]:
+def _read_hour(tx: Connection, at_ms: int, of: sa.ColumnElement[bool]) -> list[DaySums]:
     columns = ledger_entries.c
     query = (
-        sa.select(
-            columns.account_id,
-            columns.type,
-            columns.currency,
-            sa.func.count().label("entries"),
-            sa.func.sum(columns.credits).label("credits"),
-            sa.func.sum(columns.amount_minor).label("amount_minor"),
-        )
-        # an entry's id is made of its time, so an hour is a range of the index
-        .where(whose, columns.id >= first_id_of(since_ms), columns.id < first_id_of(until_ms))
-        .group_by(columns.account_id, columns.type, columns.currency)
+        sa.select(columns.type, columns.currency, *_FIGURES)
+        .where(of, *_in_hour(at_ms))
+        .group_by(columns.type, columns.currency)
     )
+    day_ms = at_ms - at_ms % DAY_MS
     return [
-        HourSums(
-            row.account_id,
-            row.type,
-            row.currency,
-            row.entries,
-            int(row.credits),
-            int(row.amount_minor),
+        DaySums(
+            day_ms, row.type, row.currency, row.entries, int(row.credits), int(row.amount_minor)
         )
         for row in tx.execute(query)
     ]
+
+
+def _in_hour(at_ms: int) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    """Selects the entries of an hour. Their ids are made of their times, so it is a range of the
+    index.
+    """
+    first, after = first_id_of(at_ms), first_id_of(at_ms + HOUR_MS)
+    return ledger_entries.c.id >= first, ledger_entries.c.id < after

@@ -24,7 +24,12 @@ from heliograph.cli.values import month_option
 )
 @month_option(required=True)
 @click.option(
-    "--format", "file_format", type=click.Choice(["csv", "pdf"]), default="csv", show_default=True
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "pdf"]),
+    default="csv",
+    show_default=True,
+    help="Only the sums, for programs; or all, to be read.",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def statement(

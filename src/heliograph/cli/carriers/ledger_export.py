@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["csv", "beancount"]),
     default="csv",
     show_default=True,
+    help="For programs and spreadsheets, or for beancount 2 or 3.",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def export(
@@ -51,10 +52,8 @@ def export(
     from heliograph.base.paging import ALWAYS
 
     span = ALWAYS if month is None else wallet.read_month(month)
-    account_id = None
-    if account is not None:
-        with session.read() as tx:
-            account_id = accounts.find(tx, account).id
+    with session.read() as tx:  # before a file is made
+        account_id = None if account is None else accounts.find(tx, account).id
     wanted = wallet.ExportWanted(span, account_id)
     of = wallet.CsvLedger() if file_format == "csv" else wallet.BeancountLedger(span)
     if file == "-" or is_standard_output(file):

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import wallet
-from heliograph.base.clock import DAY_MS, date_in_utc
+from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
 from heliograph.wallet import DAYS_SHOWN, DaySums
 
@@ -81,14 +81,14 @@ class DayPlot(NamedTuple):
 
 class FiguresByDay(NamedTuple):
     """Holds what a page shows of the last days. Tables are newest first, and only days on which
-    something moved are in them.
+    something moved are in them. `missing_from` is empty if they hold all entries.
     """
 
     total: CreditsOfDay
     credits: list[CreditsOfDay]
     money: list[MoneyOfDay]
     plots: list[DayPlot]
-    missing_from_ms: int | None
+    missing_from: str
 
 
 _CREDITS: Final = {
@@ -104,14 +104,15 @@ _TURNED: Final = ("spent", "paid")
 _PLOTTED: Final = (
     ("bought", "SMS credits bought", "level"),
     ("granted", "SMS credits granted", "level"),
-    ("spent", "SMS credits spent", "sent"),
-    ("refunded", "SMS credits refunded", "failed"),
+    ("spent", "SMS credits spent", "level"),
+    ("refunded", "SMS credits refunded", "level"),
 )
 
 
 def figures_by_day(tx: Connection, account_id: str | None, now_ms: int) -> FiguresByDay:
     """Returns the figures of the last days of an account (raw id), or of all."""
     summed = wallet.summed_days(tx, account_id, now_ms)
+    missing_ms = summed.missing_from_ms
     credits = _by_day(summed.days)
     today_ms = now_ms - now_ms % DAY_MS
     days = [date_in_utc(today_ms - ago * DAY_MS) for ago in range(DAYS_SHOWN - 1, -1, -1)]
@@ -124,7 +125,9 @@ def figures_by_day(tx: Connection, account_id: str | None, now_ms: int) -> Figur
         [each for each in reversed(in_order) if each.has_any],
         _money_by_day(summed.days),
         [_plot(*plotted, in_order) for plotted in _PLOTTED] if total.has_any else [],
-        summed.missing_from_ms,
+        ""
+        if missing_ms is None
+        else rfc3339(missing_ms)[: len("2026-11-26T09:30")].replace("T", " "),
     )
 
 

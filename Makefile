@@ -91,7 +91,7 @@ lock: .tools/installed ## Pin the dependencies of pyproject.toml again, with has
 	$(COMPILE) --group build -o tools/build.lock
 
 clean: ## Remove everything that make made; never your data
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist assets/built_of src/heliograph/portal/static/built $(wildcard tests/wire/*/node_modules tests/browser/*/node_modules)
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist assets/built_of src/heliograph/portal/static/built src/heliograph/wallet/fonts $(wildcard tests/wire/*/node_modules tests/browser/*/node_modules)
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An installation that is newer than what it was made from is not made again. tools/install.sh says so by a file, under its lock.

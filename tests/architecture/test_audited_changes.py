@@ -59,7 +59,16 @@ def test_every_form_of_an_account_writes_into_its_audit_log() -> None:
 
 
 # they are of no account, and stand in no account's log
-OF_NONE = ("alert.", "carrier.", "cost.", "price.", "rate.plan", "rate.withdraw", "route.")
+OF_NONE = (
+    "alert.",
+    "carrier.",
+    "cost.",
+    "ledger.",
+    "price.",
+    "rate.plan",
+    "rate.withdraw",
+    "route.",
+)
 
 
 def test_the_page_of_the_audit_log_has_words_for_every_action() -> None:

@@ -88,6 +88,12 @@ MAY_OPEN_A_TRANSACTION = {
         "a quarter of an hour is counted in one transaction and stored in another, which is short"
     ),
     "jobs/samples.py": "each sample of the service's figures is a transaction",
+    "jobs/ledger_hours.py": (
+        "an hour is added up in one transaction and stored in another, which is short"
+    ),
+    "jobs/proofs.py": (
+        "a proof reads one snapshot, and each time that it tells how far it is is a transaction"
+    ),
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/rate_sheets.py": "each rate sheet that is applied is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",

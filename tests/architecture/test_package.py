@@ -19,10 +19,13 @@ from tests.support.sources import PACKAGE, PROJECT, ROOT
 
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)( ;)?", re.MULTILINE)
 
-# what pages load and others wrote, which a build gets by assets/package-lock.json
+# what pages load, files embed, and others wrote, which a build gets by assets/package-lock.json
 BUILT = {
     f"heliograph/portal/static/built/{name}"
     for name in ("htmx.js", "htmx-license.txt", "icons.svg", "icons-license.txt")
+} | {
+    f"heliograph/wallet/fonts/{name}"
+    for name in ("DejaVuSansCondensed.ttf", "DejaVuSansCondensed-Bold.ttf", "license.txt")
 }
 
 

@@ -4,7 +4,7 @@ without any of its code. Only roll-ups are proven by it.
 
 import sqlalchemy as sa
 
-from heliograph.audit import verify_rollups
+from heliograph.audit.rollups import verify_rollups
 from heliograph.database.database import Database
 
 # Steps of a state machine between two proofs. Entries are never changed, so what is wrong stays

@@ -3,21 +3,35 @@ wrongly.
 """
 
 from heliograph.audit.audit import Audit, audit
-from heliograph.audit.charges import verify_charges
-from heliograph.audit.events import events_size, verify_events
-from heliograph.audit.rollups import verify_rollups
+from heliograph.audit.events import events_size
+from heliograph.audit.proofs import (
+    StoredProof,
+    ask_proof,
+    begin_proof,
+    end_proof,
+    findings_of,
+    listed_proofs,
+    open_proof,
+    tell_progress,
+)
+from heliograph.audit.prove import PROOF_STEPS, prove
 from heliograph.audit.smsc_log import NotALog, SmscLog, read_logs
-from heliograph.audit.tallies import verify_tallies
 
 __all__ = [
+    "PROOF_STEPS",
     "Audit",
     "NotALog",
     "SmscLog",
+    "StoredProof",
+    "ask_proof",
     "audit",
+    "begin_proof",
+    "end_proof",
     "events_size",
+    "findings_of",
+    "listed_proofs",
+    "open_proof",
+    "prove",
     "read_logs",
-    "verify_charges",
-    "verify_events",
-    "verify_rollups",
-    "verify_tallies",
+    "tell_progress",
 ]

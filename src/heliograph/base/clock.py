@@ -150,6 +150,11 @@ def rfc3339(at_ms: int) -> str:
     return f"{_second(at_ms // 1_000)}.{at_ms % 1_000:03d}Z"
 
 
+def date_in_utc(at_ms: int) -> str:
+    """Returns the day of a time, such as `2026-01-31`."""
+    return rfc3339(at_ms)[: len("2026-01-31")]
+
+
 @lru_cache(maxsize=4_096)
 def _second(at_s: int) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")

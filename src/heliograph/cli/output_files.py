@@ -5,7 +5,7 @@ only when it is told to, and lets only their owner read its files (mode 0600).
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, Any
 
 import click
 
@@ -52,16 +52,30 @@ def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
     What is there stays what it is: a link leads to the new file, and a device or pipe is written
     to. A file is replaced with `force` only.
     """
+    with _whole(path, "", force=force) as opened:
+        yield opened
+
+
+@contextmanager
+def whole_binary_file(path: str, *, force: bool) -> Iterator[IO[bytes]]:
+    """Opens such a file of octets. Raises Failure."""
+    with _whole(path, "b", force=force) as opened:
+        yield opened
+
+
+@contextmanager
+def _whole(path: str, kind: str, *, force: bool) -> Iterator[IO[Any]]:
+    how: dict[str, Any] = {} if kind else {"encoding": "utf-8", "newline": ""}
     try:
         if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8", newline="") as opened:
+            with open(path, f"w{kind}", **how) as opened:
                 yield opened
             return
         target = os.path.realpath(path)
         part = f"{target}.part"
         _make_way(target, part, force=force)
         with (
-            open(part, "x", encoding="utf-8", newline="", opener=opener) as opened,
+            open(part, f"x{kind}", opener=opener, **how) as opened,
             _removed_on_error(part),
         ):
             yield opened

@@ -214,6 +214,16 @@ def account_option(command: Callable[..., None]) -> Callable[..., None]:
     )
 
 
+def month_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds --month."""
+    return click.option(
+        "--month",
+        required=required,
+        metavar="MONTH",
+        help=f"A month in UTC, such as 2026-10.{'' if required else ' Default: all times.'}",
+    )
+
+
 def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Adds --mode, as `sandbox`: True or False. `of`: what depends on it."""
     return click.option(

@@ -48,6 +48,7 @@ DONE: Final = {
     "carrier.try": "Tried to bind to a carrier",
     "credits.adjust": "Adjusted SMS credits",
     "credits.grant": "Granted SMS credits",
+    "ledger.verify": "Asked for a proof of the ledger",
     "message.match": "Matched a receipt to a message",
     "message.read": "Read the text of a message",
     "message.resend": "Sent a message in doubt again",

@@ -23,6 +23,8 @@ MARGIN: Final = f"{RATES}/margin"
 MONEY: Final = f"{CONSOLE}/money"
 ALERTS: Final = f"{CONSOLE}/alerts"
 RECIPIENTS: Final = f"{ALERTS}/recipients"
+LEDGER_FILES: Final = f"{MONEY}/ledger"
+PROOFS: Final = f"{MONEY}/proofs"
 LOG: Final = f"{CONSOLE}/log"
 
 

@@ -10,6 +10,8 @@ __all__ = [
     "contact_imports",
     "erase_blockers",
     "erase_number",
+    "ledger_hours",
+    "proofs",
     "pruning",
     "rate_sheets",
     "retention",

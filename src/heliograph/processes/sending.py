@@ -22,6 +22,8 @@ from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.carrier_figures import keep_counting
 from heliograph.jobs.contact_imports import keep_importing
+from heliograph.jobs.ledger_hours import keep_adding_up
+from heliograph.jobs.proofs import keep_proving
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.rate_sheets import keep_applying
 from heliograph.jobs.retention import keep_retaining
@@ -113,6 +115,8 @@ class Sending:
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),
             asyncio.create_task(keep_alerting(self._db, self._settings, self._is_scheduler)),
+            asyncio.create_task(keep_adding_up(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_proving(self._db, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(
                 keep_campaigning(

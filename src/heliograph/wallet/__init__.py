@@ -2,6 +2,7 @@
 
 from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
 from heliograph.wallet.alarm import Alarm, judge_alarm
+from heliograph.wallet.beancount_ledger import BeancountLedger
 from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
 from heliograph.wallet.events import low_balance
@@ -18,6 +19,15 @@ from heliograph.wallet.ledger import (
     post,
     topup,
 )
+from heliograph.wallet.ledger_export import CsvLedger, ExportWanted, LedgerFormat, read_pieces
+from heliograph.wallet.ledger_hours import (
+    DAYS_SHOWN,
+    DaySums,
+    due_hour,
+    store_hour,
+    summed_days,
+    sums_of_hour,
+)
 from heliograph.wallet.levels import levels
 from heliograph.wallet.money import currency, currency_of, to_minor, to_number, to_text
 from heliograph.wallet.prices import (
@@ -32,6 +42,8 @@ from heliograph.wallet.prices import (
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
 from heliograph.wallet.statement import read_month, statement, statement_file
+from heliograph.wallet.statement_lines import lines_of_statement
+from heliograph.wallet.statement_pdf import StatementHolder, pdf_of_statement
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -41,6 +53,7 @@ from heliograph.wallet.verify import (
     size,
     verify,
 )
+from heliograph.wallet.verify_hours import verify_hours
 from heliograph.wallet.wallet import (
     CREDITS_MAX,
     Figures,
@@ -58,6 +71,7 @@ from heliograph.wallet.wallet import (
 __all__ = [
     "BANK_ID",
     "CREDITS_MAX",
+    "DAYS_SHOWN",
     "DESCRIPTION_MAX",
     "DISCREPANCIES_MAX",
     "ENTRY_TYPES",
@@ -66,13 +80,19 @@ __all__ = [
     "SALES_ID",
     "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
+    "BeancountLedger",
     "CreditsOffer",
+    "CsvLedger",
     "DailyCapReached",
+    "DaySums",
     "Discrepancy",
     "Entry",
+    "ExportWanted",
     "Figures",
+    "LedgerFormat",
     "Posted",
     "Price",
+    "StatementHolder",
     "Thresholds",
     "Wallet",
     "adjust_credits",
@@ -86,21 +106,25 @@ __all__ = [
     "count_moved",
     "currency",
     "currency_of",
+    "due_hour",
     "grant",
     "history",
     "judge_alarm",
     "keys_counted",
     "ledger_file",
     "levels",
+    "lines_of_statement",
     "locked",
     "low_balance",
     "money",
     "open_wallet",
+    "pdf_of_statement",
     "post",
     "price_in",
     "quote",
     "read_month",
     "read_one_snapshot",
+    "read_pieces",
     "read_purchase",
     "read_thresholds",
     "refusal_to_spend",
@@ -110,12 +134,16 @@ __all__ = [
     "size",
     "statement",
     "statement_file",
+    "store_hour",
+    "summed_days",
+    "sums_of_hour",
     "to_minor",
     "to_number",
     "to_text",
     "topup",
     "transfer",
     "verify",
+    "verify_hours",
     "wallet_of",
     "wallets_of",
 ]

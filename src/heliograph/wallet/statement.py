@@ -66,6 +66,20 @@ def read_month(month: str) -> Span:
 def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:
     """Returns the statement of a month, such as 2026-11. Raises NotFound, InvalidRequest."""
     span = read_month(month)
+    return MonthStatement(
+        month,
+        span,
+        wallet_of(tx, account_id).currency,
+        _held_before(tx, account_id, span.since_ms),
+        sums_of(tx, account_id, span),
+        _held_before(tx, account_id, span.until_ms),
+    )
+
+
+def sums_of(tx: Connection, account_id: str, span: Span) -> list[EntrySums]:
+    """Adds up an account's entries of a time that has both ends, by their types. Types without an
+    entry are left out.
+    """
     sums = {entry_type: EntrySums(entry_type, 0, 0, 0) for entry_type in ENTRY_TYPES}
     columns = ledger_entries.c
     others = sa.and_(
@@ -81,14 +95,7 @@ def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:
                 known.credits + sign * found.credits,
                 known.amount_minor + sign * found.amount_minor,
             )
-    return MonthStatement(
-        month,
-        span,
-        wallet_of(tx, account_id).currency,
-        _held_before(tx, account_id, span.since_ms),
-        [of_type for of_type in sums.values() if of_type.entries],
-        _held_before(tx, account_id, span.until_ms),
-    )
+    return [of_type for of_type in sums.values() if of_type.entries]
 
 
 def statement_file(of: MonthStatement) -> str:

@@ -147,6 +147,30 @@ ledger_entries = sa.Table(
     ),
 )
 
+# What the entries of an hour add up to, by account, type and currency: for the figures by day that
+# the console shows. Entries are only ever added, so an hour that is over is added up once.
+EVERY_ACCOUNT = f"{0:032x}"  # the id that the sums of all accounts have; no account has it
+
+ledger_hours = sa.Table(
+    "ledger_hours",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True, comment="zeros: all accounts"),
+    sa.Column(
+        "at_ms",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="when the hour began",
+    ),
+    sa.Column("type", sa.String(16), primary_key=True),
+    sa.Column("currency", sa.String(3), primary_key=True),
+    sa.Column("entries", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False),
+    sa.Column("amount_minor", sa.BigInteger, nullable=False),
+    # for those that have served their time
+    sa.Index("ledger_hours_by_time", "at_ms"),
+)
+
 # What the operator sells SMS credits for: so many of them for this much money of a currency.
 prices = sa.Table(
     "prices",

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
-from heliograph.audit import verify_rollups
+from heliograph.audit.rollups import verify_rollups
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome

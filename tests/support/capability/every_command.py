@@ -36,6 +36,7 @@ _VALUES: Final = {
     "key_id": "key_1",
     "message_id": "msg_1",
     "message_ids": "msg_1",
+    "month": "2026-10",
     "name": "simulator",
     "per_segment": "1",
     "permissions": "all",

@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from heliograph.cli.accounts.wallet_statement import statement
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.ledger_entry import post_entry
 from heliograph.cli.output import show_list
@@ -19,6 +20,7 @@ from heliograph.cli.values import (
 command = Noun(
     "wallet", help="Money of an account, in its wallet's currency. Each change is a ledger entry."
 )
+command.add_command(statement)
 
 # wallet/tables.py: ENTRY_TYPES, which cannot be imported where help must be there at once
 _TYPES: Final = (

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from heliograph.cli.carriers.ledger_export import export
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show
@@ -21,6 +22,7 @@ command = Noun(
     "ledger",
     help="The ledger: every change of money and credits, in entries that are only ever added.",
 )
+command.add_command(export)
 
 
 @command.command(
@@ -93,28 +95,15 @@ class _Proof(NamedTuple):
 
 
 def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
-    from heliograph.audit import (
-        audit,
-        events_size,
-        verify_charges,
-        verify_events,
-        verify_rollups,
-        verify_tallies,
-    )
+    from heliograph.audit import audit, events_size, prove
     from heliograph.base import clock
-    from heliograph.wallet import read_one_snapshot, size, verify
+    from heliograph.wallet import read_one_snapshot, size
 
     promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()
     with session.read() as tx:
         read_one_snapshot(tx)
-        found = [
-            *verify(tx),
-            *verify_charges(tx),
-            *verify_tallies(tx),
-            *verify_rollups(tx),
-            *verify_events(tx, asked_ms),
-        ]
+        found = prove(tx, asked_ms)
         counts = size(tx) | {"webhook_events": events_size(tx)}
         told = _told(tx, found)
         log = _read_logs(smsc_logs, asked_ms)

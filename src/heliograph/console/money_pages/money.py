@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, wallet
-from heliograph.base.clock import rfc3339
-from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest, NotFound
-from heliograph.base.forms import Query, shown
+from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
+from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
+from heliograph.console.money_pages.months import month_of, this_month
 from heliograph.console.navigation import MONEY
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.reasons import reason_of
@@ -20,12 +20,11 @@ from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.once import new_once, once_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on
+from heliograph.portal.rendering import Download, Said, led_on
 from heliograph.wallet import Posted, ledger_file
 
 ENTRIES_SHOWN: Final = 20
 REFERENCE_PREFIX: Final = "console-"  # so that the ledger tells where an entry was made
-MONTH_CHARACTERS: Final = len("2026-11")
 
 
 class WalletChange(NamedTuple):
@@ -46,33 +45,6 @@ CHANGES: Final = {
 }
 
 
-def found(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Asks for an account, and leads to its money. The prices of credits stand below."""
-    query = Query(asking.sent.query)
-    looked_for = (query.text("account") or "").strip()
-    query.finish()
-    errors: list[FieldError] = []
-    if looked_for:
-        try:
-            account = accounts.find(tx, looked_for)
-            path = f"{MONEY}/{accounts.text_id(account)}"
-            return RedirectResponse(path, SEE_OTHER, HEADERS)
-        except (NotFound, InvalidRequest) as none:
-            errors.append(FieldError("account", f"names none: {none}"))
-    return page(
-        "wallets.html",
-        asking,
-        visit,
-        status=400 if errors else 200,
-        prices=[
-            (price, wallet.to_text(price.amount_minor, price.currency))
-            for price in wallet.all_prices(tx)
-        ],
-        typed={"account": looked_for},
-        errors={error.field: error.message for error in errors},
-    )
-
-
 def one(
     tx: Connection,
     asking: PageRequest,
@@ -85,12 +57,12 @@ def one(
     account = accounts.with_text_id(tx, asking.path["account"])
     held = wallet.wallet_of(tx, account.id)
     wrong = list(errors)
-    month = _month(asking)
+    month = month_of(asking)
     try:
         told = wallet.statement(tx, account.id, month)
     except InvalidRequest as refusal:
         wrong += refusal.fields
-        told = wallet.statement(tx, account.id, _this_month(asking))
+        told = wallet.statement(tx, account.id, this_month(asking))
     entries = wallet.history(tx, account.id, PageWanted(ENTRIES_SHOWN, None))
     return page(
         "wallet.html",
@@ -134,18 +106,10 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return led_on(f"{MONEY}/{text_id}", Said.SAVED)
 
 
-def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Returns the statement of a month as a file. Raises NotFound, InvalidRequest."""
-    account = accounts.with_text_id(tx, asking.path["account"])
-    told = wallet.statement(tx, account.id, _month(asking))
-    name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
-    return Download(name, iter([wallet.statement_file(told)]))
-
-
 def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the entries of a month as a file, newest first. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
-    span = wallet.read_month(_month(asking))
+    span = wallet.read_month(month_of(asking))
 
     def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
         wanted = PageWanted(ledger_file.PAGE, before)
@@ -155,17 +119,6 @@ def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respon
 
     lines = pieces(asking, ledger_file.first_line(), read_lines, operator_visit_of)
     return Download(f"ledger-{accounts.text_id(account)}.csv", lines)
-
-
-def _month(asking: PageRequest) -> str:
-    query = Query(asking.sent.query)
-    month = query.text("month", most=MONTH_CHARACTERS)
-    query.finish()
-    return month or _this_month(asking)
-
-
-def _this_month(asking: PageRequest) -> str:
-    return rfc3339(asking.now_ms)[:MONTH_CHARACTERS]
 
 
 def _in_words(tx: Connection, account_id: str) -> str:

@@ -1,0 +1,63 @@
+"""Defines the command `heliograph wallet statement`."""
+
+import sys
+
+import click
+
+from heliograph.cli.command import Command, CommandRun, examples
+from heliograph.cli.output import show
+from heliograph.cli.output_files import is_standard_output, whole_binary_file
+from heliograph.cli.values import month_option
+
+
+@click.command(
+    "statement",
+    cls=Command,
+    epilog=examples(
+        "wallet statement 'Amina Foods' --month 2026-10",
+        "wallet statement 'Amina Foods' october.pdf --month 2026-10 --format pdf",
+    ),
+)
+@click.argument("account", metavar="ACC")
+@click.argument(
+    "file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-"
+)
+@month_option(required=True)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "pdf"]),
+    default="csv",
+    show_default=True,
+    help="Only the sums, for programs; or all, to be read.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+def statement(
+    session: CommandRun, account: str, file: str, month: str, file_format: str, force: bool
+) -> None:
+    """Write the statement of a month, to FILE or to standard output: what the account ACC held
+    when the month began, what its entries add up to by their types, and what it held at the end.
+    A PDF has the entries, too.
+    """
+    from heliograph import accounts, wallet
+    from heliograph.base import clock
+
+    is_printed = file == "-" or is_standard_output(file)
+    if is_printed and file_format == "pdf" and sys.stdout.isatty():
+        raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
+    with session.read() as tx:
+        found = accounts.find(tx, account)
+        told = wallet.statement(tx, found.id, month)
+        if file_format == "csv":
+            octets = wallet.statement_file(told).encode()
+        else:
+            lines = wallet.lines_of_statement(tx, found.id, told)
+    if file_format == "pdf":
+        holder = wallet.StatementHolder(accounts.text_id(found), found.name)
+        octets = wallet.pdf_of_statement(holder, told, lines, clock.now_ms())
+    if is_printed:
+        click.echo(octets, nl=False)
+        return
+    with whole_binary_file(file, force=force) as opened:
+        opened.write(octets)
+    show(session, {"file": file, "proven": told.is_proven})

@@ -1,0 +1,77 @@
+"""Defines the command `heliograph ledger export`."""
+
+import sys
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from heliograph.cli.command import Command, CommandRun, examples
+from heliograph.cli.output import show
+from heliograph.cli.output_files import is_standard_output, whole_file
+from heliograph.cli.values import month_option
+
+if TYPE_CHECKING:
+    from heliograph.wallet import ExportWanted, LedgerFormat
+
+
+@click.command(
+    "export",
+    cls=Command,
+    epilog=examples(
+        "ledger export ledger.csv --month 2026-10",
+        "ledger export amina.beancount --account 'Amina Foods' --format beancount",
+    ),
+)
+@click.argument(
+    "file", type=click.Path(dir_okay=False, writable=True, allow_dash=True), default="-"
+)
+@click.option("--account", metavar="ACC", help="Only entries of this one: its id or unique name.")
+@month_option(required=False)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "beancount"]),
+    default="csv",
+    show_default=True,
+    help="For programs and spreadsheets, or for beancount 2 or 3.",
+)
+@click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
+def export(
+    session: CommandRun,
+    file: str,
+    account: str | None,
+    month: str | None,
+    file_format: str,
+    force: bool,
+) -> None:
+    """Write the entries of the ledger, oldest first, to FILE or to standard output: of all
+    accounts or of one, of a month or of all times. bean-check proves a file for beancount: what
+    accounts hold at the end is asserted there.
+    """
+    from heliograph import accounts, wallet
+    from heliograph.base.paging import ALWAYS
+
+    span = ALWAYS if month is None else wallet.read_month(month)
+    with session.read() as tx:  # before a file is made
+        account_id = None if account is None else accounts.find(tx, account).id
+    wanted = wallet.ExportWanted(span, account_id)
+    of = wallet.CsvLedger() if file_format == "csv" else wallet.BeancountLedger(span)
+    if file == "-" or is_standard_output(file):
+        _write(session, wanted, of, sys.stdout)
+        return
+    with whole_file(file, force=force) as opened:
+        _write(session, wanted, of, opened)
+    show(session, {"file": file, "format": file_format})
+
+
+def _write(session: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: IO[str]) -> None:
+    from heliograph.wallet import read_pieces
+
+    read, above = read_pieces(wanted, of), None
+    to.write(of.head())
+    while True:
+        with session.read() as tx:
+            text, above = read(tx, above)
+        to.write(text)
+        if above is None:
+            return

@@ -1,0 +1,99 @@
+"""Shows what was sold, spent and given back by day: of all accounts, and of one."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import accounts, wallet
+from heliograph.base.clock import date_in_utc
+from heliograph.base.csv.cells import line_of
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.console.money_pages.day_figures import figures_by_day
+from heliograph.console.navigation import MONEY
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
+from heliograph.wallet import DaySums
+
+COLUMNS: Final = ("day", "type", "currency", "entries", "credits", "amount")
+
+
+def every_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the last days of all accounts. Asks for an account, and leads to its money. The
+    prices of credits stand below.
+    """
+    query = Query(asking.sent.query)
+    looked_for = (query.text("account") or "").strip()
+    query.finish()
+    errors: list[FieldError] = []
+    if looked_for:
+        try:
+            account = accounts.find(tx, looked_for)
+            path = f"{MONEY}/{accounts.text_id(account)}"
+            return RedirectResponse(path, SEE_OTHER, HEADERS)
+        except (NotFound, InvalidRequest) as none:
+            errors.append(FieldError("account", f"names none: {none}"))
+    return page(
+        "wallets.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        prices=[
+            (price, wallet.to_text(price.amount_minor, price.currency))
+            for price in wallet.all_prices(tx)
+        ],
+        shown=figures_by_day(tx, None, asking.now_ms),
+        typed={"account": looked_for},
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def one_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the last days of an account. Raises NotFound."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    Query(asking.sent.query).finish()
+    return page(
+        "money_days.html",
+        asking,
+        visit,
+        account=account,
+        text_id=accounts.text_id(account),
+        shown=figures_by_day(tx, account.id, asking.now_ms),
+    )
+
+
+def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the last days of all accounts as a file, oldest first."""
+    Query(asking.sent.query).finish()
+    days = wallet.summed_days(tx, None, asking.now_ms).days
+    return Download("money-by-day.csv", _lines(days))
+
+
+def export_one(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the last days of an account as a file, oldest first. Raises NotFound."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    Query(asking.sent.query).finish()
+    days = wallet.summed_days(tx, account.id, asking.now_ms).days
+    return Download(f"money-by-day-{accounts.text_id(account)}.csv", _lines(days))
+
+
+def _lines(days: list[DaySums]) -> Iterator[str]:
+    yield line_of(COLUMNS, ",")
+    yield "".join(
+        line_of(
+            (
+                date_in_utc(each.day_ms),
+                each.type,
+                each.currency,
+                str(each.entries),
+                str(each.credits),
+                str(wallet.to_number(each.amount_minor, each.currency)),
+            ),
+            ",",
+        )
+        for each in days
+    )

@@ -1,0 +1,106 @@
+"""Gives out files of the ledger: the statement of a month, and the entries of an account or of
+all.
+"""
+
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, wallet
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.forms import Query
+from heliograph.base.paging import ALWAYS, Span
+from heliograph.base.short_texts import refused
+from heliograph.console.money_pages.months import MONTH_CHARACTERS, month_of
+from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
+from heliograph.console.rendering import page
+from heliograph.portal.export import pieces
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, Download
+
+FORMATS: Final = ("csv", "beancount")
+
+
+def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the statement of a month as CSV. Raises NotFound, InvalidRequest."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    told = wallet.statement(tx, account.id, month_of(asking))
+    name = f"statement-{accounts.text_id(account)}-{told.month}.csv"
+    return Download(name, iter([wallet.statement_file(told)]))
+
+
+def statement_pdf(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the statement of a month as PDF. Raises NotFound, InvalidRequest."""
+    account = accounts.with_text_id(tx, asking.path["account"])
+    holder = wallet.StatementHolder(accounts.text_id(account), account.name)
+    told = wallet.statement(tx, account.id, month_of(asking))
+    lines = wallet.lines_of_statement(tx, account.id, told)
+    name = f"statement-{holder.text_id}-{told.month}.pdf"
+    return Response(
+        wallet.pdf_of_statement(holder, told, lines, asking.now_ms),
+        headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
+        media_type="application/pdf",
+    )
+
+
+def files(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Asks which entries a file shall have, and shows again what was wrong."""
+    query = Query(asking.sent.query)
+    typed = {name: (query.text(name) or "") for name in ("account", "month", "format")}
+    query.finish()
+    return _asked(asking, visit, typed, ())
+
+
+def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Returns the entries that the query selects as a file, oldest first. What is wrong with it
+    is shown at its field.
+    """
+    query = Query(asking.sent.query)
+    typed = {name: (query.text(name) or "").strip() for name in ("account", "month", "format")}
+    query.finish()
+    try:
+        wanted = _wanted(tx, typed)
+    except InvalidRequest as wrong:
+        return _asked(asking, visit, typed, wrong.fields)
+    of = (
+        wallet.BeancountLedger(wanted.span)
+        if typed["format"] == "beancount"
+        else wallet.CsvLedger()
+    )
+    lines = pieces(asking, of.head(), wallet.read_pieces(wanted, of), operator_visit_of)
+    whose = typed["account"] and "-of-an-account"
+    month = typed["month"] and f"-{typed['month']}"
+    return Download(f"ledger{whose}{month}.{typed['format'] or 'csv'}", lines)
+
+
+def _wanted(tx: Connection, typed: dict[str, str]) -> wallet.ExportWanted:
+    """Raises InvalidRequest."""
+    if typed["format"] not in ("", *FORMATS):
+        raise refused("format", f"must be one of {', '.join(FORMATS)}")
+    span: Span = ALWAYS
+    if typed["month"]:
+        span = wallet.read_month(typed["month"][:MONTH_CHARACTERS])
+    if not typed["account"]:
+        return wallet.ExportWanted(span)
+    try:
+        return wallet.ExportWanted(span, accounts.find(tx, typed["account"]).id)
+    except NotFound as none:
+        raise refused("account", f"names none: {none}") from none
+
+
+def _asked(
+    asking: PageRequest,
+    visit: OperatorVisit,
+    typed: dict[str, str],
+    errors: "tuple[FieldError, ...] | list[FieldError]",
+) -> Response:
+    return page(
+        "ledger_files.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        typed=typed,
+        formats=FORMATS,
+        errors={error.field: error.message for error in errors},
+    )

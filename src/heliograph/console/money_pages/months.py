@@ -1,0 +1,21 @@
+"""Reads which month a page of money is asked for."""
+
+from typing import Final
+
+from heliograph.base.clock import rfc3339
+from heliograph.base.forms import Query
+from heliograph.portal.page_request import PageRequest
+
+MONTH_CHARACTERS: Final = len("2026-11")
+
+
+def month_of(asking: PageRequest) -> str:
+    """Returns the month of the query, or this one. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    month = query.text("month", most=MONTH_CHARACTERS)
+    query.finish()
+    return month or this_month(asking)
+
+
+def this_month(asking: PageRequest) -> str:
+    return rfc3339(asking.now_ms)[:MONTH_CHARACTERS]

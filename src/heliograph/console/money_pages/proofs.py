@@ -1,0 +1,75 @@
+"""Shows proofs of the ledger, and asks for one. Another process makes it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import accounts, audit
+from heliograph.audit import PROOF_STEPS, StoredProof
+from heliograph.base.errors import FieldError, NotFound
+from heliograph.base.forms import Query
+from heliograph.console.navigation import PROOFS
+from heliograph.console.operator_visit import OperatorVisit
+from heliograph.console.rendering import page
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, led_on
+
+
+class ShownFinding(NamedTuple):
+    """Tells what is wrong with which account. `text_id` is None if it is of no single one."""
+
+    text_id: str | None
+    name: str
+    what: str
+
+
+def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Shows the proof that goes on, or the result of the last one, and the ones before."""
+    Query(asking.sent.query).finish()
+    return refused(tx, asking, visit)
+
+
+def refused(
+    tx: Connection,
+    asking: PageRequest,
+    visit: OperatorVisit,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    proofs = audit.listed_proofs(tx)
+    newest = proofs[0] if proofs else None
+    open_ = newest if newest is not None and newest.ended_at_ms is None else None
+    step = None if open_ is None or open_.step >= len(PROOF_STEPS) else PROOF_STEPS[open_.step]
+    return page(
+        "proofs.html",
+        asking,
+        visit,
+        status=400 if errors else 200,
+        proofs=proofs,
+        newest=newest,
+        open=open_,
+        is_silent=open_ is not None and open_.is_silent(asking.now_ms),
+        steps=len(PROOF_STEPS),
+        step_name="" if step is None else step.name,
+        findings=[] if newest is None else _findings(tx, newest),
+    )
+
+
+def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Asks for a proof. While another one goes on, it leads to that."""
+    asked = audit.ask_proof(tx, visit.by, asking.now_ms)
+    if asked is not None:
+        visit.audit(tx, None, "ledger.verify", asked.text_id)
+    return led_on(PROOFS, Said.ON_ITS_WAY)
+
+
+def _findings(tx: Connection, proof: StoredProof) -> list[ShownFinding]:
+    found = []
+    for each in audit.findings_of(tx, proof.id):
+        try:
+            account = accounts.by_id(tx, each.account_id)
+            found.append(ShownFinding(accounts.text_id(account), account.name, each.what))
+        except NotFound:
+            found.append(ShownFinding(None, "All accounts, or none", each.what))
+    return found

@@ -1,0 +1,175 @@
+"""Gives out the entries of the ledger, of all accounts or of one, oldest first. They are read
+piece by piece, so that ten million of them take no more memory than ten.
+"""
+
+from collections.abc import Callable
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.csv.cells import DELIMITER, line_of, neutral
+from heliograph.base.errors import NotFound
+from heliograph.base.paging import Span, first_id_of
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
+from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
+from heliograph.wallet.money import to_number
+from heliograph.wallet.tables import ledger_entries
+
+PIECE: Final = 2_000  # entries that are read at once, and so in memory
+SERVICE_NAMES: Final = {ISSUANCE_ID: "issuance", SALES_ID: "sales", BANK_ID: "bank"}
+COLUMNS: Final = (
+    "created_at",
+    "id",
+    "type",
+    "account_id",
+    "counterpart",
+    "credits",
+    "amount",
+    "currency",
+    "credits_after",
+    "balance_after",
+    "counterpart_credits_after",
+    "counterpart_balance_after",
+    "reference",
+    "description",
+)
+
+
+class ExportWanted(NamedTuple):
+    """Says which entries are exported: those of a time, of one account (raw id) or of all."""
+
+    span: Span
+    account_id: str | None = None
+
+
+class ExportedAccount(NamedTuple):
+    """Names an account in a file."""
+
+    text_id: str
+    name: str
+
+
+class Names:
+    """Looks up the accounts that a file names, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ExportedAccount] = {}
+
+    def of(self, tx: Connection, account_id: str) -> ExportedAccount:
+        """Returns how an account is named. One that is not stored is named by its raw id."""
+        if account_id not in self._known:
+            try:
+                found = accounts.by_id(tx, account_id)
+                named = ExportedAccount(accounts.text_id(found), found.name)
+            except NotFound:  # nothing keeps an entry's counterpart from being anything
+                named = ExportedAccount(account_id, "")
+            self._known[account_id] = named
+        return self._known[account_id]
+
+
+class LedgerFormat(Protocol):
+    """Makes the lines of a file. It is used for one file only."""
+
+    def head(self) -> str:
+        """Returns the first lines."""
+
+    def lines(self, tx: Connection, entries: list[Entry]) -> str:
+        """Returns the lines of entries, which come oldest first."""
+
+    def foot(self) -> str:
+        """Returns the last lines, after all entries."""
+
+
+class CsvLedger:
+    """Makes a line of CSV for each entry, with the signs of its account."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+
+    def head(self) -> str:
+        return line_of(COLUMNS, DELIMITER)
+
+    def lines(self, tx: Connection, entries: list[Entry]) -> str:
+        return "".join(self._line(tx, entry) for entry in entries)
+
+    def foot(self) -> str:
+        return ""
+
+    def _line(self, tx: Connection, entry: Entry) -> str:
+        def money(minor: int | None) -> str:
+            return "" if minor is None else str(to_number(minor, entry.currency))
+
+        counterpart = entry.counterpart_id
+        service = SERVICE_NAMES.get(counterpart)
+        there_after = entry.counterpart_credits_after
+        cells = (
+            rfc3339(entry.created_at_ms),
+            ids.text_of_raw(ID_PREFIX, entry.id),
+            entry.type,
+            self._names.of(tx, entry.account_id).text_id,
+            self._names.of(tx, counterpart).text_id if service is None else service,
+            str(entry.credits),
+            money(entry.amount_minor),
+            entry.currency,
+            str(entry.credits_after),
+            money(entry.balance_after_minor),
+            "" if there_after is None else str(there_after),
+            # of a wallet that may be in another currency, unless money went there
+            money(entry.counterpart_balance_after_minor) if entry.amount_minor else "",
+            neutral(entry.reference or ""),
+            neutral(entry.description),
+        )
+        return line_of(cells, DELIMITER)
+
+
+ReadPiece = Callable[[Connection, str | None], tuple[str, str | None]]
+
+
+def read_pieces(wanted: ExportWanted, of: LedgerFormat) -> ReadPiece:
+    """Returns what reads the lines of the entries above a raw id, and the id above which the next
+    ones stand. None ends it, and its lines have the foot.
+    """
+
+    def read(tx: Connection, above: str | None) -> tuple[str, str | None]:
+        entries = _oldest(tx, wanted, above)
+        text = of.lines(tx, entries[:PIECE])
+        if len(entries) > PIECE:
+            return text, entries[PIECE - 1].id
+        return text + of.foot(), None
+
+    return read
+
+
+def _oldest(tx: Connection, wanted: ExportWanted, above: str | None) -> list[Entry]:
+    """Returns the next entries, with one more than a piece has."""
+    columns = ledger_entries.c
+    if wanted.account_id is None:
+        return _read(tx, wanted.span, above, sa.true())
+    own = _read(tx, wanted.span, above, columns.account_id == wanted.account_id)
+    with_it = sa.and_(
+        columns.counterpart_id == wanted.account_id, columns.counterpart_credits_after.is_not(None)
+    )
+    others = _read(tx, wanted.span, above, with_it)
+    return list(islice(merge(own, others, key=attrgetter("id")), PIECE + 1))
+
+
+def _read(
+    tx: Connection, span: Span, above: str | None, whose: sa.ColumnElement[bool]
+) -> list[Entry]:
+    columns = ledger_entries.c
+    query = sa.select(*ENTRY_COLUMNS).where(whose).order_by(columns.id).limit(PIECE + 1)
+    # an entry's id is made of its time, so ranges of time are ranges of the index
+    if above is not None:
+        query = query.where(columns.id > above)
+    elif span.since_ms is not None:
+        query = query.where(columns.id >= first_id_of(span.since_ms))
+    if span.until_ms is not None:
+        query = query.where(columns.id < first_id_of(span.until_ms))
+    return [of_row(row) for row in tx.execute(query)]

@@ -1,0 +1,204 @@
+"""Adds up the ledger by hour, so that a page can show a month of ten million entries at once.
+
+An hour is added up when it is over and no transaction can add an entry to it any more. What came
+after the last such hour is read from the ledger itself, so figures are those of the moment.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
+from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
+
+DAYS_SHOWN: Final = 30
+HOURS_KEPT_MS: Final = 40 * DAY_MS  # the days that are shown, and some more
+# An entry's id is made before its transaction is committed, which takes some seconds at most, and
+# by clocks that may differ by so much.
+SETTLED_AFTER_MS: Final = 2 * CLOCK_SLACK_MS
+# of entries that are read because no sums are there yet; more of them would keep a page waiting
+READ_MS_MAX: Final = 3 * HOUR_MS
+_FIGURES: Final = (
+    sa.func.count().label("entries"),
+    sa.func.sum(ledger_entries.c.credits).label("credits"),
+    sa.func.sum(ledger_entries.c.amount_minor).label("amount_minor"),
+)
+
+
+class HourSums(NamedTuple):
+    """Adds up the entries of one account, type and currency in an hour, with the account's signs.
+    `account_id` is raw.
+    """
+
+    account_id: str
+    type: str
+    currency: str
+    entries: int
+    credits: int
+    amount_minor: int
+
+
+class DaySums(NamedTuple):
+    """Adds up the entries of one type and currency on a day in UTC."""
+
+    day_ms: int
+    type: str
+    currency: str
+    entries: int
+    credits: int
+    amount_minor: int
+
+
+class SummedDays(NamedTuple):
+    """Holds the sums of the last days, oldest first. `missing_from_ms`: the hours from then on are
+    not added up yet, and not read either; None if nothing is missing.
+    """
+
+    days: list[DaySums]
+    missing_from_ms: int | None
+
+
+def due_hour(tx: Connection, now_ms: int) -> int | None:
+    """Returns when the next hour began that is over, settled, and not added up yet."""
+    at_ms = _next_hour_with_entries(tx, _added_up_to(tx, now_ms))
+    is_due = at_ms is not None and at_ms + HOUR_MS + SETTLED_AFTER_MS <= now_ms
+    return at_ms if is_due else None
+
+
+def sums_of_hour(tx: Connection, at_ms: int) -> list[HourSums]:
+    """Returns what the entries of an hour add up to."""
+    columns = ledger_entries.c
+    query = (
+        sa.select(columns.account_id, columns.type, columns.currency, *_FIGURES)
+        .where(*_in_hour(at_ms))
+        .group_by(columns.account_id, columns.type, columns.currency)
+    )
+    return [
+        HourSums(
+            row.account_id,
+            row.type,
+            row.currency,
+            row.entries,
+            int(row.credits),
+            int(row.amount_minor),
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) -> None:
+    """Stores the sums of an hour, of each account and of all, unless another process has, and
+    deletes those of an hour that has served its time.
+    """
+    if not sums or _added_up_to(tx, now_ms) > at_ms:
+        return
+    whole: dict[tuple[str, str], HourSums] = {}
+    for each in sums:
+        key = (each.type, each.currency)
+        known = whole.get(key, HourSums(EVERY_ACCOUNT, *key, 0, 0, 0))
+        whole[key] = known._replace(
+            entries=known.entries + each.entries,
+            credits=known.credits + each.credits,
+            amount_minor=known.amount_minor + each.amount_minor,
+        )
+    rows = [{"at_ms": at_ms, **each._asdict()} for each in (*sums, *whole.values())]
+    tx.execute(ledger_hours.insert(), rows)
+    oldest_ms = tx.execute(sa.select(sa.func.min(ledger_hours.c.at_ms))).scalar_one()
+    if oldest_ms < now_ms - HOURS_KEPT_MS:
+        tx.execute(sa.delete(ledger_hours).where(ledger_hours.c.at_ms == oldest_ms))
+
+
+def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDays:
+    """Returns the sums of the last DAYS_SHOWN days: of an account (raw id), or of all."""
+    columns = ledger_hours.c
+    today_ms = now_ms - now_ms % DAY_MS
+    since_ms = today_ms - (DAYS_SHOWN - 1) * DAY_MS
+    day_ms = columns.at_ms - columns.at_ms % DAY_MS
+    query = (
+        sa.select(
+            day_ms.label("day_ms"),
+            columns.type,
+            columns.currency,
+            sa.func.sum(columns.entries).label("entries"),
+            sa.func.sum(columns.credits).label("credits"),
+            sa.func.sum(columns.amount_minor).label("amount_minor"),
+        )
+        .where(columns.account_id == (account_id or EVERY_ACCOUNT), columns.at_ms >= since_ms)
+        .group_by(day_ms, columns.type, columns.currency)
+    )
+    found = [_of_row(row) for row in tx.execute(query)]
+    at_ms = _next_hour_with_entries(tx, max(_added_up_to(tx, now_ms), since_ms))
+    if at_ms is None:
+        return SummedDays(_added_together(found), None)
+    if at_ms < now_ms - READ_MS_MAX:
+        return SummedDays(_added_together(found), at_ms)
+    of = sa.true() if account_id is None else ledger_entries.c.account_id == account_id
+    while at_ms <= now_ms:
+        found += _read_hour(tx, at_ms, of)
+        at_ms += HOUR_MS
+    return SummedDays(_added_together(found), None)
+
+
+def _added_together(sums: list[DaySums]) -> list[DaySums]:
+    days: dict[tuple[int, str, str], DaySums] = {}
+    for each in sums:
+        key = (each.day_ms, each.type, each.currency)
+        known = days.get(key, DaySums(*key, 0, 0, 0))
+        days[key] = known._replace(
+            entries=known.entries + each.entries,
+            credits=known.credits + each.credits,
+            amount_minor=known.amount_minor + each.amount_minor,
+        )
+    return [days[key] for key in sorted(days)]
+
+
+def _of_row(row: Any) -> DaySums:
+    figures = (int(row.entries), int(row.credits), int(row.amount_minor))
+    return DaySums(int(row.day_ms), row.type, row.currency, *figures)
+
+
+def _added_up_to(tx: Connection, now_ms: int) -> int:
+    """Returns where the hours begin that are not added up yet."""
+    columns = ledger_hours.c
+    last_ms = tx.execute(
+        sa.select(sa.func.max(columns.at_ms)).where(columns.account_id == EVERY_ACCOUNT)
+    ).scalar()
+    first_kept_ms = now_ms - now_ms % DAY_MS - HOURS_KEPT_MS + DAY_MS
+    return first_kept_ms if last_ms is None else max(int(last_ms) + HOUR_MS, first_kept_ms)
+
+
+def _next_hour_with_entries(tx: Connection, from_ms: int) -> int | None:
+    columns = ledger_entries.c
+    query = sa.select(columns.id).where(columns.id >= first_id_of(from_ms))
+    first = tx.execute(query.order_by(columns.id).limit(1)).scalar()
+    if first is None:
+        return None
+    made_ms = ids.made_at_ms(int(first, 16))
+    return made_ms - made_ms % HOUR_MS
+
+
+def _read_hour(tx: Connection, at_ms: int, of: sa.ColumnElement[bool]) -> list[DaySums]:
+    columns = ledger_entries.c
+    query = (
+        sa.select(columns.type, columns.currency, *_FIGURES)
+        .where(of, *_in_hour(at_ms))
+        .group_by(columns.type, columns.currency)
+    )
+    day_ms = at_ms - at_ms % DAY_MS
+    return [
+        DaySums(
+            day_ms, row.type, row.currency, row.entries, int(row.credits), int(row.amount_minor)
+        )
+        for row in tx.execute(query)
+    ]
+
+
+def _in_hour(at_ms: int) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+    """Selects the entries of an hour. Their ids are made of their times, so it is a range of the
+    index.
+    """
+    first, after = first_id_of(at_ms), first_id_of(at_ms + HOUR_MS)
+    return ledger_entries.c.id >= first, ledger_entries.c.id < after

@@ -1,0 +1,111 @@
+"""An operator looks at money by day, proves the ledger, and saves a month's PDF whose sums are the
+ledger's, in a real browser.
+"""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+from pypdf import PdfReader
+
+from heliograph import users, wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS, date_in_utc
+from heliograph.database.database import Database
+from heliograph.users import OperatorRole
+from tests.support.api.server import Server
+from tests.support.console.operators import OPERATOR, link_of, made_operator
+from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.browsing import at_both_widths, opened, picture
+
+PROVEN_WITHIN_MS = 60_000
+DAYS = 20
+
+
+def come_in(page: Page, server: Server, db: Database) -> None:
+    """Signs an operator of finance in by a link and a code of an app."""
+    made_operator(db, OperatorRole.FINANCE)
+    with db.write() as tx:
+        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
+    page.goto(server.url + link_of(db))
+    page.keyboard.press("Enter")
+    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console/now")
+
+
+def lived(db: Database, account_id: str) -> None:
+    """Makes entries of some weeks."""
+    with db.write() as tx:
+        wallet.set_price(tx, "GHS", "1", 20)
+    for day in range(DAYS, -1, -1):
+        at_ms = clock.now_ms() - day * DAY_MS
+        with db.write() as tx:
+            wallet.topup(tx, account_id, "150.50", f"bank transfer {day}", now_ms=at_ms)
+            wallet.buy_credits(tx, account_id, 2_000 + 150 * (day % 5), now_ms=at_ms)
+            if day % 6 == 0:
+                wallet.grant(tx, account_id, 250, "good will", now_ms=at_ms)
+            for kind, credits in (("sms_charge", -1_500 - 90 * (day % 4)), ("sms_refund", 30)):
+                wallet.post(
+                    tx,
+                    account_id,
+                    kind,
+                    wallet.SALES_ID,
+                    credits=credits,
+                    description="Messages",
+                    now_ms=at_ms,
+                )
+
+
+@at_both_widths
+def test_an_operator_looks_after_the_ledger(
+    browser: Browser, server: Server, width: int, tmp_path: Path
+) -> None:
+    page, amina = opened(browser, width), server.cast.amina
+    come_in(page, server, amina.db)
+    page.goto(f"{server.url}/console/money")
+    page.get_by_role("link", name="Prove the ledger").click()
+    page.get_by_role("button", name="Prove the ledger now").click()
+    expect(page.get_by_text("The ledger is proven.")).to_be_visible(timeout=PROVEN_WITHIN_MS)
+    picture(page, "console-proof")
+    lived(amina.db, amina.account_id)
+    page.get_by_role("link", name="Money", exact=True).last.click()
+    while page.get_by_text("are still being added up").is_visible():
+        page.wait_for_timeout(1_000)
+        page.reload()
+    expect(page.get_by_role("cell", name=date_in_utc(clock.now_ms())).first).to_be_visible()
+    picture(page, "console-money-by-day")
+    page.get_by_role("link", name="Ledger files").click()
+    picture(page, "console-ledger-files")
+    page.go_back()
+    # charges of no message
+    page.get_by_role("link", name="Prove the ledger").click()
+    page.get_by_role("button", name="Prove the ledger now").click()
+    expect(page.get_by_role("heading", name="The ledger is not proven")).to_be_visible(
+        timeout=PROVEN_WITHIN_MS
+    )
+    expect(page.get_by_text("names neither a send nor a campaign").first).to_be_visible()
+    picture(page, "console-proof-failed")
+    page.get_by_role("region", name="What is wrong").get_by_role("link").first.click()
+    page.get_by_role("link", name="By day").click()
+    picture(page, "console-account-by-day")
+    page.go_back()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Save as PDF").click()
+    file = tmp_path / "statement.pdf"
+    saved.value.save_as(file)
+    text = "\n".join(
+        re.sub(r" +", " ", each.extract_text(extraction_mode="layout"))
+        for each in PdfReader(file).pages
+    )
+    month = date_in_utc(clock.now_ms())[: len("2026-11")]
+    with amina.db.read() as tx:
+        told = wallet.statement(tx, amina.account_id, month)
+    words = {"topup": "Money added", "sms_charge": "Messages sent", "sms_refund": "Refunds"}
+    for each in told.sums:
+        if each.type in words:
+            credits = f"{each.credits:+,}" if each.credits else "–"
+            money = f"+{each.amount_minor / 100:,.2f}" if each.amount_minor else "–"
+            assert f"{words[each.type]} {each.entries} entries {credits} {money}" in text
+    closing = f"{told.closing.sms_credits:,} {told.closing.balance_minor / 100:,.2f}"
+    assert f"Held when it ended, or now {closing}" in text

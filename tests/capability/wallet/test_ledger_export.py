@@ -1,0 +1,139 @@
+"""The ledger is exported as CSV and for beancount, whose own parser proves the sums."""
+
+import csv
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from io import StringIO
+from pathlib import Path
+
+from beancount import loader
+from beancount.core import data
+from beancount.parser import printer
+
+from heliograph import wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.database.database import Database
+from heliograph.wallet import ledger_export
+from tests.support.capability.commands import runner
+from tests.support.factories import open_account
+
+HOSTILE = 'ends "here" \\" * 2026-01-01 open Assets:Stolen'
+LONG_AGO_DAYS = 70
+
+
+def lived(db: Database, now_ms: int) -> tuple[str, str]:
+    """Makes a partner and a customer with entries of every kind, some of them long ago."""
+    partner = open_account(db, 'Amina "Foods" \\', credits=0)
+    customer = open_account(db, "customer", parent_id=partner, sender=None)
+    long_ago_ms = now_ms - LONG_AGO_DAYS * DAY_MS
+    with db.write() as tx:
+        wallet.topup(tx, partner, "12.50", "paid", "=1+1", now_ms=long_ago_ms)
+        wallet.grant(tx, partner, 60, HOSTILE, now_ms=long_ago_ms)
+    with db.write() as tx:
+        wallet.adjust_money(tx, partner, "-2.50", "fee", now_ms=now_ms)
+        wallet.set_price(tx, "GHS", "1", 20)
+        wallet.buy_credits(tx, partner, 40, now_ms=now_ms)
+        wallet.transfer(tx, partner, customer, credits=40, description="moved")
+        for kind, credits in (("sms_charge", -3), ("sms_refund", 1)):
+            wallet.post(
+                tx, customer, kind, wallet.SALES_ID, credits=credits, description="s", now_ms=now_ms
+            )
+    return partner, customer
+
+
+def exported(db: Database, tmp_path: Path, *options: str) -> str:
+    said = runner(db.url, tmp_path)("ledger", "export", *options)
+    assert said.status == 0, said
+    return said.out
+
+
+def checked(text: str, tmp_path: Path) -> data.Entries:
+    """Returns what beancount reads, which finds nothing wrong, neither as library nor program."""
+    file = tmp_path / "ledger.beancount"
+    file.write_text(text)
+    entries, errors, _ = loader.load_file(str(file))
+    assert not errors, told(errors)
+    bean_check = Path(sys.executable).with_name("bean-check")
+    subprocess.run([bean_check, str(file)], check=True)
+    return entries
+
+
+def told(errors: list[data.BeancountError]) -> str:
+    return "\n".join(map(printer.format_error, errors))
+
+
+def held(entries: data.Entries) -> dict[str, dict[str, int]]:
+    """Returns what each customer holds at the end, by name."""
+    balances: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in entries:
+        if isinstance(each, data.Transaction):
+            for posting in each.postings:
+                assert posting.units is not None
+                assert posting.units.number is not None
+                number = posting.units.number * (1 if posting.units.currency != "GHS" else 100)
+                balances[posting.account][posting.units.currency] -= int(number)
+    opened = {
+        each.account: str(each.meta["name"])
+        for each in entries
+        if isinstance(each, data.Open) and "name" in each.meta
+    }
+    return {name: dict(balances[account]) for account, name in opened.items()}
+
+
+def test_beancount_proves_that_accounts_hold_what_their_entries_say(
+    db: Database, tmp_path: Path
+) -> None:
+    now_ms = clock.now_ms()
+    partner, customer = lived(db, now_ms)
+    with db.read() as tx:
+        wallets = [wallet.wallet_of(tx, each).figures for each in (partner, customer)]
+    entries = checked(exported(db, tmp_path, "--format", "beancount"), tmp_path)
+    assert held(entries) == {
+        'Amina "Foods" \\': {
+            "SMS-CREDITS": wallets[0].sms_credits,
+            "GHS": wallets[0].balance_minor,
+        },
+        "customer": {"SMS-CREDITS": wallets[1].sms_credits},
+    }
+    assert HOSTILE in [each.narration for each in entries if isinstance(each, data.Transaction)]
+    assert "Assets:Stolen" not in {each.account for each in entries if isinstance(each, data.Open)}
+    month = rfc3339(now_ms)[:7]
+    only_month = exported(db, tmp_path, "--format", "beancount", "--month", month)
+    assert held(checked(only_month, tmp_path)) == held(entries), "it begins with what was held"
+    one = exported(db, tmp_path, "--format", "beancount", "--account", "customer")
+    assert "moved" in one, "what others gave it is there too"
+    assert held(checked(one, tmp_path))["customer"]["SMS-CREDITS"] == wallets[1].sms_credits
+
+
+def test_beancount_finds_an_entry_that_was_changed(db: Database, tmp_path: Path) -> None:
+    lived(db, clock.now_ms())
+    text = exported(db, tmp_path, "--format", "beancount")
+    changed = text.replace(" 3 SMS-CREDITS", " 4 SMS-CREDITS").replace(
+        " -3 SMS-CREDITS", " -4 SMS-CREDITS"
+    )
+    assert changed != text
+    (tmp_path / "changed.beancount").write_text(changed)
+    _, errors, _ = loader.load_file(str(tmp_path / "changed.beancount"))
+    assert "Balance failed" in told(errors)
+
+
+def test_the_whole_ledger_is_exported_as_csv_piece_by_piece(db: Database, tmp_path: Path) -> None:
+    now_ms = clock.now_ms()
+    lived(db, now_ms)
+    other = open_account(db, "other")
+    with db.write() as tx:
+        for _ in range(ledger_export.PIECE + 1):
+            wallet.grant(tx, other, 1, "gift", now_ms=now_ms)
+    rows = list(csv.DictReader(StringIO(exported(db, tmp_path))))
+    with db.read() as tx:
+        count = wallet.size(tx)["ledger_entries"]
+    assert len({row["id"] for row in rows}) == len(rows) == count
+    assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
+    (moved,) = [row for row in rows if row["type"] == "transfer_out"]
+    assert moved["account_id"].startswith("acc_")
+    assert moved["counterpart"].startswith("cus_")
+    assert (moved["credits"], moved["counterpart_credits_after"]) == ("-40", "40")
+    (paid,) = [row for row in rows if row["type"] == "topup"]
+    assert (paid["counterpart"], paid["amount"], paid["reference"]) == ("bank", "12.5", "'=1+1")

@@ -1,0 +1,125 @@
+"""The sums by hour are those of the ledger, whenever they are asked for."""
+
+from collections import Counter
+
+import sqlalchemy as sa
+
+from heliograph import wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.database.database import Database
+from heliograph.jobs.ledger_hours import add_up_hour
+from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS
+from heliograph.wallet.tables import ledger_entries, ledger_hours
+from tests.support.factories import open_account
+
+
+def lived(db: Database, account_ids: list[str], days: int) -> None:
+    """Makes entries on some days before now, and some of this moment."""
+    now_ms = clock.now_ms()
+    for day in range(days, -1, -1):
+        with db.write() as tx:
+            for place, account_id in enumerate(account_ids):
+                at_ms = now_ms - day * DAY_MS - place * HOUR_MS
+                wallet.grant(tx, account_id, 100 + day, "gift", now_ms=at_ms)
+                wallet.topup(tx, account_id, "1.50", "paid", now_ms=at_ms)
+                wallet.post(
+                    tx,
+                    account_id,
+                    "sms_charge",
+                    wallet.SALES_ID,
+                    credits=-7,
+                    description="s",
+                    now_ms=at_ms,
+                )
+
+
+def by_day_of_the_ledger(
+    db: Database, account_id: str | None
+) -> dict[tuple[int, str], Counter[str]]:
+    found: dict[tuple[int, str], Counter[str]] = {}
+    with db.read() as tx:
+        for row in tx.execute(sa.select(ledger_entries)):
+            if account_id in (None, row.account_id):
+                key = (row.created_at_ms - row.created_at_ms % DAY_MS, row.type)
+                found.setdefault(key, Counter()).update(
+                    entries=1, credits=row.credits, amount_minor=row.amount_minor
+                )
+    return found
+
+
+def by_day(db: Database, account_id: str | None) -> dict[tuple[int, str], Counter[str]]:
+    with db.read() as tx:
+        summed = wallet.summed_days(tx, account_id, clock.now_ms())
+    assert summed.missing_from_ms is None
+    return {
+        (each.day_ms, each.type): Counter(
+            entries=each.entries, credits=each.credits, amount_minor=each.amount_minor
+        )
+        for each in summed.days
+    }
+
+
+def added_up(db: Database) -> int:
+    hours = 0
+    while add_up_hour(db):
+        hours += 1
+    return hours
+
+
+def test_the_sums_by_day_are_those_of_the_ledger_at_each_moment(db: Database) -> None:
+    account_ids = [open_account(db, name, sender=None) for name in ("amina", "chidi")]
+    lived(db, account_ids, days=5)
+    assert added_up(db) >= 10
+    for moved_ms in (0, SETTLED_AFTER_MS, HOUR_MS + SETTLED_AFTER_MS):
+        clock.move(moved_ms)
+        added_up(db)
+        for account_id in (None, *account_ids):
+            assert by_day(db, account_id) == by_day_of_the_ledger(db, account_id)
+    with db.read() as tx:
+        assert wallet.verify_hours(tx) == []
+
+
+def test_sums_that_are_not_there_yet_are_said_to_be_missing(db: Database) -> None:
+    account_id = open_account(db, "amina", sender=None)
+    lived(db, [account_id], days=2)
+    with db.read() as tx:
+        summed = wallet.summed_days(tx, None, clock.now_ms())
+    assert summed.missing_from_ms is not None
+    assert summed.days == []
+
+
+def test_an_hour_is_added_up_when_no_entry_can_come_any_more(db: Database) -> None:
+    account_id = open_account(db, "amina", sender=None)
+    now_ms = clock.now_ms()
+    clock.move(HOUR_MS - now_ms % HOUR_MS)
+    with db.write() as tx:
+        wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
+    clock.move(HOUR_MS + SETTLED_AFTER_MS - 60_000)
+    assert added_up(db) == 0
+    clock.move(120_000)
+    assert added_up(db) == 1
+    clock.move(HOURS_KEPT_MS)
+    with db.write() as tx:
+        wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
+    clock.move(2 * HOUR_MS)
+    assert added_up(db) == 1
+    with db.read() as tx:
+        kept = tx.execute(sa.select(ledger_hours.c.at_ms).distinct()).scalars().all()
+    assert len(kept) == 1, "the hour that has served its time is deleted"
+
+
+def test_the_proof_finds_a_sum_that_was_changed(db: Database) -> None:
+    account_id = open_account(db, "amina", sender=None)
+    lived(db, [account_id], days=1)
+    added_up(db)
+    with db.write() as tx:
+        tx.execute(
+            sa.update(ledger_hours)
+            .where(ledger_hours.c.account_id == account_id, ledger_hours.c.type == "topup")
+            .values(amount_minor=ledger_hours.c.amount_minor + 1)
+        )
+    with db.read() as tx:
+        (found,) = wallet.verify_hours(tx)
+    assert found.account_id == account_id
+    assert "the sums by hour of topup, GHS" in found.what

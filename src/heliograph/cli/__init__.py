@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "demo": "A server with a ready account, and a first text on its way.",
     "serve": "Run everything in one process.",
     "api": "The HTTP API alone, in several processes.",
+    "console": "The operator's console alone, at an address of its own.",
     "worker": "Everything but the API, in one process or several.",
     "scheduler": "The work that is done every second, in a process of its own.",
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
@@ -66,7 +67,7 @@ COMMANDS: Final = {
     "ledger": "The ledger: verify.",
 }
 _FOLDER_OF_PROGRAMS: Final = (
-    "demo serve api worker scheduler smsc listen doctor migrate secret restore-check"
+    "demo serve api console worker scheduler smsc listen doctor migrate secret restore-check"
 )
 _FOLDER_OF_CARRIERS: Final = "carrier route rate price message receipt ledger"
 FOLDERS: Final = {

@@ -3,7 +3,7 @@ processes of their own.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -17,7 +17,16 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
+from heliograph.database.leases import (
+    ANSWERING,
+    CONSOLE,
+    DELIVERING,
+    LOOK_S,
+    SENDING,
+    SERVE,
+    Lease,
+    Retired,
+)
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.pruning import keep_pruning
@@ -189,12 +198,18 @@ class Sending:
             await asyncio.to_thread(
                 settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
             )
-            await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+            await asyncio.to_thread(self._lease.begin, self._replaced() if alone else ())
             # again: a rotation sees who is registered
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
                 await self._database_lock.let_others_in()
+
+    def _replaced(self) -> Sequence[str]:
+        """Returns the kinds of processes of which none lives: those that share the queue, and on
+        SQLite the console, too, which holds the data directory as this one does.
+        """
+        return SENDING if self._db.postgresql else (*SENDING, CONSOLE)
 
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)

@@ -83,6 +83,7 @@ MAY_OPEN_A_TRANSACTION = {
     "database/leases.py": "a process shows that it lives",
     "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
     "jobs/samples.py": "each sample of the service's figures is a transaction",
+    "jobs/portal_views.py": "looks that are over end in one transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",
     "processes/api_processes.py": "before it answers, it compares clocks and keys",

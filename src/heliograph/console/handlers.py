@@ -30,7 +30,7 @@ def to_operators(show: OperatorsPage) -> Handler:
         see(asking, visit.session)
         return response
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def by_operators(
@@ -57,10 +57,12 @@ def by_operators(
             with asking.db.read() as tx:
                 return show(tx, asking, operator_visit_of(tx, asking), refused.fields)
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
-def _asking_second_step(handle: Handler) -> Handler:
+def asking_second_step(handle: Handler) -> Handler:
+    """Returns a handler that asks for the second step where the session has none."""
+
     def ask_first(asking: PageRequest) -> Response:
         try:
             return handle(asking)

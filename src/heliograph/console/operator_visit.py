@@ -1,19 +1,16 @@
 """An operator's visit is a request of somebody who may see the console."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, users
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import users
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.short_texts import BY_MAX, cut
 from heliograph.portal import languages
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.visit import NotFresh
 from heliograph.users import OperatorEntry, OperatorRight, OperatorRole, Session
-
-AUTHOR_NAME: Final = "the operator"  # as an account is told who it was
 
 
 class NoSecondStep(Forbidden):
@@ -60,6 +57,10 @@ class OperatorVisit(NamedTuple):
         return self.may(OperatorRight.CARRIERS)
 
     @property
+    def may_see_portals(self) -> bool:
+        return self.may(OperatorRight.SEE)
+
+    @property
     def may_change_money(self) -> bool:
         return self.may(OperatorRight.MONEY)
 
@@ -91,15 +92,7 @@ class OperatorVisit(NamedTuple):
         an account (raw id), in the account's audit log, which names no operator and no reason.
         """
         entry = OperatorEntry(action, account_id, record, before, after, reason)
-        users.log_operator(tx, self.session.user, entry, now_ms=self.now_ms)
-        if account_id is not None:
-            accounts.audit(
-                tx,
-                account_id,
-                Author(AuthorKind.OPERATOR, self.session.user.id, AUTHOR_NAME),
-                AuditEntry(action, record, after),
-                now_ms=self.now_ms,
-            )
+        users.log_for_account(tx, self.session.user, entry, now_ms=self.now_ms)
 
 
 def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:

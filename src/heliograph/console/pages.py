@@ -39,6 +39,7 @@ from heliograph.console.navigation import (
     UNMATCHED,
 )
 from heliograph.console.now_pages import now
+from heliograph.console.seen_pages import seen_portal
 from heliograph.portal.handlers import Handler, does, shows
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
@@ -87,6 +88,11 @@ PAGES: Final = (
             OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
         ),
     ),
+    does(f"{ACCOUNT}/see", by_operators(OperatorRight.SEE, seen_portal.begin, account_pages.one)),
+    does(
+        f"{ACCOUNT}/leave", by_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.one)
+    ),
+    *seen_portal.seen_pages(),
     shows(MESSAGES, to_operators(found_messages.listed)),
     shows(IN_DOUBT, to_operators(in_doubt.listed)),
     does(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),

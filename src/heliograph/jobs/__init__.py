@@ -8,6 +8,7 @@ __all__ = [
     "contact_imports",
     "erase_blockers",
     "erase_number",
+    "portal_views",
     "pruning",
     "retention",
     "roll_up",

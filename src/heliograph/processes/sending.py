@@ -29,6 +29,7 @@ from heliograph.database.leases import (
 )
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.contact_imports import keep_importing
+from heliograph.jobs.portal_views import keep_ending_views
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.retention import keep_retaining
 from heliograph.jobs.roll_up import keep_rolling_up
@@ -113,6 +114,7 @@ class Sending:
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_ending_views(self._db, self._is_scheduler)),
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),

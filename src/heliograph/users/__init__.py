@@ -25,7 +25,7 @@ from heliograph.users.members import (
 from heliograph.users.operator_log import (
     OperatorEntry,
     StoredOperatorEntry,
-    log_operator,
+    log_for_account,
     operator_entries,
 )
 from heliograph.users.operators import (
@@ -56,6 +56,12 @@ from heliograph.users.password_tries import (
     forget_codes,
     forget_tries,
     know_browser,
+)
+from heliograph.users.portal_views import (
+    begin_view,
+    end_overdue_views,
+    end_view,
+    view_of,
 )
 from heliograph.users.roles import (
     OPERATOR_RIGHTS,
@@ -126,6 +132,7 @@ __all__ = [
     "any_mail_due",
     "begin",
     "begin_for",
+    "begin_view",
     "begin_with_password",
     "change_role",
     "choose_language",
@@ -138,6 +145,8 @@ __all__ = [
     "end",
     "end_one",
     "end_others",
+    "end_overdue_views",
+    "end_view",
     "find",
     "finish",
     "forget_browsers",
@@ -151,7 +160,7 @@ __all__ = [
     "is_right",
     "judge_link_request",
     "know_browser",
-    "log_operator",
+    "log_for_account",
     "mail_link",
     "make_link",
     "members_of",
@@ -179,6 +188,7 @@ __all__ = [
     "take_due",
     "text_id",
     "two_step",
+    "view_of",
     "who_waits",
     "withdraw",
 ]

@@ -55,6 +55,7 @@ class OperatorRight(StrEnum):
     CARRIERS = "carriers"  # carriers, routes, rates
     MESSAGES = "messages"  # settled, sent again, matched
     TEXTS = "texts"  # what a tenant's messages say
+    SEE = "see"  # a tenant's portal, as its owner sees it
     OPERATORS = "operators"  # who has which role
 
 
@@ -67,6 +68,7 @@ OPERATOR_RIGHTS: Final[dict[OperatorRole, frozenset[OperatorRight]]] = {
             OperatorRight.ACCOUNTS,
             OperatorRight.MESSAGES,
             OperatorRight.TEXTS,
+            OperatorRight.SEE,
         }
     ),
     OperatorRole.FINANCE: frozenset({OperatorRight.LOOK, OperatorRight.MONEY}),

@@ -8,6 +8,7 @@ import pytest
 from starlette.routing import Route
 
 from heliograph import accounts, users
+from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database, metadata
 from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
@@ -28,6 +29,8 @@ OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 RIGHT_OF_FORM = {
     "/console/approvals/senders/": OperatorRight.APPROVE,
     "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
+    "/see": OperatorRight.SEE,
+    "/leave": OperatorRight.LOOK,
     "/console/accounts/": OperatorRight.ACCOUNTS,
     "/console/messages/msg_": OperatorRight.TEXTS,
     "/console/messages/": OperatorRight.MESSAGES,
@@ -49,7 +52,14 @@ def contents(db: Database) -> dict[str, list[Any]]:
 
 
 def routes_of(portal: Portal) -> list[Route]:
-    return [route for route in portal.routes if route.path.startswith(CONSOLE)]
+    """Returns the pages of the console, but for those of an account's portal that are only looked
+    at: test_seen_portal.py asks these.
+    """
+    return [
+        route
+        for route in portal.routes
+        if route.path.startswith(CONSOLE) and not route.path.startswith(SEEN)
+    ]
 
 
 @pytest.fixture

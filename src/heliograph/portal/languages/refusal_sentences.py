@@ -31,6 +31,7 @@ REFUSALS: Final = (
     marked("This form was sent before, with another text. Send it as a new one?"),
     marked("This form is not complete. Load its page again, and fill it in there."),
     marked("This Idempotency-Key was used with another body."),
+    marked("You can only look at this portal. Nothing is changed, made or saved from here."),
     # of coming in
     marked("The email address or the password is not right."),
     marked("This link or session is not valid any more. Sign in again."),

@@ -35,6 +35,8 @@ ACTIONS: Final = {
     "account.go_live": marked("Let the account go live"),
     "account.limits": marked("Set the limits of the account"),
     "account.resume": marked("Lifted the suspension of the account"),
+    "account.see": marked("Began to look at this portal, unable to change anything"),
+    "account.see_end": marked("Ended the look at this portal"),
     "account.suspend": marked("Suspended the account"),
     "campaign.cancel": marked("Canceled a campaign"),
     "campaign.launch": marked("Launched a campaign"),

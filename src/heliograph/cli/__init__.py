@@ -50,7 +50,8 @@ COMMANDS: Final = {
         "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
     ),
     "sender": (
-        "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved."
+        "Sender IDs: list, show, documents, approve, reject, suspend, register; reserve, release,"
+        " reserved."
     ),
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",

@@ -66,6 +66,7 @@ PAGES: Final = (
     shows(APPROVALS, to_operators(approvals.listed)),
     shows(SENDER, to_operators(approvals.one)),
     does(SENDER, by_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),
+    shows(f"{SENDER}/documents/{{document}}", to_operators(approvals.document)),
     shows(WAITING_ACCOUNT, to_operators(live_approvals.one)),
     does(
         WAITING_ACCOUNT,

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, contacts, otp, plugin, requests, users, webhooks
+from heliograph import accounts, contacts, otp, plugin, requests, senders, users, webhooks
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
@@ -36,6 +36,7 @@ KEPT: Final = (
     *accounts.KEPT,
     *contacts.KEPT,
     *users.KEPT,
+    *senders.DOCUMENTS_KEPT,
 )
 
 log = Log(__name__)

@@ -57,12 +57,13 @@ class ForeignForm(Forbidden):
 
 class Sent(NamedTuple):
     """Holds what a request says: the parameters of its query, or the fields of its form and the
-    file in it.
+    file in it, with the name that the browser gives it.
     """
 
     query: Sequence[tuple[str, str]] = ()
     form: Mapping[str, str] = MappingProxyType({})
     file: bytes = b""
+    file_name: str = ""
 
 
 NOTHING_SENT: Final = Sent()

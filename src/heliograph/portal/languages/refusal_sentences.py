@@ -69,6 +69,7 @@ REFUSALS: Final = (
     marked("This form was sent before, with something else in it. Load its page again."),
     marked("This passkey belongs to another user than the one who is signing in."),
     marked("There is no such sender ID."),
+    marked("There is no such document."),
     marked("There is no sender with the id %(id)s."),
     marked("There is no such site."),
     marked("There is no site with the id %(id)s."),

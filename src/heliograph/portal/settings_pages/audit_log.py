@@ -73,6 +73,8 @@ ACTIONS: Final = {
     "otp.block": marked("Blocked one-time passwords to a range of numbers"),
     "otp.unblock": marked("Let one-time passwords go out again"),
     "sender.approve": marked("Approved a sender ID"),
+    "sender.attach": marked("Attached a document to a sender ID"),
+    "sender.detach": marked("Removed a document of a sender ID"),
     "sender.make_default": marked("Made a sender ID the default"),
     "sender.register": marked("Registered a sender ID"),
     "sender.reject": marked("Rejected a sender ID"),

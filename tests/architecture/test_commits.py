@@ -94,6 +94,7 @@ MAY_OPEN_A_TRANSACTION = {
     "jobs/proofs.py": (
         "a proof reads one snapshot, and each time that it tells how far it is is a transaction"
     ),
+    "jobs/portal_views.py": "looks that are over end in one transaction",
     "jobs/pruning.py": "each batch of what is deleted is a transaction",
     "jobs/rate_sheets.py": "each rate sheet that is applied is a transaction",
     "jobs/retention.py": "each batch of what is erased or deleted is a transaction",

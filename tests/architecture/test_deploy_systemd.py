@@ -87,6 +87,7 @@ def test_each_unit_exposes_less_than_three_of_ten(machine: Path) -> None:
     assert NAMES == [
         "heliograph-api@.service",
         "heliograph-carrier@.service",
+        "heliograph-console.service",
         "heliograph-scheduler.service",
         "heliograph-worker@.service",
         "heliograph.service",

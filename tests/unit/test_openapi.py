@@ -97,6 +97,8 @@ def test_every_operation_names_its_permission_and_what_can_go_wrong_everywhere()
 OF_COMMANDS = {"wrong_state", "still_under_way", "still_owed"}
 OF_PAGES = {
     "passkey_refused",
+    "look_over",
+    "only_looks",
     "second_step_needed",
     "too_many_codes",
     "wrong_code",

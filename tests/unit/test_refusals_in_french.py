@@ -31,6 +31,7 @@ NO_PAGE_SHOWS: Final = {
     "InvalidRequest": "nobody raises it without a sentence",
     "KeyUnknown": BY_COMMAND,
     "Locked": BY_OTP,
+    "LookOver": BY_CONSOLE,
     "LockedForCodes": BY_OTP,
     "MissingKey": BY_API,
     "NoSuchPath": f"{BY_API}; pages say that there is no such page",

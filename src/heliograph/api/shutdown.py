@@ -11,11 +11,12 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final
+from typing import Protocol as Described
 
 import uvicorn
 
-from heliograph.api.app import App
+from heliograph.api.client_address import Proxies
 from heliograph.api.connection.connections import Connected
 from heliograph.api.connection.malformed import CLOSE
 from heliograph.api.connection.protocol import Protocol
@@ -50,13 +51,23 @@ NO_SYN: Final = (
 log = Log(__name__)
 
 
+class Served(Described):
+    """Describes an application that a Server runs."""
+
+    stopping: bool  # whoever distributes requests shall take others
+    postgresql: bool
+    proxies: Proxies
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
+
+
 class Server(uvicorn.Server):
     """Runs uvicorn with a shutdown of its own, and without its signal handling, which would raise
     SIGTERM again after the stop, before the carriers are unbound. `ending` is set as soon as it was
     told to stop.
     """
 
-    def __init__(self, app: App, drain_s: float) -> None:
+    def __init__(self, app: Served, drain_s: float) -> None:
         connected = Connected(app.proxies.is_ours)
         super().__init__(
             uvicorn.Config(

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "demo": "A server with a ready account, and a first text on its way.",
     "serve": "Run everything in one process.",
     "api": "The HTTP API alone, in several processes.",
+    "console": "The operator's console alone, at an address of its own.",
     "worker": "Everything but the API, in one process or several.",
     "scheduler": "The work that is done every second, in a process of its own.",
     "smsc": "The simulator as an SMPP server, which misbehaves when told to.",
@@ -49,7 +50,8 @@ COMMANDS: Final = {
         "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
     ),
     "sender": (
-        "Sender IDs: list, show, approve, reject, suspend, register; reserve, release, reserved."
+        "Sender IDs: list, show, documents, approve, reject, suspend, register; reserve, release,"
+        " reserved."
     ),
     "carrier": "Carriers: add, set, list, test, drain, remove, run.",
     "route": "Which carriers take which numbers: set, list, remove.",
@@ -68,7 +70,7 @@ COMMANDS: Final = {
     "alert": ("Alerts: list, rules, set; recipients, add, remove, test; wallets, watch, unwatch."),
 }
 _FOLDER_OF_PROGRAMS: Final = (
-    "demo serve api worker scheduler smsc listen doctor migrate secret restore-check"
+    "demo serve api console worker scheduler smsc listen doctor migrate secret restore-check"
 )
 _FOLDER_OF_CARRIERS: Final = "carrier route rate cost price message receipt ledger alert"
 FOLDERS: Final = {

@@ -44,6 +44,22 @@ def open_to_write(path: str, *, force: bool) -> IO[str]:
         raise _failure(path, error) from error
 
 
+def save_octets(directory: str, name: str, content: bytes) -> str:
+    """Writes a new file into a directory, which is made if need be, and returns its path. It
+    overwrites nothing. Raises Failure.
+    """
+    path = os.path.join(directory, name)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with open(path, "xb", opener=opener) as file:
+            file.write(content)
+    except FileExistsError as error:
+        raise Failure(f"{path} is there already; name another directory.") from error
+    except OSError as error:
+        raise _failure(path, error) from error
+    return path
+
+
 @contextmanager
 def whole_file(path: str, *, force: bool) -> Iterator[IO[str]]:
     """Opens a file which is there whole or not at all: until then it is `path`.part. Raises

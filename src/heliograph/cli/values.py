@@ -336,15 +336,15 @@ def span_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-def listen_options() -> list[click.Parameter]:
-    """Adds --host and --port of a server."""
+def listen_options(port: int = 8080) -> list[click.Parameter]:
+    """Adds --host and --port of a server, which listens on this port unless told otherwise."""
     return [
         click.Option(
             ["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."
         ),
         click.Option(
             ["--port"],
-            default=8080,
+            default=port,
             show_default=True,
             type=Whole(0, 65_535),
             metavar="P",

@@ -2,6 +2,6 @@
 it calls the use cases that the commands call, and it is made of the portal's parts.
 """
 
-from heliograph.console.console import pages_beside
+from heliograph.console.console import console_alone, pages_beside
 
-__all__ = ["pages_beside"]
+__all__ = ["console_alone", "pages_beside"]

@@ -19,8 +19,9 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import Said, kept_file, led_on
 from heliograph.senders import Sender
+from heliograph.users import OperatorRight
 
 SHOWN_MAX: Final = 25  # each asks for the past of its account
 ACCOUNTS_SHOWN_MAX: Final = 100  # of those that wait to go live
@@ -94,9 +95,18 @@ def one(
         waiting=waiting,
         is_open=sender.status == senders.SUBMITTED,
         steps=senders.history(tx, sender.id),
+        documents=senders.documents_of(tx, sender),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
     )
+
+
+def document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+    """Sends a document of a sender ID to who may decide on it. Raises NotFound, Forbidden."""
+    visit.require(OperatorRight.APPROVE)
+    sender = senders.find(tx, asking.path["sender"])
+    found = senders.document_of(tx, sender, asking.path["document"])
+    return kept_file(senders.content_of(tx, found), found.file_name, found.media_type)
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:

@@ -1,5 +1,7 @@
 """Puts the pages of the console beside those of the portal."""
 
+from dataclasses import replace
+
 from heliograph.base.settings import Settings
 from heliograph.console.pages import PAGES
 from heliograph.database.database import Database
@@ -15,3 +17,15 @@ def pages_beside(
     if they turn both off. Raises SettingError.
     """
     return portal_for(settings, db, client_of, acceptor, PAGES if settings.console else ())
+
+
+def console_alone(
+    settings: Settings, db: Database, client_of: ClientOf, acceptor: Acceptor
+) -> Portal:
+    """Returns what serves the console and its sign-in alone. It sends no mail: a link in one leads
+    to the address of the process that mails it, which is another one. Raises SettingError.
+    """
+    alone = replace(settings, portal=False, smtp_url=None)
+    pages = portal_for(alone, db, client_of, acceptor, PAGES)
+    assert pages is not None
+    return pages

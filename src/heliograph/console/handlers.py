@@ -34,7 +34,7 @@ def to_operators(show: OperatorsPage) -> Handler:
         see(asking, visit.session)
         return response
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def by_operators(
@@ -61,12 +61,12 @@ def by_operators(
             with asking.db.read() as tx:
                 return show(tx, asking, operator_visit_of(tx, asking), refused.fields)
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def in_steps(handle: Handler) -> Handler:
     """Returns a handler that opens transactions of its own, and asks who it is in the first."""
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def by_operators_in_steps(right: OperatorRight, do: OperatorsLongForm) -> Handler:
@@ -77,7 +77,7 @@ def by_operators_in_steps(right: OperatorRight, do: OperatorsLongForm) -> Handle
     def handle(asking: PageRequest) -> Response:
         return do(asking, _fresh_visit(asking, right))
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def first_by_operators(right: OperatorRight, look: OperatorsLook, then: Handler) -> Handler:
@@ -88,7 +88,7 @@ def first_by_operators(right: OperatorRight, look: OperatorsLook, then: Handler)
     def handle(asking: PageRequest) -> Response:
         return look(asking, _fresh_visit(asking, right)) or then(asking)
 
-    return _asking_second_step(handle)
+    return asking_second_step(handle)
 
 
 def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
@@ -99,7 +99,9 @@ def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
     return visit
 
 
-def _asking_second_step(handle: Handler) -> Handler:
+def asking_second_step(handle: Handler) -> Handler:
+    """Returns a handler that asks for the second step where the session has none."""
+
     def ask_first(asking: PageRequest) -> Response:
         try:
             return handle(asking)

@@ -31,6 +31,8 @@ DONE: Final = {
     "account.go_live": "Let an account go live",
     "account.limits": "Set an account's limits",
     "account.resume": "Resumed an account",
+    "account.see": "Began to look at an account's portal",
+    "account.see_end": "Ended the look at an account's portal",
     "account.suspend": "Suspended an account",
     "alert.add": "Added who is told of alerts",
     "alert.remove": "Removed who is told of alerts",

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, users
-from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph import users
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.short_texts import BY_MAX, cut
 from heliograph.portal import languages
@@ -62,6 +61,10 @@ class OperatorVisit(NamedTuple):
         return self.may(OperatorRight.ALERTS)
 
     @property
+    def may_see_portals(self) -> bool:
+        return self.may(OperatorRight.SEE)
+
+    @property
     def may_change_money(self) -> bool:
         return self.may(OperatorRight.MONEY)
 
@@ -93,15 +96,7 @@ class OperatorVisit(NamedTuple):
         an account (raw id), in the account's audit log, which names no operator and no reason.
         """
         entry = OperatorEntry(action, account_id, record, before, after, reason)
-        users.log_operator(tx, self.session.user, entry, now_ms=self.now_ms)
-        if account_id is not None:
-            accounts.audit(
-                tx,
-                account_id,
-                Author(AuthorKind.OPERATOR, self.session.user.id, accounts.OPERATOR_NAME),
-                AuditEntry(action, record, after),
-                now_ms=self.now_ms,
-            )
+        users.log_for_account(tx, self.session.user, entry, now_ms=self.now_ms)
 
 
 def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:

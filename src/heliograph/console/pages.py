@@ -53,6 +53,7 @@ from heliograph.console.navigation import (
 )
 from heliograph.console.now_pages import now
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
+from heliograph.console.seen_pages import seen_portal
 from heliograph.portal.handlers import Handler, does, shows, takes_file
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE
@@ -91,6 +92,7 @@ PAGES: Final = (
     shows(APPROVALS, to_operators(approvals.listed)),
     shows(SENDER, to_operators(approvals.one)),
     does(SENDER, by_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),
+    shows(f"{SENDER}/documents/{{document}}", to_operators(approvals.document)),
     shows(WAITING_ACCOUNT, to_operators(live_approvals.one)),
     does(
         WAITING_ACCOUNT,
@@ -113,6 +115,11 @@ PAGES: Final = (
             OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
         ),
     ),
+    does(f"{ACCOUNT}/see", by_operators(OperatorRight.SEE, seen_portal.begin, account_pages.one)),
+    does(
+        f"{ACCOUNT}/leave", by_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.one)
+    ),
+    *seen_portal.seen_pages(),
     shows(MESSAGES, to_operators(found_messages.listed)),
     shows(IN_DOUBT, to_operators(in_doubt.listed)),
     does(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),

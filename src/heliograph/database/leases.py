@@ -34,6 +34,7 @@ WORKER: Final = "worker"
 CARRIER: Final = "carrier"  # one carrier
 SCHEDULER: Final = "scheduler"  # no carrier: what is everybody's
 API: Final = "api"  # accepts, and sends nothing
+CONSOLE: Final = "console"  # shows the operator's console, and does nothing else
 SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
 DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
 ANSWERING: Final = (SERVE, API)  # requests

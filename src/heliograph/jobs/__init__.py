@@ -11,6 +11,7 @@ __all__ = [
     "erase_blockers",
     "erase_number",
     "ledger_hours",
+    "portal_views",
     "proofs",
     "pruning",
     "rate_sheets",

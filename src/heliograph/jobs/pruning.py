@@ -10,7 +10,18 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from heliograph import accounts, alerts, contacts, otp, plugin, pricing, requests, users, webhooks
+from heliograph import (
+    accounts,
+    alerts,
+    contacts,
+    otp,
+    plugin,
+    pricing,
+    requests,
+    senders,
+    users,
+    webhooks,
+)
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log
 from heliograph.base.paging import first_id_of
@@ -40,6 +51,7 @@ KEPT: Final = (
     *alerts.KEPT,
     *pricing.KEPT,
     *monitoring_tables.KEPT,
+    *senders.DOCUMENTS_KEPT,
 )
 
 log = Log(__name__)

@@ -16,6 +16,7 @@ __all__ = [
     "list_page",
     "once",
     "page_request",
+    "pages",
     "plots",
     "portal_for",
     "rendering",

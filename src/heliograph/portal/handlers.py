@@ -13,6 +13,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
+from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import OwnVisit, Visit, own_visit_of, visit_of
 from heliograph.users import Right, Session
 
@@ -38,6 +39,7 @@ class PageRoute(NamedTuple):
     is_form: bool
     may: Handler | None = None
     lane: Lane = Lane.PAGES
+    octets_max: int = UPLOAD_OCTETS_MAX  # of a form with a file
 
 
 def shows(path: str, handle: Handler) -> PageRoute:
@@ -50,9 +52,11 @@ def does(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
     return PageRoute(path, handle, is_form=True, lane=lane)
 
 
-def takes_file(path: str, may: Handler, handle: Handler) -> PageRoute:
-    """Returns the route of a form with a file."""
-    return PageRoute(path, handle, is_form=True, may=may)
+def takes_file(
+    path: str, may: Handler, handle: Handler, octets_max: int = UPLOAD_OCTETS_MAX
+) -> PageRoute:
+    """Returns the route of a form with a file, which together have so many octets at most."""
+    return PageRoute(path, handle, is_form=True, may=may, octets_max=octets_max)
 
 
 def to_members(show: MembersPage) -> Handler:

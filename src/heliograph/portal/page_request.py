@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from sqlalchemy.engine import Connection
 from starlette.requests import Request
 from starlette.types import Scope
 
@@ -56,12 +57,13 @@ class ForeignForm(Forbidden):
 
 class Sent(NamedTuple):
     """Holds what a request says: the parameters of its query, or the fields of its form and the
-    file in it.
+    file in it, with the name that the browser gives it.
     """
 
     query: Sequence[tuple[str, str]] = ()
     form: Mapping[str, str] = MappingProxyType({})
     file: bytes = b""
+    file_name: str = ""
 
 
 NOTHING_SENT: Final = Sent()
@@ -103,6 +105,8 @@ class PageRequest(NamedTuple):
     server's event loop. `language` is what the browser has chosen, or else prefers; a user's own
     choice comes before it (`visit_of`). `back` is the page that a mailed link leads to in this
     browser, or empty. `said` is the name of what was done just before, which the page says once.
+    `visit_of` returns the visit of somebody who looks at the pages of an account that is not his
+    or her own; None: the visitor is a member, or acts for a customer.
     """
 
     service: Service
@@ -121,6 +125,7 @@ class PageRequest(NamedTuple):
     language: str
     back: str = ""
     said: str = ""
+    visit_of: Callable[[Connection, Any], Any] | None = None
 
     @property
     def db(self) -> Database:

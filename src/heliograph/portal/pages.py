@@ -9,7 +9,6 @@ from heliograph.portal import (
     quickstart,
     request_log,
     send,
-    senders,
     sites,
     webhooks,
 )
@@ -37,6 +36,7 @@ from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import handsets, messages
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
+from heliograph.portal.sender_pages import documents, senders
 from heliograph.portal.settings_pages import audit_log, settings
 from heliograph.portal.sign_in import (
     authenticator,
@@ -55,6 +55,7 @@ CONTACTS: Final = f"{OF_ACCOUNT}/contacts"
 CONTACT: Final = f"{CONTACTS}/{{contact}}"
 IMPORT: Final = f"{CONTACTS}/imports/{{file}}"
 CAMPAIGN: Final = f"{OF_ACCOUNT}/campaigns/{{campaign}}"
+DOCUMENTS: Final = f"{OF_ACCOUNT}/senders/{{sender}}/documents"
 CUSTOMER: Final = f"{OF_ACCOUNT}/connect/{{customer}}"
 ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
@@ -130,6 +131,15 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/senders/{{sender}}",
         by_members(Right.SENDERS, senders.make_default, senders.listed),
     ),
+    shows(DOCUMENTS, to_members(documents.listed)),
+    takes_file(
+        DOCUMENTS, to_members(documents.may_attach), documents.attach, documents.FORM_OCTETS_MAX
+    ),
+    does(
+        f"{DOCUMENTS}/{{document}}",
+        by_members(Right.SENDERS, documents.detach, documents.listed),
+    ),
+    shows(f"{DOCUMENTS}/{{document}}/file", to_members(documents.file)),
     shows(f"{OF_ACCOUNT}/campaigns", to_members(campaigns.listed)),
     shows(f"{OF_ACCOUNT}/campaigns/new", to_members(campaign_new.new)),
     does(

@@ -100,7 +100,7 @@ class Portal:
 
     def _route(self, page: PageRoute) -> Route:
         if page.may is not None:
-            return self._takes_file(page.path, page.may, page.handle)
+            return self._takes_file(page, page.may)
         if page.is_form:
             return self._does(page.path, page.handle, page.lane)
         return self._shows(page.path, page.handle)
@@ -149,7 +149,7 @@ class Portal:
 
         return Route(path, do, methods=["POST"])
 
-    def _takes_file(self, path: str, may: Handler, handler: Handler) -> Route:
+    def _takes_file(self, page: PageRoute, may: Handler) -> Route:
         """Leads to a form with a file, which is read only if `may` raises nothing and answers
         with no page that says no.
         """
@@ -161,13 +161,13 @@ class Portal:
                 allowed = await self._lanes.run(Lane.PAGES, lambda: may(asking))
                 if allowed.status_code >= HTTPStatus.BAD_REQUEST:
                     return allowed
-                sent = await read_upload(request)
+                sent = await read_upload(request, page.octets_max)
                 require_ours(request, self._asking(request, sent))
             except ServiceError as refused:
                 return await self._answer(request, _raising(refused), NOTHING_SENT)
-            return await self._answer(request, handler, sent)
+            return await self._answer(request, page.handle, sent)
 
-        return Route(path, take, methods=["POST"])
+        return Route(page.path, take, methods=["POST"])
 
     async def _answer(
         self, request: Request, handler: Handler, sent: Sent, lane: Lane = Lane.PAGES

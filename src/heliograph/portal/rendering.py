@@ -75,6 +75,21 @@ class Download(StreamingResponse):
         self.pieces = pieces
 
 
+def kept_file(content: bytes, name: str, media_type: str) -> Response:
+    """Returns a file that somebody has uploaded. A browser saves it, and neither guesses what it is
+    nor runs anything in it.
+    """
+    return Response(
+        content,
+        headers={
+            **HEADERS,
+            "content-security-policy": "default-src 'none'; sandbox",
+            "content-disposition": f'attachment; filename="{name}"',
+        },
+        media_type=media_type,
+    )
+
+
 def led_on(path: str, said: Said) -> Response:
     """Leads to a page after a form has done something. That page says so, once."""
     response = RedirectResponse(path, SEE_OTHER, HEADERS)

@@ -16,15 +16,15 @@ FIELDS_MAX: Final = 10
 FIELD_OCTETS_MAX: Final = 24 * 1_024  # the text of a campaign, in letters of four octets
 
 
-async def read_upload(request: Request) -> Sent:
-    """Returns the fields of a form, and the file in it. Raises PayloadTooLarge and
+async def read_upload(request: Request, octets_max: int = UPLOAD_OCTETS_MAX) -> Sent:
+    """Returns the fields of a form, and the file in it. Raises PayloadTooLarge for more octets, and
     InvalidRequest.
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("The form cannot be read.")
     parser = MultiPartParser(
         request.headers,
-        _limited(request),
+        _limited(request, octets_max),
         max_files=1,
         max_fields=FIELDS_MAX,
         max_part_size=FIELD_OCTETS_MAX,
@@ -33,20 +33,20 @@ async def read_upload(request: Request) -> Sent:
         fields = await parser.parse()
     except MultiPartException as error:
         raise InvalidRequest("The form cannot be read.") from error
-    form, file = dict[str, str](), b""
+    form, file, file_name = dict[str, str](), b"", ""
     for name, value in fields.multi_items():
         if isinstance(value, UploadFile):
-            file = await value.read()
+            file, file_name = await value.read(), value.filename or ""
         else:
             form[name] = value
     await fields.close()
-    return Sent(form=form, file=file)
+    return Sent(form=form, file=file, file_name=file_name)
 
 
-async def _limited(request: Request) -> AsyncGenerator[bytes, None]:
+async def _limited(request: Request, octets_max: int) -> AsyncGenerator[bytes, None]:
     octets = 0
     async for part in request.stream():
         octets += len(part)
-        if octets > UPLOAD_OCTETS_MAX:
-            raise PayloadTooLarge(f"A file may have {UPLOAD_OCTETS_MAX // 1_024**2} MiB.")
+        if octets > octets_max:
+            raise PayloadTooLarge(f"A file may have {octets_max // 1_024**2} MiB.")
         yield part

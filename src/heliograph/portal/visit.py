@@ -16,9 +16,27 @@ MODES: Final = ("live", "sandbox")
 NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
 
 
+class OperatorLook(NamedTuple):
+    """Says that an operator looks at the account's pages: who, until when, at which paths, and
+    where the look ends before.
+    """
+
+    email: str
+    until_ms: int
+    home: str
+    leave: str
+
+
+class OnlyLooks(Forbidden):
+    """You can only look at this portal. Nothing is changed, made or saved from here."""
+
+    reason = "only_looks"
+
+
 class Visit(NamedTuple):
     """Says who asks, for which account, and in which role. `partner` is the account whose customer
-    `account` is, if the user acts for that customer and is no member of it.
+    `account` is, if the user acts for that customer and is no member of it. `looking` is the look
+    of an operator, who then sees what an owner sees, and may do nothing.
     """
 
     session: Session
@@ -27,11 +45,12 @@ class Visit(NamedTuple):
     is_suspended: bool  # the account is, or the partner whose customer it is
     others: tuple[Account, ...]  # accounts that the user may choose, too
     partner: Account | None = None
+    looking: OperatorLook | None = None
 
     @property
     def home(self) -> str:
         """Returns the path of the account's overview; its other pages are below."""
-        return home_of(self.account)
+        return home_of(self.account) if self.looking is None else self.looking.home
 
     @property
     def mode(self) -> str:
@@ -63,6 +82,8 @@ class Visit(NamedTuple):
 
     def require(self, tx: Connection, right: Right) -> None:
         """Raises Forbidden unless the user may do this, and the account may change anything."""
+        if self.looking is not None:
+            raise OnlyLooks()
         if not self.may(right):
             raise Forbidden(f"Your role in this account, {self.role.value}, may not do this.")
         if not accounts.is_active(tx, self.account):
@@ -73,6 +94,8 @@ class Visit(NamedTuple):
 
     def require_fresh(self, now_ms: int) -> None:
         """Raises NotFresh unless the user has signed in a short while ago."""
+        if self.looking is not None:
+            raise OnlyLooks()
         if not self.session.is_fresh(now_ms):
             raise NotFresh()
 
@@ -85,6 +108,7 @@ class Visit(NamedTuple):
         detail: str | None = None,
     ) -> None:
         """Stores that this user has changed something of the account (`accounts.AuditEntry`)."""
+        assert self.looking is None, "an operator who looks changes nothing"
         user = self.session.user
         accounts.audit(
             tx,
@@ -141,7 +165,7 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     Raises NotSignedIn; NotFound for an account that the user is no member of and does not act for,
     as if there were none.
     """
-    visit = _visit_of(tx, asking)
+    visit: Visit = (asking.visit_of or _visit_of)(tx, asking)
     languages.speak(
         languages.known(visit.session.user.language) or asking.language, visit.account.time_zone
     )

@@ -4,6 +4,7 @@ __all__ = [
     "api_processes",
     "checks",
     "colours",
+    "console_process",
     "demo",
     "listen",
     "logs",

@@ -56,7 +56,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         raise needs_redis(f"no value, but {workers} API processes")
     open_files.raise_limit()
     processes.be_known_as(API)
-    _reach(settings)
+    reach(settings)
     with (
         listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
@@ -72,9 +72,9 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
             ).run()
 
 
-def _reach(settings: Settings) -> None:
-    """Raises SettingError; ClockApart; OperationalError, which says why, when the database
-    cannot be reached.
+def reach(settings: Settings) -> None:
+    """Checks, before anything is served, that the database can be used. Raises SettingError;
+    ClockApart; OperationalError, which says why, when the database cannot be reached.
     """
     db = Database(settings.database_url, settings.synchronous_commit)
     try:
@@ -133,7 +133,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         beside = [
             asyncio.create_task(task)
             for task in (
-                _keep(lease),
+                keep(lease),
                 clock_watch.keep(db),
                 share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
             )
@@ -197,6 +197,6 @@ async def _shown(lease: Lease) -> None:
         await asyncio.to_thread(lease.begin)
 
 
-async def _keep(lease: Lease) -> None:
+async def keep(lease: Lease) -> None:
     """Shows that this process lives."""
     await repeat(lambda: _shown(lease), wait=LOOK_S, fault="lease_not_kept", level="warning")

@@ -3,7 +3,7 @@ processes of their own.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -17,12 +17,22 @@ from heliograph.campaigns.jobs import Jobs
 from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.database.leases import ANSWERING, DELIVERING, LOOK_S, SENDING, SERVE, Lease, Retired
+from heliograph.database.leases import (
+    ANSWERING,
+    CONSOLE,
+    DELIVERING,
+    LOOK_S,
+    SENDING,
+    SERVE,
+    Lease,
+    Retired,
+)
 from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.carrier_figures import keep_counting
 from heliograph.jobs.contact_imports import keep_importing
 from heliograph.jobs.ledger_hours import keep_adding_up
+from heliograph.jobs.portal_views import keep_ending_views
 from heliograph.jobs.proofs import keep_proving
 from heliograph.jobs.pruning import keep_pruning
 from heliograph.jobs.rate_sheets import keep_applying
@@ -111,6 +121,7 @@ class Sending:
             asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
             asyncio.create_task(keep_rolling_up(self._db, self._is_scheduler)),
             asyncio.create_task(keep_counting(self._db, self._is_scheduler, kept.texts_ms)),
+            asyncio.create_task(keep_ending_views(self._db, self._is_scheduler)),
             asyncio.create_task(
                 keep_sampling(self._db, self._lease, self._is_scheduler, self._measured)
             ),
@@ -199,12 +210,18 @@ class Sending:
             await asyncio.to_thread(
                 settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
             )
-            await asyncio.to_thread(self._lease.begin, SENDING if alone else ())
+            await asyncio.to_thread(self._lease.begin, self._replaced() if alone else ())
             # again: a rotation sees who is registered
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
                 await self._database_lock.let_others_in()
+
+    def _replaced(self) -> Sequence[str]:
+        """Returns the kinds of processes of which none lives: those that share the queue, and on
+        SQLite the console, too, which holds the data directory as this one does.
+        """
+        return SENDING if self._db.postgresql else (*SENDING, CONSOLE)
 
     async def _begin(self) -> None:
         self._dispatch = Dispatch(self._db, self._cache, self._settings, self._lease, self._queue)

@@ -2,6 +2,17 @@
 approves them.
 """
 
+from heliograph.senders.documents import (
+    DOCUMENT_OCTETS_MAX,
+    DOCUMENTS_KEPT,
+    DOCUMENTS_PER_SENDER_MAX,
+    attach,
+    content_of,
+    detach,
+    document_of,
+    documents_of,
+    remove_documents,
+)
 from heliograph.senders.history import as_step_record, history
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
@@ -24,6 +35,7 @@ from heliograph.senders.sender import (
     default_senders,
     find,
     named,
+    own_sender,
     page,
     text_id,
     usable,
@@ -33,6 +45,9 @@ from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED
 
 __all__ = [
     "APPROVED",
+    "DOCUMENTS_KEPT",
+    "DOCUMENTS_PER_SENDER_MAX",
+    "DOCUMENT_OCTETS_MAX",
     "PURPOSE_MAX",
     "REJECTED",
     "STATUSES",
@@ -44,20 +59,27 @@ __all__ = [
     "approved_senders",
     "as_record",
     "as_step_record",
+    "attach",
     "changes",
     "check",
+    "content_of",
     "counted_by_status",
     "default_senders",
+    "detach",
+    "document_of",
+    "documents_of",
     "find",
     "history",
     "look_alikes",
     "make_default",
     "named",
+    "own_sender",
     "page",
     "register",
     "registered",
     "reject",
     "release",
+    "remove_documents",
     "reserve",
     "reserved",
     "states",

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts
 from heliograph.base import ids
-from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.base.errors import InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.settings import Settings
 from heliograph.base.short_texts import BY_MAX, REASON_MAX, one_line, refused
@@ -16,7 +16,7 @@ from heliograph.senders.history import Step, note
 from heliograph.senders.look_alikes import skeleton
 from heliograph.senders.reserved import refuse_reserved
 from heliograph.senders.rules import check, folded
-from heliograph.senders.sender import COLUMNS, ID_PREFIX, Sender, by_id
+from heliograph.senders.sender import COLUMNS, Sender, by_id, own_sender
 from heliograph.senders.states import APPROVED, REJECTED, SENDER, SUBMITTED, SUSPENDED
 from heliograph.senders.tables import senders
 from heliograph.text.countries import country
@@ -206,11 +206,8 @@ def make_default(tx: Connection, account_id: str, sender_text_id: str) -> Sender
     """Makes one of the account's senders the only default of its mode, as a registration with
     `set_default` does. Raises NotFound.
     """
-    raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
     accounts.locked(tx, account_id)  # two that are made the default wait for each other
-    record = None if raw is None else by_id(tx, raw)
-    if record is None or record.account_id != account_id:
-        raise NotFound("There is no such sender ID.")
+    record = own_sender(tx, account_id, sender_text_id)
     return record if record.is_default else _make_default(tx, record)
 
 

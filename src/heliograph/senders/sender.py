@@ -72,6 +72,15 @@ def of_account(tx: Connection, account_id: str, sender_text_id: str, *, sandbox:
     return found
 
 
+def own_sender(tx: Connection, account_id: str, sender_text_id: str) -> Sender:
+    """Returns a sender ID of an account (raw id), of either mode. Raises NotFound."""
+    raw = ids.raw_of_text(ID_PREFIX, sender_text_id)
+    found = None if raw is None else by_id(tx, raw)
+    if found is None or found.account_id != account_id:
+        raise NotFound("There is no such sender ID.")
+    return found
+
+
 def page(
     tx: Connection,
     *,

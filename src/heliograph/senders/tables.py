@@ -4,6 +4,8 @@ import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
 
+DOCUMENT_NAME_MAX = 100  # characters, which fit into a line
+
 senders = sa.Table(
     "senders",
     metadata,
@@ -51,4 +53,19 @@ reserved_senders = sa.Table(
     sa.Column("sender", sa.String(15), nullable=False),
     sa.Column("reason", sa.String(255), nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+)
+
+# letters and papers for whoever decides on a sender ID (documents.py)
+sender_documents = sa.Table(
+    "sender_documents",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("sender_id", RawId, sa.ForeignKey("senders.id"), nullable=False),
+    sa.Column("account_id", RawId, nullable=False, comment="whose sender ID it is"),
+    sa.Column("name", sa.String(DOCUMENT_NAME_MAX), nullable=False),
+    sa.Column("media_type", sa.String(32), nullable=False, comment="by the content"),
+    sa.Column("octets", sa.Integer, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Index("sender_documents_by_sender", "sender_id", "id"),
+    sa.Index("sender_documents_by_account", "account_id"),
 )

@@ -25,7 +25,7 @@ from heliograph.users.members import (
 from heliograph.users.operator_log import (
     OperatorEntry,
     StoredOperatorEntry,
-    log_operator,
+    log_for_account,
     operator_entries,
 )
 from heliograph.users.operators import (
@@ -56,6 +56,12 @@ from heliograph.users.password_tries import (
     forget_codes,
     forget_tries,
     know_browser,
+)
+from heliograph.users.portal_views import (
+    begin_view,
+    end_overdue_views,
+    end_view,
+    view_of,
 )
 from heliograph.users.roles import (
     OPERATOR_RIGHTS,
@@ -127,6 +133,7 @@ __all__ = [
     "any_mail_due",
     "begin",
     "begin_for",
+    "begin_view",
     "begin_with_password",
     "by_id",
     "change_role",
@@ -140,6 +147,8 @@ __all__ = [
     "end",
     "end_one",
     "end_others",
+    "end_overdue_views",
+    "end_view",
     "find",
     "finish",
     "forget_browsers",
@@ -153,7 +162,7 @@ __all__ = [
     "is_right",
     "judge_link_request",
     "know_browser",
-    "log_operator",
+    "log_for_account",
     "mail_link",
     "make_link",
     "members_of",
@@ -181,6 +190,7 @@ __all__ = [
     "take_due",
     "text_id",
     "two_step",
+    "view_of",
     "who_waits",
     "withdraw",
 ]

@@ -3,18 +3,21 @@ entry is written in the transaction of its change.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
+from heliograph.accounts import AuditEntry, Author, AuthorKind
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import ids
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import cut
 from heliograph.users.tables import CHANGE_TEXT_MAX, operator_log
 from heliograph.users.user import User
+
+OPERATOR_NAME: Final = "the operator"  # as an account is told who it was
 
 
 class OperatorEntry(NamedTuple):
@@ -68,6 +71,21 @@ def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: in
             }
         )
     )
+
+
+def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
+    """Stores it in the operators' log and, if it is of an account, in the account's audit log,
+    which names no operator, no reason and nothing of before.
+    """
+    log_operator(tx, user, entry, now_ms=now_ms)
+    if entry.account_id is not None:
+        accounts.audit(
+            tx,
+            entry.account_id,
+            Author(AuthorKind.OPERATOR, user.id, OPERATOR_NAME),
+            AuditEntry(entry.action, entry.record, entry.after),
+            now_ms=now_ms,
+        )
 
 
 def operator_entries(

@@ -56,6 +56,7 @@ class OperatorRight(StrEnum):
     MESSAGES = "messages"  # settled, sent again, matched
     TEXTS = "texts"  # what a tenant's messages say
     ALERTS = "alerts"  # which there are, and who is told
+    SEE = "see"  # a tenant's portal, as its owner sees it
     OPERATORS = "operators"  # who has which role
 
 
@@ -69,6 +70,7 @@ OPERATOR_RIGHTS: Final[dict[OperatorRole, frozenset[OperatorRight]]] = {
             OperatorRight.MESSAGES,
             OperatorRight.TEXTS,
             OperatorRight.ALERTS,
+            OperatorRight.SEE,
         }
     ),
     OperatorRole.FINANCE: frozenset({OperatorRight.LOOK, OperatorRight.MONEY}),

@@ -65,6 +65,19 @@ operator_log = sa.Table(
     sa.Index("operator_log_by_email", "email", "id"),
 )
 
+# operators who look at the portal of an account now (portal_views.py); no foreign keys, as above
+portal_views = sa.Table(
+    "portal_views",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("session_sha256", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("user_id", RawId, nullable=False),
+    sa.Column("email", sa.String(EMAIL_MAX), nullable=False),
+    sa.Column("account_id", RawId, nullable=False),
+    sa.Column("account", sa.String(64), nullable=False, comment="its text id, as logs name it"),
+    sa.Column("ends_at_ms", sa.BigInteger, nullable=False),
+)
+
 sign_in_links = sa.Table(
     "sign_in_links",
     metadata,

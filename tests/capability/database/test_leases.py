@@ -174,7 +174,7 @@ async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url:
         other.execute("DELETE FROM workers")
         other.commit()
         other.execute("LOCK TABLE workers IN SHARE MODE")
-        keeping = asyncio.create_task(api_processes._keep(lease))
+        keeping = asyncio.create_task(api_processes.keep(lease))
         await asyncio.sleep(3 * LOOK_S)
         other.rollback()
         async with asyncio.timeout(10):

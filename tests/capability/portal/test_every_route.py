@@ -58,6 +58,7 @@ OWN = {
     "/portal/you/passkeys",
     "/portal/you/sessions",
 }
+WITH_A_FILE = ("/import", "/documents")  # forms that are read only as such
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
 
 
@@ -254,7 +255,7 @@ def test_nobody_else_acts_for_a_customer(
             assert visitor.get(path).status_code == refused, path
         else:
             page = visitor.post_as_it_is(path, data={"form_token": token, "do": "send"})
-            assert page.status_code == refused or path.endswith("/import"), path
+            assert page.status_code == refused or path.endswith(WITH_A_FILE), path
         for secret in (*SECRETS, "bilal"):
             assert secret not in visitor.page.text, path
     assert contents(db) == before
@@ -301,7 +302,7 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
             continue
         visitor.get(home_of(db, amina))
         # without a body there is no file to read, and no token either
-        refused = {400} if path.endswith("/import") else {403}
+        refused = {400} if path.endswith(WITH_A_FILE) else {403}
         assert {visitor.post_as_it_is(path).status_code} == refused, path
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             assert visitor.post(path, headers=headers).status_code == 403, path

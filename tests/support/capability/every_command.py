@@ -63,6 +63,7 @@ _BESIDE: Final = {
     "erase": ["--yes"],
     "serve": ["--port", "0"],
     "api": ["--port", "0"],
+    "console": ["--port", "0"],
     "demo": ["--port", "0"],
     "user add": ["--account", "1", "--role", "owner"],
     "user create": ["--account", "1", "--role", "owner"],

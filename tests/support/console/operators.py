@@ -5,6 +5,7 @@ from heliograph.base import clock
 from heliograph.carriers import GENERAL, Rate
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
+from heliograph.senders.documents import SenderDocument
 from heliograph.users import OperatorRole
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.visitor import Visitor
@@ -62,6 +63,17 @@ def waiting_sender(db: Database, account_id: str, name: str = "AMINASHOP") -> st
             now_ms=clock.now_ms(),
         )
         return senders.text_id(made)
+
+
+PDF = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
+
+
+def attached(
+    db: Database, account_id: str, sender: str, name: str = "letter.pdf", content: bytes = PDF
+) -> SenderDocument:
+    """Stores a document of a sender ID that waits."""
+    with db.write() as tx:
+        return senders.attach(tx, account_id, sender, name, content, now_ms=clock.now_ms())
 
 
 def account_in_sandbox(db: Database, name: str = "zola") -> str:

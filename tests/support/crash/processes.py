@@ -47,7 +47,9 @@ class ServerProcess:
         self.name = command[0]
         self.address = f"http://127.0.0.1:{port}"
         self._log = data_dir / f"{command[0]}.log"
-        listening = ("--port", str(port)) if command[0] in ("serve", "api", "demo") else ()
+        listening = (
+            ("--port", str(port)) if command[0] in ("serve", "api", "console", "demo") else ()
+        )
         data_dir.mkdir(exist_ok=True)
         with self._log.open("ab") as log:
             words = [*command, *listening, "--data-dir", data_dir]

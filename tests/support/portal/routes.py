@@ -16,7 +16,10 @@ from tests.support.capability.webhooks import endpoint
 from tests.support.portal.stored_contacts import stored
 
 # what an account has, by the parameters of paths that name one of it
-BELOW = ("message", "key", "endpoint", "campaign", "contact", "sender", "customer", "site", "file")
+BELOW = (
+    *("message", "key", "endpoint", "campaign", "contact"),
+    *("sender", "customer", "site", "file", "document"),
+)
 
 
 class There(NamedTuple):
@@ -32,6 +35,7 @@ class There(NamedTuple):
     customer: str
     site: str
     file: str
+    document: str = "doc_01k5zzzzzzzzzzzzzzzzzzzzzz"
     phone: str = "233201234567"
 
 

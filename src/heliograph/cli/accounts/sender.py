@@ -120,6 +120,42 @@ def show_(session: CommandRun, sender_id: str) -> None:
     return print_table(steps, ("status", "at", "by", "reason"))
 
 
+@command.command(
+    "documents",
+    epilog=examples("sender documents sid_01k5…", "sender documents sid_01k5… --save /tmp/shop"),
+)
+@click.argument("sender_id", metavar="ID")
+@click.option("--save", metavar="DIR", help="Save them in this directory, which is made.")
+def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
+    """List the documents that are attached to a sender ID, or save them. They come from the
+    account: open them as you would a stranger's mail.
+    """
+    from heliograph import senders
+    from heliograph.base.clock import rfc3339
+    from heliograph.cli.output_files import save_octets
+
+    records = []
+    with session.read() as tx:
+        for each in senders.documents_of(tx, senders.find(tx, sender_id)):
+            record = {
+                "id": each.text_id,
+                "name": each.name,
+                "media_type": each.media_type,
+                "octets": each.octets,
+                "attached_at": rfc3339(each.attached_at_ms),
+            }
+            if save is not None:
+                content = senders.content_of(tx, each)
+                record["saved"] = save_octets(save, each.file_name, content)
+            records.append(record)
+    columns = ("id", "name", "media_type", "octets", "attached_at")
+    show_list(
+        session,
+        records,
+        columns if save is None else (*columns, "saved"),
+    )
+
+
 @command.command("approve", epilog=examples("sender approve sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 @by_option

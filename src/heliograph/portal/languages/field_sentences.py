@@ -103,6 +103,11 @@ OF_FORMS: Final = (
     marked("it is, or looks like, an emergency number"),
     marked("must be another one: %(sender)s is reserved"),
     marked("cannot be registered: an account has at most %(most)s sender IDs"),
+    marked("must be a PDF, a PNG or a JPEG; this is none, whatever its name says"),
+    marked("must have at most %(most)s MiB"),
+    marked("is one too many: a sender ID has at most %(most)s documents"),
+    marked("is one too many: an account has at most %(most)s documents"),
+    marked("cannot be changed: the sender ID does not wait for a decision"),
     marked(
         "must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and"
         " no space"

@@ -31,6 +31,7 @@ REFUSALS: Final = (
     marked("This form was sent before, with another text. Send it as a new one?"),
     marked("This form is not complete. Load its page again, and fill it in there."),
     marked("This Idempotency-Key was used with another body."),
+    marked("You can only look at this portal. Nothing is changed, made or saved from here."),
     # of coming in
     marked("The email address or the password is not right."),
     marked("This link or session is not valid any more. Sign in again."),
@@ -68,6 +69,7 @@ REFUSALS: Final = (
     marked("This form was sent before, with something else in it. Load its page again."),
     marked("This passkey belongs to another user than the one who is signing in."),
     marked("There is no such sender ID."),
+    marked("There is no such document."),
     marked("There is no sender with the id %(id)s."),
     marked("There is no such site."),
     marked("There is no site with the id %(id)s."),

@@ -67,6 +67,16 @@ document.addEventListener("close", (closed) => {
   if (details !== null) details.open = false;
 }, true);
 
+// Who only looks at the portal of somebody else sees its forms, and cannot fill them in. The server
+// refuses them in any case.
+function closeForms() {
+  for (const form of document.querySelectorAll("main form[method=post]")) form.inert = true;
+}
+if (document.querySelector(".looking")) {
+  closeForms();
+  document.addEventListener("htmx:after:swap", closeForms);
+}
+
 // Buttons that copy what stands in another element. Without scripts they stay hidden.
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const said = button.querySelector("span");

@@ -1,0 +1,34 @@
+"""Defines the command `heliograph console`."""
+
+from heliograph.cli.command import Command, CommandRun, examples
+from heliograph.cli.failure import Failure
+from heliograph.cli.values import listen_options
+
+PORT = 8090
+
+
+def _console(session: CommandRun, host: str, port: int) -> None:
+    from heliograph.api.listening import AddressInUse
+    from heliograph.processes import console_process, logs
+
+    settings = session.settings
+    logs.set_up(settings)
+    try:
+        console_process.run(settings, host, port)
+    except (console_process.AlreadyServed, AddressInUse) as error:
+        raise Failure(str(error)) from error
+
+
+command = Command(
+    "console",
+    callback=_console,
+    prints_record=False,
+    params=listen_options(PORT),
+    epilog=examples("console", "console --host 10.0.0.5 --port 8090"),
+    help=(
+        "Serve the operator's console and its sign-in alone, at an address of its own: no API, no"
+        " portal, and nothing is sent. HELIOGRAPH_CONSOLE=off hides the console where the API"
+        " is. Set HELIOGRAPH_BASE_URL to the console's own address for this process. With SQLite"
+        " it runs only while heliograph serve does not. SIGTERM or Ctrl-C stops it."
+    ),
+)

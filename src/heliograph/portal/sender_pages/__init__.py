@@ -1,0 +1,1 @@
+"""Shows sender IDs, and the documents that are attached to them."""

@@ -1,0 +1,90 @@
+"""Shows the documents of a sender ID, and the form that attaches one while it waits."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.engine import Connection
+from starlette.responses import Response
+
+from heliograph import senders
+from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import Said, kept_file, led_on, page
+from heliograph.portal.visit import Visit, visit_of
+from heliograph.senders import SUBMITTED
+from heliograph.users import Right
+
+FORM_OCTETS_MAX: Final = senders.DOCUMENT_OCTETS_MAX + 16 * 1_024  # with what stands around it
+
+
+def listed(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
+) -> Response:
+    """Shows the documents of a sender ID. Raises NotFound."""
+    sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
+    found = senders.documents_of(tx, sender)
+    may_change = visit.may(Right.SENDERS) and sender.status == SUBMITTED
+    return page(
+        "sender_documents.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        sender=sender,
+        path=f"{visit.home}/senders/{senders.text_id(sender)}/documents",
+        documents=found,
+        may_change=may_change,
+        may_attach=may_change and len(found) < senders.DOCUMENTS_PER_SENDER_MAX,
+        most=senders.DOCUMENTS_PER_SENDER_MAX,
+        mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,
+        errors={error.field: error.message for error in errors},
+    )
+
+
+def may_attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the page to those who may attach a document. Raises Forbidden for others."""
+    visit.require(tx, Right.SENDERS)
+    return listed(tx, asking, visit)
+
+
+def attach(asking: PageRequest) -> Response:
+    """Stores the file of the form, and shows the list."""
+
+    def effect(tx: Connection) -> Response:
+        visit = visit_of(tx, asking)
+        visit.require(tx, Right.SENDERS)
+        document = senders.attach(
+            tx,
+            visit.account.id,
+            asking.path["sender"],
+            asking.sent.file_name,
+            asking.sent.file,
+            now_ms=asking.now_ms,
+        )
+        visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
+        return led_on(_list_of(asking, visit), Said.SAVED)
+
+    try:
+        return asking.db.transact(effect)
+    except InvalidRequest as wrong:
+        if not wrong.fields:
+            raise
+        with asking.db.read() as tx:
+            return listed(tx, asking, visit_of(tx, asking), wrong.fields)
+
+
+def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Removes a document of a sender ID that waits, and shows the list."""
+    document = senders.detach(tx, visit.account.id, asking.path["sender"], asking.path["document"])
+    visit.audit(tx, asking, "sender.detach", asking.path["sender"], document.name)
+    return led_on(_list_of(asking, visit), Said.REMOVED)
+
+
+def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Sends a document back. Raises NotFound."""
+    sender = senders.own_sender(tx, visit.account.id, asking.path["sender"])
+    document = senders.document_of(tx, sender, asking.path["document"])
+    return kept_file(senders.content_of(tx, document), document.file_name, document.media_type)
+
+
+def _list_of(asking: PageRequest, visit: Visit) -> str:
+    return f"{visit.home}/senders/{asking.path['sender']}/documents"

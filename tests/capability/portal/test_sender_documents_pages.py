@@ -1,0 +1,92 @@
+"""Documents of a sender ID in the portal, and where they are looked at."""
+
+import pytest
+
+from heliograph import accounts, senders
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.senders.documents import DOCUMENT_OCTETS_MAX
+from heliograph.users import Role
+from tests.support.console.operators import PDF, attached, waiting_sender
+from tests.support.factories import open_account
+from tests.support.portal.visitor import EMAIL, Visitor, home_of
+
+
+def upload(visitor: Visitor, path: str, content: bytes, name: str = "letter.pdf") -> int:
+    visitor.get(path)
+    return int(
+        visitor.post_as_it_is(
+            path,
+            data={"form_token": visitor.token},
+            files={"file": (name, content, "text/html")},
+        ).status_code
+    )
+
+
+def test_a_document_is_attached_saved_and_removed(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    sender = waiting_sender(db, amina)
+    path = f"{home}/senders/{sender}/documents"
+    assert f'href="{path}"' in visitor.get(f"{home}/senders").text
+    assert upload(visitor, path, PDF, '"><script>.html') == 303
+    page = visitor.get(path)
+    assert "<script>" not in page.text
+    with db.read() as tx:
+        (document,) = senders.documents_of(tx, senders.find(tx, sender))
+    saved = visitor.get(f"{path}/{document.text_id}/file")
+    assert saved.content == PDF
+    assert saved.headers["content-type"] == "application/pdf"
+    assert saved.headers["x-content-type-options"] == "nosniff"
+    assert saved.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert saved.headers["content-disposition"] == (
+        f'attachment; filename="{document.text_id}.pdf"'
+    )
+    visitor.get(path)
+    assert visitor.post(f"{path}/{document.text_id}").status_code == 303
+    assert "No document is attached." in visitor.get(path).text
+    with db.read() as tx:
+        logged = accounts.audited(tx, amina, PageWanted(2, None))
+    assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
+
+
+@pytest.mark.parametrize("content", [b"<script>", b"", PDF + b"\x00" * DOCUMENT_OCTETS_MAX])
+def test_what_may_not_be_attached_is_told(
+    visitor: Visitor, db: Database, amina: str, home: str, content: bytes
+) -> None:
+    sender = waiting_sender(db, amina)
+    path = f"{home}/senders/{sender}/documents"
+    assert upload(visitor, path, content) in (400, 413)
+    with db.read() as tx:
+        assert senders.documents_of(tx, senders.find(tx, sender)) == []
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_who_registers_sender_ids_attaches_and_all_members_look(
+    visitor: Visitor, db: Database, amina: str, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    sender = waiting_sender(db, amina)
+    document = attached(db, amina, sender)
+    path = f"{home_of(db, amina)}/senders/{sender}/documents"
+    may = role in (Role.OWNER, Role.MARKETER)
+    assert ("Attach a document" in visitor.get(path).text) == may
+    assert upload(visitor, path, PDF) == (303 if may else 403)
+    assert visitor.get(f"{path}/{document.text_id}/file").status_code == 200
+
+
+def test_another_accounts_documents_are_not_found(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    theirs = waiting_sender(db, chidi, "CHIDISHOP")
+    document, own = attached(db, chidi, theirs), waiting_sender(db, amina)
+    for sender in (theirs, own):
+        path = f"{home}/senders/{sender}/documents/{document.text_id}"
+        assert visitor.get(f"{path}/file").status_code == 404
+        visitor.get(home)
+        assert visitor.post(path).status_code == 404
+    with db.write() as tx:
+        senders.approve(tx, senders.find(tx, own).id, now_ms=clock.now_ms())
+    assert upload(visitor, f"{home}/senders/{own}/documents", PDF) == 400

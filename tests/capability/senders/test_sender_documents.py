@@ -1,0 +1,158 @@
+"""Documents of a sender ID: what may be attached, by whom and for how long."""
+
+from pathlib import Path
+
+import pytest
+
+from heliograph import accounts, senders
+from heliograph.base import clock
+from heliograph.base.errors import InvalidRequest, NotFound
+from heliograph.database.database import Database
+from heliograph.jobs import close_account
+from heliograph.jobs.pruning import prune_all
+from heliograph.senders.documents import (
+    DOCUMENT_OCTETS_MAX,
+    DOCUMENTS_KEPT_MS,
+    DOCUMENTS_PER_ACCOUNT_MAX,
+)
+from tests.support.capability.commands import Run
+from tests.support.console.operators import PDF, attached, waiting_sender
+from tests.support.factories import open_account
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 17
+JPEG = b"\xff\xd8\xff\xe0" + b"\x00" * 20 + b"\xff\xd9"
+
+
+def documents(db: Database, sender: str) -> list[tuple[str, str, int]]:
+    with db.read() as tx:
+        found = senders.documents_of(tx, senders.find(tx, sender))
+    return [(each.name, each.media_type, each.octets) for each in found]
+
+
+def test_a_document_is_kept_as_it_came_and_named_for_what_it_is(db: Database, amina: str) -> None:
+    sender = waiting_sender(db, amina)
+    for name, content in (
+        ("C:\\scans\\letter of the bank.PDF", PDF),
+        ("../../etc/passwd", PNG),
+        ("shop\r\n\u202egpj.exe", JPEG),
+        ("", PNG),
+        ("n" * 300 + ".html", PDF),
+    ):
+        document = attached(db, amina, sender, name, content)
+        with db.read() as tx:
+            assert senders.content_of(tx, document) == content
+    kept = documents(db, sender)
+    assert [name for name, _, _ in kept[:2]] == ["letter of the bank.pdf", "passwd.png"]
+    assert [kind for _, kind, _ in kept] == [
+        "application/pdf",
+        "image/png",
+        "image/jpeg",
+        "image/png",
+        "application/pdf",
+    ]
+    assert all(name.isprintable() and len(name) <= 100 and "/" not in name for name, _, _ in kept)
+    assert kept[2][0].endswith(".jpg")
+    assert kept[3][0] == "document.png"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<html><script>alert(1)</script>",
+        b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>",
+        b"GIF89a" + b"\x00" * 20,
+        b"MZ\x90\x00" + PDF,
+        b" " + PDF,
+        b"%PDF-1.4\nno end",
+        b"\x89PNG\r\n\x1a\n<script>",
+        b"\xff\xd8\xff<script>alert(1)</script>",
+        b"PK\x03\x04" + b"\x00" * 40,
+        PDF + b"\x00" * DOCUMENT_OCTETS_MAX,
+    ],
+    ids=[
+        *("nothing", "a page", "a drawing", "a GIF", "a program", "a PDF behind a space"),
+        *("half a PDF", "a false PNG", "a false JPEG", "an archive", "too large"),
+    ],
+)
+def test_what_is_no_such_document_is_refused_whatever_its_name(
+    db: Database, amina: str, content: bytes
+) -> None:
+    sender = waiting_sender(db, amina)
+    with pytest.raises(InvalidRequest) as refused:
+        attached(db, amina, sender, "letter.pdf", content)
+    assert refused.value.fields[0].field == "file"
+    assert documents(db, sender) == []
+
+
+def test_a_sender_id_has_five_and_an_account_fifty(db: Database, amina: str) -> None:
+    for number in range(DOCUMENTS_PER_ACCOUNT_MAX // 5):
+        sender = waiting_sender(db, amina, f"SHOP{number}")
+        for _ in range(5):
+            attached(db, amina, sender)
+        with pytest.raises(InvalidRequest, match="a sender ID has at most 5"):
+            attached(db, amina, sender)
+    last = waiting_sender(db, amina, "LAST")
+    with pytest.raises(InvalidRequest, match="an account has at most 50"):
+        attached(db, amina, last)
+
+
+def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> None:
+    sender, chidi = waiting_sender(db, amina), open_account(db, "chidi")
+    document = attached(db, amina, sender)
+    for theirs in (waiting_sender(db, chidi, "CHIDISHOP"), "sid_1", "acc_1"):
+        with db.write() as tx, pytest.raises(NotFound):
+            senders.detach(tx, chidi, theirs, document.text_id)
+    with pytest.raises(NotFound):
+        attached(db, chidi, sender)
+    with db.write() as tx:
+        senders.approve(tx, senders.find(tx, sender).id, now_ms=clock.now_ms())
+    with pytest.raises(InvalidRequest, match="does not wait"):
+        attached(db, amina, sender)
+    with db.write() as tx, pytest.raises(InvalidRequest, match="does not wait"):
+        senders.detach(tx, amina, sender, document.text_id)
+    assert len(documents(db, sender)) == 1
+
+
+@pytest.mark.anyio
+async def test_documents_go_after_their_days_and_with_their_account(
+    db: Database, amina: str
+) -> None:
+    sender, chidi = waiting_sender(db, amina), open_account(db, "chidi", credits=0)
+    theirs = waiting_sender(db, chidi, "CHIDISHOP")
+    attached(db, amina, sender)
+    clock.move(by_ms=DOCUMENTS_KEPT_MS - 60_000)
+    attached(db, chidi, theirs)
+    await prune_all(db)
+    assert len(documents(db, sender)) == 1
+    clock.move(by_ms=120_000)
+    await prune_all(db)
+    await db.close_hot()
+    assert documents(db, sender) == []
+    assert len(documents(db, theirs)) == 1
+    with db.write() as tx:
+        close_account.close(tx, chidi, "asked", "kofi", now_ms=clock.now_ms())
+    assert documents(db, theirs) == []
+    with db.read() as tx:
+        assert accounts.by_id(tx, chidi).closed_at_ms is not None
+
+
+def test_the_command_lists_and_saves_them_and_overwrites_nothing(
+    db: Database, amina: str, run: Run, tmp_path: Path
+) -> None:
+    sender = waiting_sender(db, amina)
+    document = attached(db, amina, sender, "../letter.html")
+    (listed,) = run("sender", "documents", sender, "--json").json
+    assert (listed["id"], listed["name"], listed["octets"]) == (
+        document.text_id,
+        "letter.pdf",
+        len(PDF),
+    )
+    folder = tmp_path / "shop"
+    (saved,) = run("sender", "documents", sender, "--save", str(folder), "--json").json
+    assert saved["saved"] == str(folder / f"{document.text_id}.pdf")
+    assert Path(saved["saved"]).read_bytes() == PDF
+    assert Path(saved["saved"]).stat().st_mode & 0o777 == 0o600
+    again = run("sender", "documents", sender, "--save", str(folder))
+    assert (again.status, again.out) == (1, "")
+    assert "is there already" in again.err

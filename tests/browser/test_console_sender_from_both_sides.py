@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.console import browsing
+from tests.support.console import first_visit
 from tests.support.console.operators import PDF
 from tests.support.portal.browsing import at_both_widths, come_in, opened, picture
 
@@ -36,7 +36,7 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     owner.get_by_role("button", name="Attach it").click()
     expect(owner.get_by_role("status")).to_have_text("Saved")
     picture(owner, "sender-documents")
-    browsing.come_in(operator, server, tmp_path)
+    first_visit.come_in(operator, server, tmp_path)
     operator.get_by_role("navigation").get_by_role("link", name="Approvals").click()
     operator.get_by_role("link", name=name).click()
     picture(operator, "console-approval-document")

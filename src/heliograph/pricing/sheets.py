@@ -238,4 +238,4 @@ def _log(tx: Connection, sheet: RateSheet, action: str, after: str, *, now_ms: i
         return
     user = users.by_id(tx, sheet.user_id)
     entry = OperatorEntry(action, None, sheet.text_id, None, after, sheet.reason)
-    users.log_operator(tx, user, entry, now_ms=now_ms)
+    users.log_for_account(tx, user, entry, now_ms=now_ms)

@@ -3,7 +3,7 @@ entry is written in the transaction of its change.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -16,8 +16,6 @@ from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import cut
 from heliograph.users.tables import CHANGE_TEXT_MAX, operator_log
 from heliograph.users.user import User
-
-OPERATOR_NAME: Final = "the operator"  # as an account is told who it was
 
 
 class OperatorEntry(NamedTuple):
@@ -82,7 +80,7 @@ def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms:
         accounts.audit(
             tx,
             entry.account_id,
-            Author(AuthorKind.OPERATOR, user.id, OPERATOR_NAME),
+            Author(AuthorKind.OPERATOR, user.id, accounts.OPERATOR_NAME),
             AuditEntry(entry.action, entry.record, entry.after),
             now_ms=now_ms,
         )

@@ -2,7 +2,6 @@
 
 from heliograph.wallet.account_ledger import TRANSACTIONS_LIMIT_MAX, history
 from heliograph.wallet.alarm import Alarm, judge_alarm
-from heliograph.wallet.beancount_ledger import BeancountLedger
 from heliograph.wallet.daily_cap import DailyCapReached, count_moved, refusal_to_spend
 from heliograph.wallet.entry import INSERT_ENTRIES, Entry
 from heliograph.wallet.events import low_balance
@@ -19,7 +18,6 @@ from heliograph.wallet.ledger import (
     post,
     topup,
 )
-from heliograph.wallet.ledger_export import CsvLedger, ExportWanted, LedgerFormat, read_pieces
 from heliograph.wallet.ledger_hours import (
     DAYS_SHOWN,
     DaySums,
@@ -42,8 +40,6 @@ from heliograph.wallet.prices import (
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
 from heliograph.wallet.statement import read_month, statement, statement_file
-from heliograph.wallet.statement_lines import lines_of_statement
-from heliograph.wallet.statement_pdf import StatementHolder, pdf_of_statement
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -80,19 +76,14 @@ __all__ = [
     "SALES_ID",
     "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
-    "BeancountLedger",
     "CreditsOffer",
-    "CsvLedger",
     "DailyCapReached",
     "DaySums",
     "Discrepancy",
     "Entry",
-    "ExportWanted",
     "Figures",
-    "LedgerFormat",
     "Posted",
     "Price",
-    "StatementHolder",
     "Thresholds",
     "Wallet",
     "adjust_credits",
@@ -113,18 +104,15 @@ __all__ = [
     "keys_counted",
     "ledger_file",
     "levels",
-    "lines_of_statement",
     "locked",
     "low_balance",
     "money",
     "open_wallet",
-    "pdf_of_statement",
     "post",
     "price_in",
     "quote",
     "read_month",
     "read_one_snapshot",
-    "read_pieces",
     "read_purchase",
     "read_thresholds",
     "refusal_to_spend",

@@ -15,7 +15,7 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.database.database import Database
-from heliograph.wallet import ledger_export
+from heliograph.wallet.files import ledger_export
 from tests.support.capability.commands import runner
 from tests.support.factories import open_account
 

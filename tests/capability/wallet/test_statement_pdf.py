@@ -11,7 +11,8 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.wallet.statement_lines import ENTRIES_LISTED_MAX
+from heliograph.wallet.files import StatementHolder, lines_of_statement, pdf_of_statement
+from heliograph.wallet.files.statement_lines import ENTRIES_LISTED_MAX
 from tests.support.capability.commands import runner
 from tests.support.factories import open_account
 
@@ -37,10 +38,10 @@ def figures_of(line: str) -> tuple[int, int]:
 def made(db: Database, account_id: str, now_ms: int) -> list[str]:
     with db.read() as tx:
         told = wallet.statement(tx, account_id, rfc3339(now_ms)[:7])
-        lines = wallet.lines_of_statement(tx, account_id, told)
+        lines = lines_of_statement(tx, account_id, told)
         account = accounts.by_id(tx, account_id)
-    holder = wallet.StatementHolder(accounts.text_id(account), account.name)
-    return text_of(wallet.pdf_of_statement(holder, told, lines, now_ms))
+    holder = StatementHolder(accounts.text_id(account), account.name)
+    return text_of(pdf_of_statement(holder, told, lines, now_ms))
 
 
 def test_the_sums_of_a_months_pdf_are_the_ledgers(db: Database, tmp_path: Path) -> None:

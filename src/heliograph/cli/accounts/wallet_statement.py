@@ -41,6 +41,7 @@ def statement(
     """
     from heliograph import accounts, wallet
     from heliograph.base import clock
+    from heliograph.wallet.files import StatementHolder, lines_of_statement, pdf_of_statement
 
     is_printed = file == "-" or is_standard_output(file)
     if is_printed and file_format == "pdf" and sys.stdout.isatty():
@@ -51,10 +52,10 @@ def statement(
         if file_format == "csv":
             octets = wallet.statement_file(told).encode()
         else:
-            lines = wallet.lines_of_statement(tx, found.id, told)
+            lines = lines_of_statement(tx, found.id, told)
     if file_format == "pdf":
-        holder = wallet.StatementHolder(accounts.text_id(found), found.name)
-        octets = wallet.pdf_of_statement(holder, told, lines, clock.now_ms())
+        holder = StatementHolder(accounts.text_id(found), found.name)
+        octets = pdf_of_statement(holder, told, lines, clock.now_ms())
     if is_printed:
         click.echo(octets, nl=False)
         return

@@ -11,7 +11,7 @@ from heliograph.cli.output_files import is_standard_output, whole_file
 from heliograph.cli.values import month_option
 
 if TYPE_CHECKING:
-    from heliograph.wallet import ExportWanted, LedgerFormat
+    from heliograph.wallet.files import ExportWanted, LedgerFormat
 
 
 @click.command(
@@ -50,12 +50,13 @@ def export(
     """
     from heliograph import accounts, wallet
     from heliograph.base.paging import ALWAYS
+    from heliograph.wallet.files import BeancountLedger, CsvLedger, ExportWanted
 
     span = ALWAYS if month is None else wallet.read_month(month)
     with session.read() as tx:  # before a file is made
         account_id = None if account is None else accounts.find(tx, account).id
-    wanted = wallet.ExportWanted(span, account_id)
-    of = wallet.CsvLedger() if file_format == "csv" else wallet.BeancountLedger(span)
+    wanted = ExportWanted(span, account_id)
+    of = CsvLedger() if file_format == "csv" else BeancountLedger(span)
     if file == "-" or is_standard_output(file):
         _write(session, wanted, of, sys.stdout)
         return
@@ -65,7 +66,7 @@ def export(
 
 
 def _write(session: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: IO[str]) -> None:
-    from heliograph.wallet import read_pieces
+    from heliograph.wallet.files import read_pieces
 
     read, above = read_pieces(wanted, of), None
     to.write(of.head())

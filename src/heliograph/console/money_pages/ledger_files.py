@@ -18,6 +18,15 @@ from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, Download
+from heliograph.wallet.files import (
+    BeancountLedger,
+    CsvLedger,
+    ExportWanted,
+    StatementHolder,
+    lines_of_statement,
+    pdf_of_statement,
+    read_pieces,
+)
 
 FORMATS: Final = ("csv", "beancount")
 
@@ -33,12 +42,12 @@ def statement(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Resp
 def statement_pdf(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the statement of a month as PDF. Raises NotFound, InvalidRequest."""
     account = accounts.with_text_id(tx, asking.path["account"])
-    holder = wallet.StatementHolder(accounts.text_id(account), account.name)
+    holder = StatementHolder(accounts.text_id(account), account.name)
     told = wallet.statement(tx, account.id, month_of(asking))
-    lines = wallet.lines_of_statement(tx, account.id, told)
+    lines = lines_of_statement(tx, account.id, told)
     name = f"statement-{holder.text_id}-{told.month}.pdf"
     return Response(
-        wallet.pdf_of_statement(holder, told, lines, asking.now_ms),
+        pdf_of_statement(holder, told, lines, asking.now_ms),
         headers={**HEADERS, "content-disposition": f'attachment; filename="{name}"'},
         media_type="application/pdf",
     )
@@ -63,18 +72,14 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         wanted = _wanted(tx, typed)
     except InvalidRequest as wrong:
         return _asked(asking, visit, typed, wrong.fields)
-    of = (
-        wallet.BeancountLedger(wanted.span)
-        if typed["format"] == "beancount"
-        else wallet.CsvLedger()
-    )
-    lines = pieces(asking, of.head(), wallet.read_pieces(wanted, of), operator_visit_of)
+    of = BeancountLedger(wanted.span) if typed["format"] == "beancount" else CsvLedger()
+    lines = pieces(asking, of.head(), read_pieces(wanted, of), operator_visit_of)
     whose = typed["account"] and "-of-an-account"
     month = typed["month"] and f"-{typed['month']}"
     return Download(f"ledger{whose}{month}.{typed['format'] or 'csv'}", lines)
 
 
-def _wanted(tx: Connection, typed: dict[str, str]) -> wallet.ExportWanted:
+def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
     """Raises InvalidRequest."""
     if typed["format"] not in ("", *FORMATS):
         raise refused("format", f"must be one of {', '.join(FORMATS)}")
@@ -82,9 +87,9 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> wallet.ExportWanted:
     if typed["month"]:
         span = wallet.read_month(typed["month"][:MONTH_CHARACTERS])
     if not typed["account"]:
-        return wallet.ExportWanted(span)
+        return ExportWanted(span)
     try:
-        return wallet.ExportWanted(span, accounts.find(tx, typed["account"]).id)
+        return ExportWanted(span, accounts.find(tx, typed["account"]).id)
     except NotFound as none:
         raise refused("account", f"names none: {none}") from none
 

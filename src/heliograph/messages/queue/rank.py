@@ -85,9 +85,9 @@ class FairQueue:
             carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()
         }
         owed = {
-            place: end_us
-            for place, end_us in self._ends.items()
-            if end_us > lowest.get(place[1], end_us)
+            (account_id, carrier_id): end_us
+            for (account_id, carrier_id), end_us in self._ends.items()
+            if end_us > lowest.get(carrier_id, end_us)
         }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)

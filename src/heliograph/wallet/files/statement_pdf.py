@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from heliograph.base.clock import rfc3339
+from heliograph.wallet.files.statement_lines import StatementLine, StatementLines
 from heliograph.wallet.money import exponent
 from heliograph.wallet.statement import EntrySums, MonthStatement
-from heliograph.wallet.statement_lines import StatementLine, StatementLines
 
 if TYPE_CHECKING:
     from reportlab.pdfgen.canvas import Canvas
 
-FONTS: Final = Path(__file__).parent / "fonts"
+FONTS: Final = Path(__file__).parents[1] / "fonts"
 PLAIN: Final = "DejaVuSansCondensed"
 BOLD: Final = "DejaVuSansCondensed-Bold"
 BOX: Final = "\u25a1"  # stands for what cannot be drawn

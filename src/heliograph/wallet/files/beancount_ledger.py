@@ -15,8 +15,8 @@ from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
 from heliograph.base.paging import Span
 from heliograph.wallet.entry import Entry
+from heliograph.wallet.files.ledger_export import Names
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
-from heliograph.wallet.ledger_export import Names
 from heliograph.wallet.money import to_text
 
 CREDITS: Final = "SMS-CREDITS"

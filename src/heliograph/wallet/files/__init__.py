@@ -1,0 +1,24 @@
+"""Writes a wallet down in files that others read: the statement of a month as CSV and PDF, and the
+ledger as CSV and for beancount. It is a room of its own, because few commands need it.
+"""
+
+from heliograph.wallet.files.beancount_ledger import BeancountLedger
+from heliograph.wallet.files.ledger_export import (
+    CsvLedger,
+    ExportWanted,
+    LedgerFormat,
+    read_pieces,
+)
+from heliograph.wallet.files.statement_lines import lines_of_statement
+from heliograph.wallet.files.statement_pdf import StatementHolder, pdf_of_statement
+
+__all__ = [
+    "BeancountLedger",
+    "CsvLedger",
+    "ExportWanted",
+    "LedgerFormat",
+    "StatementHolder",
+    "lines_of_statement",
+    "pdf_of_statement",
+    "read_pieces",
+]

@@ -35,7 +35,7 @@ NOT_LOADED = {
 MODULES_MAX = {
     "account": 475,
     "key": 465,
-    "message": 495,
+    "message": 500,
     "carrier": 445,
     "webhook": 465,
     "contact": 485,

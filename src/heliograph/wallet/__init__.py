@@ -98,6 +98,7 @@ __all__ = [
     "currency",
     "currency_of",
     "due_hour",
+    "files",
     "grant",
     "history",
     "judge_alarm",

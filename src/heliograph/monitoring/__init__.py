@@ -11,6 +11,7 @@ from heliograph.monitoring.carrier_hours import (
     span_of_figures,
 )
 from heliograph.monitoring.check_result import CheckResult
+from heliograph.monitoring.last_waiting import last_waiting
 from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
 from heliograph.monitoring.process_figures import written_figures
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
@@ -34,6 +35,7 @@ __all__ = [
     "carrier_checks",
     "carrier_hours",
     "carrier_rollups",
+    "last_waiting",
     "parts_of",
     "situation",
     "span_named",

@@ -5,11 +5,12 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import connection_settings
 from heliograph.database.database import Database
+from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from heliograph.wallet import Figures
 from tests.support.console.operators import come_in
-from tests.support.factories import SECRET_KEY
+from tests.support.factories import SECRET_KEY, open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
 
 PASSWORD = "s3cret-9"
@@ -62,6 +63,20 @@ def test_a_carrier_is_added_paused_drained_resumed_and_removed(
     log = visitor.get("/console/log").text
     assert "Let a carrier drain" in log
     assert PASSWORD not in log
+
+
+def test_the_list_of_carriers_tells_what_waited_at_the_last_sample(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    carrier_id = open_carrier(db, "gh-main")
+    assert '<td class="number">–</td>' in visitor.get("/console/carriers").text
+    sampler = Sampler()
+    for waiting in (7, 70, 5_000):  # the first one only begins to count
+        with db.write() as tx:
+            sampler.take(tx, {carrier_id: MeasuredQueue(3, 4, waiting, 90)}, clock.now_ms())
+        clock.move(by_ms=10_000)
+    assert '<td class="number">5\u202f003</td>' in visitor.get("/console/carriers").text
 
 
 def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(

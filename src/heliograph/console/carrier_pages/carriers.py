@@ -16,6 +16,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages.queue import waiting_for_carrier
+from heliograph.monitoring import last_waiting
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
@@ -29,10 +30,12 @@ SETTINGS: Final = (
 
 
 class ListedCarrier(NamedTuple):
-    """Holds a carrier, how many messages wait for it, and the prefixes that lead to it."""
+    """Holds a carrier, how many messages wait for it if that is known, and the prefixes that lead
+    to it.
+    """
 
     carrier: Carrier
-    waiting: int
+    waiting: int | None
     prefixes: list[str]
 
 
@@ -51,13 +54,16 @@ def listed(
         carriers.all_carriers(tx),
         key=lambda carrier: (carrier.state == LinkState.BOUND.value, carrier.name),
     )
-    routes = carriers.all_routes(tx)
+    routes, waiting = carriers.all_routes(tx), last_waiting(tx)
     return page(
         "carriers.html",
         asking,
         visit,
         status=400 if errors or (trial is not None and not trial.is_bound) else 200,
-        carriers=[_listed(tx, carrier, routes) for carrier in found[:CARRIERS_SHOWN_MAX]],
+        carriers=[
+            _listed(carrier, waiting.get(carrier.id), routes)
+            for carrier in found[:CARRIERS_SHOWN_MAX]
+        ],
         is_cut=len(found) > CARRIERS_SHOWN_MAX,
         typed=body_of(asking),
         trial=trial,
@@ -84,7 +90,7 @@ def one(
         asking,
         visit,
         status=400 if errors else 200,
-        each=_listed(tx, carrier, carriers.all_routes(tx)),
+        each=_listed(carrier, waiting_for_carrier(tx, carrier.id), carriers.all_routes(tx)),
         is_smpp=is_smpp,
         settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
         routes=[
@@ -142,9 +148,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     return led_on(f"{CARRIERS}/{before.name}", Said.SAVED)
 
 
-def _listed(tx: Connection, carrier: Carrier, routes: Sequence[Route]) -> ListedCarrier:
+def _listed(carrier: Carrier, waiting: int | None, routes: Sequence[Route]) -> ListedCarrier:
     prefixes = [route.prefix for route in routes if carrier.id in route.carrier_ids]
-    return ListedCarrier(carrier, waiting_for_carrier(tx, carrier.id), prefixes)
+    return ListedCarrier(carrier, waiting, prefixes)
 
 
 def _taking(carrier: Carrier) -> str:

@@ -15,6 +15,7 @@ from heliograph.portal.pages import PAGES
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint
+from tests.support.console.operators import waiting_sender
 from tests.support.portal.browsing import at_both_widths, come_in, link, opened, send
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
@@ -111,6 +112,7 @@ def test_every_page_can_be_found_and_used_by_everybody(
         owner = ContactOwner(amina.account_id, False)
         stored_import.begin(tx, owner, sheet, EMAIL, now_ms=clock.now_ms())
     amina.key("sms.send")
+    waiting_sender(amina.db, amina.account_id)
     send(server, "233201234567", "Your parcel is at the gate.")
     page = opened(browser, width)
     told: list[str] = []

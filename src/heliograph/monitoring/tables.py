@@ -85,7 +85,7 @@ carrier_rollups = sa.Table(
     ),
     sa.Column("country_code", sa.String(2), primary_key=True, comment="empty: not known"),
     *(sa.Column(name, sa.Integer, nullable=False) for name in (*SEGMENT_COUNTS, *DELIVERY_STEPS)),
-    sa.Index("carrier_rollups_by_quarter", "quarter_ms"),
+    sa.Index("carrier_rollups_by_age", "quarter_ms"),
 )
 
 # When each quarter of an hour was counted last: whoever goes on begins where another one ended.
@@ -110,7 +110,7 @@ carrier_errors = sa.Table(
     ),
     sa.Column("command_status", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("answers", sa.Integer, nullable=False),
-    sa.Index("carrier_errors_by_time", "at_ms"),
+    sa.Index("carrier_errors_by_age", "at_ms"),
 )
 
 KEPT = (

@@ -40,7 +40,7 @@ def upgrade() -> None:
         *(sa.Column(name, sa.Integer(), nullable=False) for name in COUNTS),
         sa.PrimaryKeyConstraint("carrier_id", "quarter_ms", "country_code"),
     )
-    op.create_index("carrier_rollups_by_quarter", "carrier_rollups", ["quarter_ms"])
+    op.create_index("carrier_rollups_by_age", "carrier_rollups", ["quarter_ms"])
     op.create_table(
         "carrier_rollup_counts",
         sa.Column("quarter_ms", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -61,4 +61,4 @@ def upgrade() -> None:
         sa.Column("answers", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("carrier_id", "at_ms", "command_status"),
     )
-    op.create_index("carrier_errors_by_time", "carrier_errors", ["at_ms"])
+    op.create_index("carrier_errors_by_age", "carrier_errors", ["at_ms"])

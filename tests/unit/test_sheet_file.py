@@ -122,6 +122,11 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
             "declares entities",
         ),
         (
+            with_member(FEW, "xl/sharedStrings.xml", PLANTED.decode().encode("utf-16")),
+            "declares entities",
+        ),
+        (with_member(FEW, "xl/strings.XML", PLANTED), "declares entities"),
+        (
             b"prefix,credits\r\n" + b"".join(b"%d,1\r\n" % (k + 1) for k in range(ROWS_MAX + 1)),
             "must have at most 5,000 rows",
         ),

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.alerts.look import OPENED, OVER
 from heliograph.alerts.recipients import secret_of
 from heliograph.alerts.tables import FAILURE_MAX, alert_tellings, alerts
-from heliograph.base.secrets import Keys
+from heliograph.base.secrets import Keys, SecretUnreadable
 from heliograph.base.short_texts import cut, printable
 
 TOLD_AT_ONCE: Final = 20  # at most so many connections to others
@@ -49,7 +49,7 @@ def any_due(tx: Connection, now_ms: int) -> bool:
 
 def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueTelling]:
     """Returns what is to be told now. Nobody else gets it for a while, and it comes again unless
-    `note_told` says that it was told. Raises SecretUnreadable.
+    `note_told` says that it was told. One whose secret cannot be read is noted as a failure.
     """
     columns = alert_tellings.c
     query = _due(now_ms).order_by(columns.due_at_ms, columns.id).limit(TOLD_AT_ONCE)
@@ -62,7 +62,11 @@ def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueTelling]:
             .where(columns.id == row.id)
             .values(tries=tries, due_at_ms=again_at_ms)
         )
-        secret = secret_of(tx, row.recipient_id, keys)
+        try:
+            secret = secret_of(tx, row.recipient_id, keys)
+        except SecretUnreadable as error:  # the others are told all the same
+            note_failure(tx, row.id, str(error))
+            continue
         alert = None if row.alert_id is None else _alert(tx, row.alert_id)
         taken.append(DueTelling(row.id, row.address, secret, row.event, alert))
     return taken

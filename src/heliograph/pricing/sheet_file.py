@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import IO, Any, Final, NamedTuple
+from xml.parsers import expat
 
 from heliograph.base.csv.cells import DELIMITER, line_of, neutral, text_of_cell
 from heliograph.base.csv.columns import Columns, columns_of
@@ -30,8 +31,6 @@ LINES_MAX: Final = 20_000  # of an XLSX sheet, empty ones too, which a few octet
 COLUMNS_MAX: Final = 20  # that are looked at
 _ZIP: Final = b"PK\x03\x04"  # how an XLSX file begins
 _PIECE_OCTETS: Final = 65_536
-_DECLARATIONS: Final = (b"<!DOCTYPE", b"<!ENTITY")
-_DECLARATION_OCTETS: Final = max(map(len, _DECLARATIONS))
 
 DESTINATION_COLUMNS: Final = ("destination", "prefix", "country")  # the first that is filled in
 CREDITS_COLUMNS: Final = ("credits", "rate")
@@ -230,7 +229,7 @@ def _judge_archive(octets: bytes) -> None:
                 raise refused("file", f"holds more than {MEMBERS_MAX} files")
             for member in members:
                 with archive.open(member) as file:
-                    unpacked += _counted(file, member.filename, UNPACKED_OCTETS_MAX - unpacked)
+                    unpacked += _counted(file, UNPACKED_OCTETS_MAX - unpacked)
     except (
         zipfile.BadZipFile,
         NotImplementedError,
@@ -242,19 +241,42 @@ def _judge_archive(octets: bytes) -> None:
         raise refused("file", "is no XLSX file that can be read; save it as CSV") from error
 
 
-def _counted(file: IO[bytes], name: str, most: int) -> int:
+def _counted(file: IO[bytes], most: int) -> int:
     """Returns how many octets a file of the archive unpacks to. Raises InvalidRequest."""
-    octets, before = 0, b""
-    is_xml = name.endswith((".xml", ".rels"))
+    octets, prolog = 0, _Prolog()
     while piece := file.read(_PIECE_OCTETS):
         octets += len(piece)
         if octets > most:
             raise refused("file", f"unpacks to more than {UNPACKED_OCTETS_MAX >> 20} MiB")
-        # entities could grow behind this count, and no spreadsheet declares any
-        if is_xml and any(declaration in before + piece for declaration in _DECLARATIONS):
-            raise refused("file", "declares entities, which no sheet needs")
-        before = piece[-_DECLARATION_OCTETS:]
+        prolog.read(piece)
     return octets
+
+
+class _Prolog:
+    """Reads what stands before the first element of an XML file, in any encoding, and refuses a
+    document type: its entities could grow behind the count of octets, and no spreadsheet has one.
+    """
+
+    def __init__(self) -> None:
+        self._is_over = False
+        self._parser = expat.ParserCreate()
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parser.StartElementHandler = self._end
+
+    def read(self, piece: bytes) -> None:
+        """Reads on. Raises InvalidRequest."""
+        if self._is_over:
+            return
+        try:
+            self._parser.Parse(piece, False)
+        except expat.ExpatError:  # it is no XML, and nobody reads it as such
+            self._is_over = True
+
+    def _refuse(self, *_: object) -> None:
+        raise refused("file", "declares entities, which no sheet needs")
+
+    def _end(self, *_: object) -> None:
+        self._is_over = True
 
 
 def _text_of_value(value: Any) -> str:

@@ -111,9 +111,11 @@ def plan(
     at_ms: int | None,
     allows_loss: bool,
     reason: str,
+    by: User | None,
     now_ms: int,
 ) -> RateSheet:
-    """Gives a draft its time; None: it is applied at once. Raises InvalidRequest: it is no draft,
+    """Gives a draft its time; None: it is applied at once. It is `by` who answers for it from now
+    on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
     the time is past or too far ahead, or it sells below cost and that is not allowed.
     """
     said = one_line("reason", reason, most=REASON_MAX)
@@ -130,6 +132,8 @@ def plan(
         effective_at_ms=now_ms if at_ms is None else at_ms,
         allows_loss=allows_loss,
         reason=said,
+        user_id=by and by.id,
+        email=by and by.email,
     )
     _require(_store(tx, planned))
     if at_ms is None:

@@ -45,7 +45,7 @@ def planned(
         user = users.find(tx, OPERATOR)
         draft = sheets.upload(tx, "may.csv", rates, user, is_whole=is_whole, now_ms=now_ms)
         return sheets.plan(
-            tx, draft, at_ms=at_ms, allows_loss=allows_loss, reason="May", now_ms=now_ms
+            tx, draft, at_ms=at_ms, allows_loss=allows_loss, reason="May", by=user, now_ms=now_ms
         )
 
 
@@ -117,6 +117,21 @@ def test_a_planned_sheet_is_applied_once_at_its_time_and_both_logs_tell_it(
         "4 new, 0 changed, 0 removed, 0 unchanged",
         "rate.plan",
     )
+
+
+def test_who_plans_a_sheet_answers_for_it_and_not_who_uploaded_it(db: Database) -> None:
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        uploader, planner = (
+            users.add(tx, "esi@example.com", now_ms=now_ms),
+            users.find(tx, OPERATOR),
+        )
+        draft = sheets.upload(tx, "may.csv", NEW, uploader, is_whole=False, now_ms=now_ms)
+        sheets.plan(
+            tx, draft, at_ms=None, allows_loss=False, reason="May", by=planner, now_ms=now_ms
+        )
+        entries = users.operator_entries(tx, PageWanted(9, None))
+    assert [each.email for each in entries] == [OPERATOR]
 
 
 def test_a_withdrawn_sheet_is_never_applied(db: Database) -> None:

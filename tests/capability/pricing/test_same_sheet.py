@@ -41,7 +41,9 @@ def test_a_sheet_that_is_applied_and_exported_is_the_same(
         draft = sheets.upload(
             tx, "x", listed(sheet), None, is_whole=is_whole, now_ms=clock.now_ms()
         )
-        sheets.plan(tx, draft, at_ms=None, allows_loss=False, reason="May", now_ms=clock.now_ms())
+        sheets.plan(
+            tx, draft, at_ms=None, allows_loss=False, reason="May", by=None, now_ms=clock.now_ms()
+        )
         named = {account for account, _ in sheet}
         kept = {
             place: credits

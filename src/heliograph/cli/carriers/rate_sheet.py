@@ -103,6 +103,7 @@ def import_(
             at_ms=at,
             allows_loss=allow_loss,
             reason=reason or REASON_AT_FIRST,
+            by=None,
             now_ms=now_ms,
         )
     show(session, _record(sheet) | told)

@@ -158,6 +158,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             at_ms=_at_ms(body["at"]) if "at" in body else None,
             allows_loss="allow_loss" in body,
             reason=reason,
+            by=visit.session.user,
             now_ms=asking.now_ms,
         )
         return led_on(f"{SHEETS}/{sheet.text_id}", Said.SAVED)

@@ -124,6 +124,9 @@ def plan(
             "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
         )
     config.bump(tx)  # first: nobody changes a rate between what is read and what is written
+    # what was due before must not come after it, and set older rates over its own
+    while at_ms is None and (due := due_sheet(tx, now_ms=now_ms)):
+        _require(apply_if_planned(tx, due, now_ms=now_ms))
     today = carriers.load_rates(tx)
     changes = difference(today, rates_of(tx, sheet), is_whole=sheet.is_whole)
     require_no_loss(tx, today, changes, allows_loss=allows_loss)

@@ -117,6 +117,8 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
     today_ms = now_ms - now_ms % DAY_MS
     since_ms = today_ms - (DAYS_SHOWN - 1) * DAY_MS
     day_ms = columns.at_ms - columns.at_ms % DAY_MS
+    # first: an hour that is stored meanwhile is read from the ledger
+    added_up_to_ms = _added_up_to(tx, now_ms)
     query = (
         sa.select(
             day_ms.label("day_ms"),
@@ -126,11 +128,15 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
             sa.func.sum(columns.credits).label("credits"),
             sa.func.sum(columns.amount_minor).label("amount_minor"),
         )
-        .where(columns.account_id == (account_id or EVERY_ACCOUNT), columns.at_ms >= since_ms)
+        .where(
+            columns.account_id == (account_id or EVERY_ACCOUNT),
+            columns.at_ms >= since_ms,
+            columns.at_ms < added_up_to_ms,
+        )
         .group_by(day_ms, columns.type, columns.currency)
     )
     found = [_of_row(row) for row in tx.execute(query)]
-    at_ms = _next_hour_with_entries(tx, max(_added_up_to(tx, now_ms), since_ms))
+    at_ms = _next_hour_with_entries(tx, max(added_up_to_ms, since_ms))
     if at_ms is None:
         return SummedDays(_added_together(found), None)
     if at_ms < now_ms - READ_MS_MAX:

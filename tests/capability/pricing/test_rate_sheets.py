@@ -134,6 +134,14 @@ def test_who_plans_a_sheet_answers_for_it_and_not_who_uploaded_it(db: Database) 
     assert [each.email for each in entries] == [OPERATOR]
 
 
+def test_a_sheet_that_was_due_before_does_not_overwrite_a_later_one(db: Database) -> None:
+    planned(db, [Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
+    clock.move(5_000)
+    planned(db, [Rate(GENERAL, "GH", 9)])
+    assert not apply_next(db)
+    assert [rate.credits for rate in rates_now(db)] == [9]
+
+
 def test_a_withdrawn_sheet_is_never_applied(db: Database) -> None:
     sheet = planned(db, NEW, at_ms=clock.now_ms() + DAY_MS)
     with db.write() as tx:

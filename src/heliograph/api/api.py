@@ -373,8 +373,10 @@ def rendered(error: ServiceError, request_id: str) -> bytes:
 async def respond(scope: Scope, send: Send, status: int, headers: Headers, body: bytes) -> None:
     """Answers a request, at once where its connection takes whole answers."""
     headers.append((b"content-length", b"%d" % len(body)))
-    if IN_ONE_PIECE in scope:
-        await scope[IN_ONE_PIECE](status, headers, body)
+    # taken out: while the scope holds it, each request is a circle that only the collector frees
+    answer = scope.pop(IN_ONE_PIECE, None)
+    if answer is not None:
+        await answer(status, headers, body)
         return
     await send({"type": "http.response.start", "status": status, "headers": headers})
     shown = b"" if scope["method"] == "HEAD" else body

@@ -146,9 +146,9 @@ def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
     assert visitor.post("/console/routes", route).status_code == 303
     page = visitor.get("/console/routes?to=233201234567").text
     shown = (
-        '<a href="/console/carriers/mtn-a">mtn-a</a> 70 of 100,'
-        ' <a href="/console/carriers/mtn-b">mtn-b</a> 30 of 100,'
-        ' then <a href="/console/carriers/gh-spare">gh-spare</a></td>'
+        '<div><a href="/console/carriers/mtn-a">mtn-a</a> 70 of 100</div>'
+        '<div><a href="/console/carriers/mtn-b">mtn-b</a> 30 of 100</div>'
+        '<div>then <a href="/console/carriers/gh-spare">gh-spare</a></div>'
     )
     assert shown in page
     assert shown in visitor.get("/console/carriers/mtn-b").text

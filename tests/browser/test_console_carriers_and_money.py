@@ -10,6 +10,8 @@ from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
 from tests.support.wire.smsc_peer import running_smsc
 
+PREFIX = "23354999"  # other tests send elsewhere
+
 
 @at_both_widths
 def test_an_operator_looks_after_carriers_routes_and_money(
@@ -45,10 +47,21 @@ def test_an_operator_looks_after_carriers_routes_and_money(
         expect(answer).to_contain_text("let amina in.")
         picture(page, "console-carrier")
     bar.get_by_role("link", name="Routes").click()
-    page.get_by_label("Which way would a text to this number go?").fill("233201234567")
+    page.get_by_label("Prefix").fill(PREFIX)
+    page.get_by_label("Carriers, the first one first").fill(f"{name}:70, simulator:30")
+    page.get_by_label("Reason").fill("cheaper")
+    page.get_by_role("button", name="Set the route").click()
+    expect(page.get_by_role("cell", name=f"{name} 70 of 100 simulator 30 of 100")).to_be_visible()
+    page.get_by_label("Which way would a text to this number go?").fill(f"{PREFIX}4567")
     page.get_by_role("button", name="Ask").click()
-    expect(page.get_by_text("A text to 233201234567 would")).to_be_visible()
+    expect(page.get_by_text(f"A text to {PREFIX}4567 would")).to_be_visible()
+    shares = f"70 of 100 go to {name}, 30 to simulator; this number goes to"
+    expect(page.get_by_text(shares)).to_be_visible()
     picture(page, "console-routes")
+    page.get_by_label("Prefix").fill(PREFIX)
+    page.get_by_label("Reason").fill("over")
+    page.get_by_role("button", name="Remove the route of this prefix").click()
+    expect(page.get_by_role("cell", name=PREFIX, exact=True)).to_be_hidden()
     bar.get_by_role("link", name="Money").click()
     picture(page, "console-money")
     page.get_by_label("Account", exact=True).fill("amina")

@@ -28,7 +28,14 @@ NUMBERS = [
     "nonsense",
 ]
 ROUTES = st.lists(
-    st.sampled_from([Route("233", (2, 3)), Route("2332", (3,)), Route("", (4,)), Route("254", ())]),
+    st.sampled_from(
+        [
+            Route("233", (2, 3)),
+            Route("2332", (3, 4), (70, 30)),
+            Route("", (4, 2, 3), (1, 1)),
+            Route("254", ()),
+        ]
+    ),
     unique=True,
 )
 RATES = st.lists(

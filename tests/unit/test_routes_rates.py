@@ -24,7 +24,7 @@ def test_the_longest_prefix_has_the_route(
     if longest is None or not carriers_of[longest]:
         assert found is None
     else:
-        assert found == (longest, carriers_of[longest])
+        assert found == Route(longest, carriers_of[longest])
     assert found == routes.carriers_for(number[: routes.longest])
 
 

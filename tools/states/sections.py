@@ -140,6 +140,6 @@ def carriers() -> Iterator[str]:
     )
     yield f"A carrier that has not been `bound` for {DOWN_MS // 1_000} s is down:"
     yield (
-        "new messages take the next carrier of their route, and messages that wait for it move"
-        " there too.\n"
+        "new messages take the next carrier of their route, or the others that share it by weight,"
+        " and messages that wait for it move there too.\n"
     )

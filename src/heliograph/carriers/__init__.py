@@ -60,6 +60,7 @@ from heliograph.carriers.state import (
     unbound_links,
 )
 from heliograph.carriers.tables import GENERAL
+from heliograph.carriers.weights import Sharing
 
 __all__ = [
     "GENERAL",
@@ -77,6 +78,7 @@ __all__ = [
     "ReceiptState",
     "Route",
     "Routes",
+    "Sharing",
     "SmppSettings",
     "Submission",
     "SubmitAnswer",

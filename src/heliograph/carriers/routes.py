@@ -1,9 +1,9 @@
 """A route says which carriers take the messages to which numbers. The longest prefix of digits
-wins; "" is the default.
+wins; "" is the default. Carriers with weights share what the route gets; the others stand by.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import carriers, routes
+from heliograph.carriers.weights import Sharing, read_weights, shared, write_weight
 from heliograph.database import config
 
 # each one more is tried only when all before it have been down for a minute
@@ -21,10 +22,46 @@ _PREFIX: Final = re.compile(r"[0-9]{0,15}", re.ASCII)
 
 
 class Route(NamedTuple):
-    """Holds a route: a prefix, and the ids of the carriers in the order in which they are tried."""
+    """Holds a route: a prefix, and the ids of the carriers in the order in which they are tried.
+    `weights` are those of the first ones, which share what the route gets; the others stand by.
+    """
 
     prefix: str
     carrier_ids: tuple[int, ...]
+    weights: tuple[int, ...] = ()
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Returns the carriers that take messages while all are up: those that share, or the first
+        one.
+        """
+        return self.carrier_ids[: len(self.weights) or 1]
+
+    def sharing(self, down: Container[int]) -> Sharing | None:
+        """Returns who takes messages while some are down: the others that share, or the first one
+        that stands by. It returns None if all are down.
+        """
+        up = self.without(down)
+        if not up.carrier_ids:
+            return None
+        return shared(up.leading, up.weights or (1,))
+
+    def written(self, names: Mapping[int, str]) -> list[str]:
+        """Returns its carriers by name, with their weights, as `set_route` takes them."""
+        weights = [*self.weights, *[None] * (len(self.carrier_ids) - len(self.weights))]
+        return [
+            write_weight(names[carrier_id], weight)
+            for carrier_id, weight in zip(self.carrier_ids, weights, strict=True)
+        ]
+
+    def without(self, gone: Container[int]) -> "Route":
+        """Returns the same route without some carriers and their weights."""
+        weights = zip(self.carrier_ids, self.weights, strict=False)
+        return Route(
+            self.prefix,
+            tuple(carrier for carrier in self.carrier_ids if carrier not in gone),
+            tuple(weight for carrier, weight in weights if carrier not in gone),
+        )
 
 
 class Routes:
@@ -38,8 +75,8 @@ class Routes:
         self.longest = max(self._lengths, default=0)  # as many digits decide
 
     def carriers_for(self, digits: str) -> Route | None:
-        """Returns the route of a number in E.164 digits as (prefix, carrier ids). It returns
-        None when there is no route, or when all carriers of it drain.
+        """Returns the route of a number in E.164 digits. It returns None when there is no route,
+        or when all carriers of it drain.
         """
         for length in self._lengths:
             route = self._by_prefix.get(digits[:length])
@@ -53,7 +90,9 @@ def all_routes(tx: Connection) -> list[Route]:
     return [
         _of_row(row)
         for row in tx.execute(
-            sa.select(routes.c.prefix, routes.c.carrier_ids).order_by(routes.c.prefix)
+            sa.select(routes.c.prefix, routes.c.carrier_ids, routes.c.weights).order_by(
+                routes.c.prefix
+            )
         )
     ]
 
@@ -65,35 +104,33 @@ def load_routes(tx: Connection) -> list[Route]:
     draining = set(
         tx.execute(sa.select(carriers.c.id).where(carriers.c.draining.is_(True))).scalars()
     )
-    return [
-        Route(
-            route.prefix, tuple(carrier for carrier in route.carrier_ids if carrier not in draining)
-        )
-        for route in all_routes(tx)
-    ]
+    return [route.without(draining) for route in all_routes(tx)]
 
 
-def set_route(tx: Connection, prefix: str, carrier_names: Sequence[str]) -> Route:
-    """Makes or replaces the route of a prefix. Raises InvalidRequest for a prefix or
-    carrier that is none.
+def set_route(tx: Connection, prefix: str, written: Sequence[str]) -> Route:
+    """Makes or replaces the route of a prefix. Its carriers are written as `read_weights` reads
+    them. Raises InvalidRequest for a prefix, a carrier or a weight that is none.
     """
     check_prefix(prefix)
-    if not 1 <= len(carrier_names) <= CARRIERS_PER_ROUTE_MAX or len(set(carrier_names)) < len(
-        carrier_names
-    ):
+    names, weights = read_weights(written)
+    if not 1 <= len(names) <= CARRIERS_PER_ROUTE_MAX or len(set(names)) < len(names):
         raise refused("carrier", f"must name 1 to {CARRIERS_PER_ROUTE_MAX} carriers, each once")
     config.bump(tx)  # first: its row's lock keeps a carrier from being removed meanwhile
     ids_by_name = {
         row.name: row.id for row in tx.execute(sa.select(carriers.c.name, carriers.c.id))
     }
-    if unknown := [name for name in carrier_names if name not in ids_by_name]:
+    if unknown := [name for name in names if name not in ids_by_name]:
         raise refused(
             "carrier", f"must be one of {', '.join(sorted(ids_by_name))}; not {shown(unknown[0])}"
         )
-    route = Route(prefix, tuple(ids_by_name[name] for name in carrier_names))
+    route = Route(prefix, tuple(ids_by_name[name] for name in names), weights)
     tx.execute(sa.delete(routes).where(routes.c.prefix == prefix))
     tx.execute(
-        routes.insert().values(prefix=prefix, carrier_ids=",".join(map(str, route.carrier_ids)))
+        routes.insert().values(
+            prefix=prefix,
+            carrier_ids=_joined(route.carrier_ids),
+            weights=_joined(route.weights) or None,
+        )
     )
     return route
 
@@ -117,4 +154,12 @@ def check_prefix(prefix: str) -> None:
 
 
 def _of_row(row: Any) -> Route:
-    return Route(row.prefix, tuple(map(int, row.carrier_ids.split(","))))
+    return Route(row.prefix, _split(row.carrier_ids), _split(row.weights))
+
+
+def _joined(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _split(joined: str | None) -> tuple[int, ...]:
+    return tuple(map(int, joined.split(","))) if joined else ()

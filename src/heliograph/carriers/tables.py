@@ -70,6 +70,12 @@ routes = sa.Table(
         nullable=False,
         comment="comma-separated, the first that is up is taken",
     ),
+    sa.Column(
+        "weights",
+        sa.String(255),
+        nullable=True,
+        comment="comma-separated, of the first carriers, which share; null: none has one",
+    ),
 )
 
 GENERAL = "0" * 32  # the account of rates that hold for all

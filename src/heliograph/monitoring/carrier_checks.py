@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from heliograph.base.secrets import SecretUnreadable
-from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState
+from heliograph.carriers import SIMULATOR_ID, Carrier, LinkState, Route
 from heliograph.monitoring.check_result import CheckResult
 
 ALREADY_BOUND: Final = "command_status 0x00000005"  # ESME_RALYBND (SMPP 3.4, table 5-2)
@@ -65,10 +65,8 @@ def remedy(carrier: Carrier) -> str:
     return f"is a server running? try: heliograph carrier test {carrier.name}"
 
 
-def routes(
-    carriers: dict[int, Carrier], routes: list[tuple[str, tuple[int, ...]]]
-) -> Iterator[CheckResult]:
-    """Tells of each route, a prefix and its carriers' ids, whether texts can take it."""
+def routes(carriers: dict[int, Carrier], routes: list[Route]) -> Iterator[CheckResult]:
+    """Tells of each route whether texts can take it. A carrier's weight stands behind its name."""
     if not routes:
         yield CheckResult(
             "routes",
@@ -76,9 +74,10 @@ def routes(
             "none: live texts are refused with no_route",
             'heliograph route set "" CARRIER',
         )
-    for prefix, carrier_ids in routes:
-        check = f"route {prefix or 'default'}"
-        names = ", ".join(carriers[carrier_id].name for carrier_id in carrier_ids)
+    names_by_id = {carrier.id: carrier.name for carrier in carriers.values()}
+    for route in routes:
+        check, carrier_ids = f"route {route.prefix or 'default'}", route.carrier_ids
+        names = ", ".join(route.written(names_by_id))
         if SIMULATOR_ID in carrier_ids:
             yield CheckResult(
                 check,

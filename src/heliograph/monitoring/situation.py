@@ -264,12 +264,11 @@ def _of_checks(
     tx: Connection, carriers: list[CarrierNow], processes: list[RegisteredProcess], now_ms: int
 ) -> Iterator[Trouble]:
     by_id = {now.carrier.id: now.carrier for now in carriers}
-    routes = [(route.prefix, route.carrier_ids) for route in all_routes(tx)]
     kinds = Counter(process.kind for process in processes)
     yield from _troubles(work_checks.doubts(tx, now_ms))
     yield from _troubles(work_checks.webhooks(tx, kinds, now_ms))
     yield from _troubles(work_checks.one_time_passwords(tx, now_ms))
-    yield from _troubles(carrier_checks.routes(by_id, routes))
+    yield from _troubles(carrier_checks.routes(by_id, all_routes(tx)))
 
 
 def _of_samples(

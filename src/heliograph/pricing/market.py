@@ -1,5 +1,5 @@
 """Says what the SMS credits of a segment are sold for, and what the carrier that its route takes
-charges for it. It is pure, but for `load_market`.
+charges for it: of carriers that share a route, the dearest. It is pure, but for `load_market`.
 
 A rate, a route and a cost each hold for a prefix, and none of them for the same ones. So they are
 weighed for the beginnings of numbers at which one of them changes (docs/decisions/pricing.md, PR2).
@@ -140,10 +140,14 @@ class Market:
         if rate is None or rate.credits is None:
             return None
         route = self._routes.carriers_for(beginning.digits)
-        cost = self._costs.of(route.carrier_ids[0], beginning.digits) if route else None
-        if cost is None:
-            return None
-        return Weighed(beginning, rate, cost, self._prices.get(cost.currency))
+        weighed = [
+            Weighed(beginning, rate, cost, self._prices.get(cost.currency))
+            for carrier_id in (route.leading if route is not None else ())
+            if (cost := self._costs.of(carrier_id, beginning.digits)) is not None
+        ]
+        if len(weighed) < 2:
+            return weighed[0] if weighed else None
+        return max(weighed, key=lambda each: (each.cost_share, each.cost.amount_micro))
 
 
 def load_market(tx: Connection) -> Market:

@@ -2,11 +2,11 @@
 
 from heliograph import accounts, carriers
 from heliograph.base import clock
-from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Route
+from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Route, Sharing
 from heliograph.database.database import Database
 from heliograph.messages.accept import WhichWay, which_way
 from heliograph.text import parse_phone
-from tests.support.factories import PHONE, SECRET_KEY
+from tests.support.factories import PHONE, SECRET_KEY, open_carrier
 
 
 def asked(db: Database, account_id: str | None = None) -> WhichWay:
@@ -57,6 +57,28 @@ def test_a_carrier_that_is_down_is_passed_over_and_one_that_drains_is_not_asked(
     with db.write() as tx:
         carriers.drain_carrier(tx, "simulator")
     assert asked(db).offer.plan.carrier_id == spare.id, "all that are left are down"
+
+
+def test_a_number_falls_to_one_of_the_carriers_that_share_and_always_to_the_same(
+    db: Database,
+) -> None:
+    first, second = (open_carrier(db, name, prefix=None) for name in ("first", "second"))
+    with db.write() as tx:
+        carriers.set_route(tx, "233", ["first:1", "second:2", "simulator"])
+    found = asked(db)
+    assert found.offer.plan.sharing == Sharing((first, second), (1, 3))
+    assert found.offer.plan.sharing.weights == {first: 1, second: 2}
+    assert found.carrier_id in (first, second)
+    assert found == asked(db)
+    with db.write() as tx:
+        carriers.pause_carrier(tx, "first")
+        carriers.pause_carrier(tx, "second")
+    assert asked(db).carrier_id == SIMULATOR_ID, "all that share are paused"
+    with db.write() as tx:
+        carriers.set_route(tx, "233", ["first:1", "second:2"])
+    waiting = asked(db)
+    assert waiting.offer.plan.sharing == found.offer.plan.sharing, "it waits in these proportions"
+    assert waiting.carrier_id == found.carrier_id
 
 
 def test_a_country_that_the_account_may_not_send_to_is_refused(db: Database, amina: str) -> None:

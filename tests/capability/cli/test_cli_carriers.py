@@ -78,6 +78,23 @@ def test_a_carrier_is_added_and_set_and_its_password_is_not_shown(run: Run) -> N
     assert (changed["tls"], changed["window"], changed["source_ton_npi"]) == (True, 5, None)
 
 
+def test_carriers_of_a_route_share_by_their_weights(run: Run, database_url: str) -> None:
+    for name in ("mtn-a", "mtn-b", "gh-spare"):
+        run(*(name if each == "mtn" else each for each in ADD_CARRIER), stdin="p4ssw0rd\n")
+    weighted = run("route", "set", "233", "mtn-a:70, mtn-b:30,gh-spare", "--json").json
+    assert weighted == {
+        "prefix": "233",
+        "carriers": ["mtn-a", "mtn-b", "gh-spare"],
+        "weights": [70, 30],
+    }
+    assert run("route", "list", "--json").json == [weighted]
+    listed = run("route", "list").out.splitlines()[1]
+    assert listed.split() == ["233", "mtn-a,mtn-b,gh-spare", "70,30"]
+    assert "mtn-a:70, mtn-b:30, gh-spare" in run("doctor").out
+    assert "stand by; 'mtn-b' comes after 'mtn-a'" in run("route", "set", "2", "mtn-a,mtn-b:1").err
+    assert "weight from 1 to 100" in run("route", "set", "2", "mtn-a:101").err
+
+
 def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(
     run: Run, database_url: str
 ) -> None:
@@ -85,6 +102,7 @@ def test_a_carrier_gets_routes_drains_and_goes_once_nothing_waits_for_it(
     assert run("route", "set", "233", "mtn,simulator", "--json").json == {
         "prefix": "233",
         "carriers": ["mtn", "simulator"],
+        "weights": [],
     }
     assert run("route", "set", "", "simulator").status == 0
     assert [route["prefix"] for route in run("route", "list", "--json").json] == ["", "233"]

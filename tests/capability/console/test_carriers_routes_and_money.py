@@ -1,5 +1,7 @@
 """What operators do to carriers, routes and money in the console."""
 
+import re
+
 from heliograph import accounts, carriers, users, wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -126,6 +128,44 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     over = {"do": "remove route", "prefix": "2332", "reason": "over"}
     assert visitor.post("/console/routes", over).status_code == 303
     assert logged(db) == ["route.remove", "route.set"]
+
+
+def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    for name in ("mtn-a", "mtn-b", "gh-spare"):
+        open_carrier(db, name, prefix=None)
+    visitor.get("/console/routes")
+    route = {"do": "set route", "prefix": "233", "carrier": "mtn-a, mtn-b:30", "reason": "cheaper"}
+    refused = visitor.post("/console/routes", route)
+    assert refused.status_code == 400
+    assert "must name carriers with a weight before those without one" in refused.text
+    assert 'value="mtn-a, mtn-b:30"' in refused.text
+    route["carrier"] = "mtn-a:70, mtn-b:30,gh-spare"
+    assert visitor.post("/console/routes", route).status_code == 303
+    page = visitor.get("/console/routes?to=233201234567").text
+    shown = (
+        '<div><a href="/console/carriers/mtn-a">mtn-a</a> 70 of 100</div>'
+        '<div><a href="/console/carriers/mtn-b">mtn-b</a> 30 of 100</div>'
+        '<div>then <a href="/console/carriers/gh-spare">gh-spare</a></div>'
+    )
+    assert shown in page
+    assert shown in visitor.get("/console/carriers/mtn-b").text
+    assert "it shares by weight, mtn-a 70, mtn-b 30; then it tries gh-spare." in page
+    taker = re.search("70 of 100 go to mtn-a, 30 to mtn-b; this number goes to (.*?)[.]<", page)
+    assert taker is not None
+    assert f"A text to 233201234567 would go to {taker[1]}, and cost" in page
+    with db.write() as tx:
+        carriers.pause_carrier(tx, taker[1])
+    other = {"mtn-a": "mtn-b", "mtn-b": "mtn-a"}[taker[1]]
+    alone = visitor.get("/console/routes?to=233201234567").text
+    assert f"would go to {other}, and cost" in alone
+    assert f"{taker[1]} is paused" in alone
+    assert "this number goes to" not in alone
+    with db.read() as tx:
+        [entry] = users.operator_entries(tx, PageWanted(9, None))
+    assert entry.entry.after == "mtn-a:70, mtn-b:30, gh-spare"
 
 
 def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(

@@ -2,7 +2,12 @@
 down, and what a dead process held.
 """
 
+import asyncio
+from collections import Counter
+from math import sqrt
+
 import pytest
+import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.carriers import LinkState, Outcome, ReceiptState
@@ -18,6 +23,7 @@ from tests.support.capability.sweeping import in_doubt, routes, settle
 from tests.support.factories import PHONE, awaited, open_carrier, open_route, phones
 
 THREE_SEGMENTS = "x" * 400
+RUNS = 80
 DAY_MS = 86_400_000
 
 
@@ -248,6 +254,31 @@ async def test_after_a_minute_what_waits_goes_to_the_next_carrier_that_is_up(hou
         )
         == 0
     )
+
+
+@awaited
+async def test_runs_of_a_carrier_that_is_down_go_to_those_that_share_with_it_by_weight(
+    house: House,
+) -> None:
+    second, third, spare = (
+        open_carrier(house.db, name, prefix=None) for name in ("second", "third", "spare")
+    )
+    await asyncio.gather(*(house.send(phone) for phone in phones(RUNS)))
+    open_route(house.db, "carrier:50", "second:30", "third:10", "spare")
+
+    async def fail(*down: int) -> dict[int, int]:
+        """How many runs wait for each carrier afterwards."""
+        await fail_over(house.db, routes(house.db), frozenset(down), house.queue, clock.now_ms())
+        with house.db.read() as tx:
+            waiting = tx.execute(sa.select(queue.c.carrier_id)).scalars()
+            return Counter(waiting)
+
+    shared = await fail(house.carrier_id)
+    assert set(shared) == {second, third}
+    assert sum(shared.values()) == RUNS
+    assert 3 * RUNS / 4 - 5 * sqrt(RUNS * 3 / 16) < shared[second] < RUNS
+    assert await fail(house.carrier_id, third) == {second: RUNS}
+    assert await fail(house.carrier_id, second, third) == {spare: RUNS}
 
 
 @awaited

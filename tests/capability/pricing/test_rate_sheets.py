@@ -14,6 +14,7 @@ from heliograph.pricing import sheets
 from heliograph.pricing.sheets import RateSheet
 from heliograph.users import OperatorRole
 from tests.support.console.operators import OPERATOR, made_operator
+from tests.support.factories import open_carrier
 
 NEW = [Rate(GENERAL, "GH", 2), Rate(GENERAL, "NG", None), Rate(GENERAL, "default", 3)]
 
@@ -74,6 +75,23 @@ def test_a_sheet_is_refused_that_sells_below_the_cost_of_a_longer_prefix(db: Dat
         planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True)
     planned(db, [Rate(GENERAL, "GH", 1)], is_whole=True, allows_loss=True)
     assert rates_now(db) == [Rate(GENERAL, "GH", 1)]
+
+
+def test_of_carriers_that_share_a_route_the_dearest_is_weighed_and_not_who_stands_by(
+    db: Database,
+) -> None:
+    for name, cost in (("cheap", "0.01"), ("dear", "0.04"), ("dearest", "0.09")):
+        open_carrier(db, name, prefix=None)
+        with db.write() as tx:
+            pricing.set_cost(tx, name, "233", cost, "GHS")
+    with db.write() as tx:
+        carriers.set_route(tx, "233", ["cheap:99", "dear:1", "dearest"])
+    with pytest.raises(InvalidRequest, match="and dear charges"):
+        planned(db, [Rate(GENERAL, "GH", 1)])
+    with db.write() as tx:
+        carriers.set_route(tx, "233", ["cheap", "dear", "dearest"])
+        carriers.set_route(tx, "", ["cheap"])
+    planned(db, [Rate(GENERAL, "GH", 1)])
 
 
 def test_what_a_sheet_has_nothing_to_do_with_does_not_stop_it(db: Database) -> None:

@@ -17,7 +17,7 @@ command = Noun(
     "route",
     help=(
         'Routes: which carriers take which numbers. The longest prefix of digits wins; "" takes'
-        " what no other does."
+        " what no other does. Carriers with a weight share what a route gets; the others stand by."
     ),
 )
 
@@ -30,20 +30,29 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
     return {
         "prefix": route.prefix,
         "carriers": [names[carrier_id] for carrier_id in route.carrier_ids],
+        "weights": list(route.weights),  # of the first carriers
     }
 
 
-@command.command("set", epilog=examples("route set 233 gh-main,gh-spare", 'route set "" simulator'))
+@command.command(
+    "set",
+    epilog=examples(
+        "route set 233 gh-main,gh-spare",
+        "route set 233 mtn-a:70,mtn-b:30,gh-spare",
+        'route set "" simulator',
+    ),
+)
 @click.argument("prefix", type=MaybeEmpty())
-@click.argument("carriers", metavar="CARRIER[,CARRIER…]")
+@click.argument("carriers", metavar="CARRIER[:WEIGHT][,CARRIER[:WEIGHT]…]")
 def set_(session: CommandRun, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. The next one is used while those before it have been down for a
-    minute.
+    minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
+    prefix gets in these proportions, as far as they are up.
     """
     from heliograph.carriers import all_carriers, set_route
 
     with session.write() as tx:
-        route = set_route(tx, prefix, [name.strip() for name in carriers.split(",")])
+        route = set_route(tx, prefix, carriers.split(","))
         record = _record(route, _names(all_carriers(tx)))
     show(session, record)
 
@@ -56,7 +65,7 @@ def list_(session: CommandRun) -> None:
     with session.read() as tx:
         names = _names(all_carriers(tx))
         records = [_record(route, names) for route in all_routes(tx)]
-    show_list(session, records, ("prefix", "carriers"))
+    show_list(session, records, ("prefix", "carriers", "weights"))
 
 
 @command.command("remove", epilog=examples("route remove 233"))

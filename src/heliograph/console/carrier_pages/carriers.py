@@ -11,6 +11,7 @@ from heliograph.base.errors import FieldError
 from heliograph.carriers import Carrier, LinkState, Route
 from heliograph.console.carrier_pages.bind_words import BindTrial
 from heliograph.console.carrier_pages.carrier_form import read_carrier
+from heliograph.console.carrier_pages.routes import listed_route
 from heliograph.console.navigation import CARRIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -94,7 +95,7 @@ def one(
         is_smpp=is_smpp,
         settings=[(name, carriers.setting(carrier, name)) for name in SETTINGS] if is_smpp else [],
         routes=[
-            (route.prefix, [names[carrier_id] for carrier_id in route.carrier_ids])
+            listed_route(route, names)
             for route in carriers.all_routes(tx)
             if carrier.id in route.carrier_ids
         ],

@@ -1,6 +1,7 @@
 """Shows routes, changes them, and answers which way a text to a number would go."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -10,6 +11,7 @@ from heliograph import accounts, carriers
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
+from heliograph.carriers import Route
 from heliograph.console.carrier_pages.way_in_words import way_in_words
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
@@ -26,11 +28,28 @@ CHANGES: Final = ("set route", "remove route")
 ASKED_MAX: Final = 64  # characters of a number
 
 
+class ListedWay(NamedTuple):
+    """Holds a carrier of a route, and in words which part it has of what the route gets. Without a
+    part it stands by, or is one of those that are tried in turn.
+    """
+
+    name: str
+    part: str | None
+
+
 class ListedRoute(NamedTuple):
-    """Holds a route with the names of its carriers, in the order in which they are tried."""
+    """Holds a route with its carriers, in the order in which they are tried."""
 
     prefix: str
-    carriers: list[str]
+    carriers: list[ListedWay]
+
+
+def listed_route(route: Route, names: Mapping[int, str]) -> ListedRoute:
+    """Returns a route with the names of its carriers."""
+    total = sum(route.weights)
+    parts = [f"{weight} of {total}" for weight in route.weights]
+    ways = zip_longest((names[carrier_id] for carrier_id in route.carrier_ids), parts)
+    return ListedRoute(route.prefix, [ListedWay(*way) for way in ways])
 
 
 def listed(
@@ -56,10 +75,7 @@ def listed(
         visit,
         status=400 if wrong else 200,
         answer=answer,
-        routes=[
-            ListedRoute(route.prefix, [names[carrier_id] for carrier_id in route.carrier_ids])
-            for route in routes[:SHOWN_MAX]
-        ],
+        routes=[listed_route(route, names) for route in routes[:SHOWN_MAX]],
         shown_max=SHOWN_MAX,
         is_cut=len(routes) > SHOWN_MAX,
         typed=asked | body_of(asking),
@@ -82,7 +98,7 @@ def _change_route(
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     before = next(
         (
-            ", ".join(names[carrier_id] for carrier_id in route.carrier_ids)
+            ", ".join(route.written(names))
             for route in carriers.all_routes(tx)
             if route.prefix == prefix
         ),
@@ -92,9 +108,8 @@ def _change_route(
     if is_removed:
         carriers.remove_route(tx, prefix)
     else:
-        given = [name.strip() for name in body.get("carrier", "").split(",")]
-        carriers.set_route(tx, prefix, given)
-        after = ", ".join(given)
+        route = carriers.set_route(tx, prefix, body.get("carrier", "").split(","))
+        after = ", ".join(route.written(names))
     action = "route.remove" if is_removed else "route.set"
     visit.audit(tx, None, action, prefix or "default", before=before, after=after, reason=reason)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heliograph.accounts import Account
-from heliograph.carriers import GENERAL, Carrier, Rate
+from heliograph.carriers import GENERAL, Carrier, Rate, Route, Sharing
 from heliograph.messages.accept import WhichWay
 from heliograph.text import Phone
 
@@ -19,7 +19,7 @@ def way_in_words(
     told = []
     if refusal is None:
         told.append(
-            f"A text to {phone.digits} would go to {names[plan.carrier_id]}, and cost"
+            f"A text to {phone.digits} would go to {names[found.carrier_id]}, and cost"
             f" {_credits(plan.rate)} a segment."
         )
     else:
@@ -29,7 +29,10 @@ def way_in_words(
             f"{account.name} may send to {', '.join(account.countries or ())} only, and the number"
             f" is of {phone.country_code or 'no country'}."
         )
-    return [*told, *_of_route(found, names, draining, paused), _of_rate(found.rate, account)]
+    told += _of_route(found, names, draining, paused)
+    if refusal is None and plan.sharing is not None:
+        told.append(_of_sharing(plan.sharing, names, names[found.carrier_id]))
+    return [*told, _of_rate(found.rate, account)]
 
 
 def _of_route(
@@ -37,9 +40,8 @@ def _of_route(
 ) -> list[str]:
     if found.route is None:
         return ["No route leads there: no prefix fits, and there is no default route."]
-    tried = ", then ".join(names[carrier_id] for carrier_id in found.route.carrier_ids)
     what = f"of prefix {found.route.prefix}" if found.route.prefix else "for all other numbers"
-    told = [f"The route {what} decides: it tries {tried}."]
+    told = [f"The route {what} decides: {_tried(found.route, names)}."]
     for carrier_id in found.route.carrier_ids:
         if carrier_id in draining:
             told.append(f"{names[carrier_id]} drains, so it takes no new messages.")
@@ -48,6 +50,26 @@ def _of_route(
         elif carrier_id in found.down:
             told.append(f"{names[carrier_id]} has been down for a minute or longer.")
     return told
+
+
+def _tried(route: Route, names: dict[int, str]) -> str:
+    listed = [names[carrier_id] for carrier_id in route.carrier_ids]
+    if not route.weights:
+        return f"it tries {', then '.join(listed)}"
+    count = len(route.weights)
+    weighed = zip(listed[:count], route.weights, strict=True)
+    shared = ", ".join(f"{name} {weight}" for name, weight in weighed)
+    spare = f"; then it tries {', then '.join(listed[count:])}" if listed[count:] else ""
+    return f"it shares by weight, {shared}{spare}"
+
+
+def _of_sharing(sharing: Sharing, names: dict[int, str], taker: str) -> str:
+    (first, weight), *others = sharing.weights.items()
+    parts = [
+        f"{weight} of {sharing.bounds[-1]} go to {names[first]}",
+        *(f"{weight} to {names[each]}" for each, weight in others),
+    ]
+    return f"{', '.join(parts)}; this number goes to {taker}."
 
 
 def _of_rate(rate: Rate | None, account: Account | None) -> str:

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.messages.accept.tariff import DestinationPlan, Offers, Run
 from heliograph.text import Phone
+
+# messages to a destination that carriers share go to one of them before another can have its turn:
+# a run of the queue is one row, and a carrier's turn reads few rows
+STRETCH: Final = 100
 
 
 class Refused(NamedTuple):
@@ -63,14 +67,14 @@ def price(
             left -= cost
         if plan is not plan_of_run:
             if plan_of_run is not None and not _go_together(plan, plan_of_run):
-                _end_run(runs, plan_of_run, len(recipients))
+                _end_run(runs, plan_of_run, recipients, carriers)
             plan_of_run = plan
         recipients.append(int(digits))
         countries.append(country_code)
         carriers.append(plan.carrier_id)
         credits.append(cost)
     if plan_of_run is not None:
-        _end_run(runs, plan_of_run, len(recipients))
+        _end_run(runs, plan_of_run, recipients, carriers)
     return Priced(
         recipients,
         countries,
@@ -88,7 +92,23 @@ def _go_together(plan: DestinationPlan, other: DestinationPlan) -> bool:
     return plan.carrier_id == other.carrier_id and plan.prefix == other.prefix
 
 
-def _end_run(runs: list[Run], plan: DestinationPlan, end: int) -> None:
-    """Adds the run of the messages from the last run's end up to `end`."""
+def _end_run(
+    runs: list[Run], plan: DestinationPlan, recipients: list[int], carriers: list[int]
+) -> None:
+    """Adds the run of the messages from the last run's end on. Where carriers share them, each
+    stretch goes to the one that its first number falls to, and the column of carriers says so.
+    """
     first = runs[-1].first + runs[-1].messages if runs else 0
-    runs.append(Run(plan.carrier_id, plan.prefix, first, end - first))
+    end = len(recipients)
+    if plan.sharing is None:
+        runs.append(Run(plan.carrier_id, plan.prefix, first, end - first))
+        return
+    begin, carrier_id = first, plan.carrier_of(recipients[first])
+    for place in range(first + STRETCH, end, STRETCH):
+        after = plan.carrier_of(recipients[place])
+        if after != carrier_id:
+            runs.append(Run(carrier_id, plan.prefix, begin, place - begin))
+            carriers[begin:place] = [carrier_id] * (place - begin)
+            begin, carrier_id = place, after
+    runs.append(Run(carrier_id, plan.prefix, begin, end - begin))
+    carriers[begin:end] = [carrier_id] * (end - begin)

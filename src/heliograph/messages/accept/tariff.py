@@ -5,7 +5,7 @@ configuration.
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from heliograph.carriers import SIMULATOR_ID, Rates, Routes
+from heliograph.carriers import SIMULATOR_ID, Rates, Routes, Sharing
 from heliograph.text import Phone
 
 PLANS_MAX: Final = 100_000  # remembered of one epoch
@@ -13,13 +13,19 @@ PLANS_MAX: Final = 100_000  # remembered of one epoch
 
 class DestinationPlan(NamedTuple):
     """Says which carrier gets messages to a destination and what a segment costs. `refusal` is the
-    reason if nothing can be sent there.
+    reason if nothing can be sent there. If carriers share the destination, `sharing` says how, and
+    `carrier_id` is the first of them.
     """
 
     carrier_id: int
     prefix: str
     rate: int
     refusal: str | None = None
+    sharing: Sharing | None = None
+
+    def carrier_of(self, number: int) -> int:
+        """Returns the carrier of a message to this number, or of a stretch that begins with it."""
+        return self.sharing.carrier_of(number) if self.sharing else self.carrier_id
 
 
 class Offer(NamedTuple):
@@ -110,9 +116,15 @@ class Tariff:
         route = self.routes.carriers_for(phone.digits)
         if route is None:
             return DestinationPlan(0, "", 0, "no_route")
-        prefix, carriers = route
-        up = [carrier for carrier in carriers if carrier not in self.down]
-        return DestinationPlan((up or carriers)[0], prefix, rate)
+        # if all are down, messages wait for them in the same proportions
+        sharing = route.sharing(self.down) or route.sharing(())
+        assert sharing is not None  # a route without carriers leads nowhere
+        return DestinationPlan(
+            sharing.carrier_ids[0],
+            route.prefix,
+            rate,
+            sharing=sharing if len(sharing.carrier_ids) > 1 else None,
+        )
 
 
 class Run(NamedTuple):

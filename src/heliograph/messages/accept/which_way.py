@@ -21,12 +21,13 @@ from heliograph.text import Phone
 
 
 class WhichWay(NamedTuple):
-    """Holds the offer that accepting makes for a live text to a number, and what it follows from:
-    the route as it is stored, with carriers that drain, the rate, and the carriers that have been
-    down for a minute or are paused.
+    """Holds the offer that accepting makes for a live text to a number, the carrier that the text
+    would go to, and what it follows from: the route as it is stored, with carriers that drain, the
+    rate, and the carriers that have been down for a minute or are paused.
     """
 
     offer: Offer
+    carrier_id: int
     route: Route | None
     rate: Rate | None
     down: frozenset[int]
@@ -42,8 +43,10 @@ def which_way(tx: Connection, phone: Phone, account_id: str | None, *, now_ms: i
     whose = account_id or GENERAL
     tariff = Tariff(Routes(load_routes(tx)), rates, down)
     allowed = None if countries is None else frozenset(countries)
+    offer = tariff.offers(whose, allowed, sandbox=False).offer(phone)
     return WhichWay(
-        tariff.offers(whose, allowed, sandbox=False).offer(phone),
+        offer,
+        offer.plan.carrier_of(int(phone.digits)),
         Routes(all_routes(tx)).carriers_for(phone.digits),
         rates.rate_of(whose, phone.digits, phone.country_code),
         down,

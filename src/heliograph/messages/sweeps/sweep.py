@@ -250,8 +250,9 @@ async def settle_doubts(db: Database, carrier_id: int, now_ms: int, *, resend: b
 async def fail_over(
     db: Database, routes: Routes, down: frozenset[int], queue: FairQueue, now_ms: int
 ) -> int:
-    """Moves what waits for a carrier that has been down for 60 s to the next one of its route
-    that is up, where it takes its place as if it came just now. It returns how many runs moved.
+    """Moves what waits for a carrier that has been down for 60 s to those that share its route and
+    are up, run by run, or to the next one that stands by. There it takes its place as if it came
+    just now. It returns how many runs moved.
     """
     moved = 0
     for carrier_id in sorted(down):
@@ -269,14 +270,17 @@ async def _move(
     moved = 0
     for waiting in await _PREFIXES.rows(tx, _OneCarrier(carrier_id)):
         prefix = waiting.prefix
-        target = _next_carrier(routes, prefix, down)
-        if target is None:
+        route = routes.carriers_for(prefix)
+        sharing = route.sharing(down) if route is not None else None
+        if sharing is None:
             continue  # these wait for the carrier; they must not stand before those that need not
         runs = await _RUNS_OF.rows(tx, _OfRoute(carrier_id, prefix, BATCH_MAX))
         await TAKE_RUNS.rows(tx, [found.run.key for found in runs])
         again = []
         for found in runs:
             run, rank_us = found.run, found.run.rank_us
+            # parts of a message have one first_id, so they go the same way
+            target = sharing.carrier_of(int(run.first_id, 16))
             if rank_us >= BULK_FROM_US:  # virtual time is a carrier's own
                 rank_us = places.rank_us(
                     found.account_id, target, run.messages * run.segments, now_ms
@@ -285,15 +289,6 @@ async def _move(
         await QUEUE_AGAIN.rows(tx, again)  # parts of a message may move one after the other
         moved += len(runs)
     return moved
-
-
-def _next_carrier(routes: Routes, prefix: str, down: frozenset[int]) -> int | None:
-    route = routes.carriers_for(prefix)
-    return (
-        next((carrier for carrier in route.carrier_ids if carrier not in down), None)
-        if route is not None
-        else None
-    )
 
 
 async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:

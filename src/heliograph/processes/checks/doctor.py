@@ -195,10 +195,7 @@ def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
         unbound_links(tx),
         lambda carrier: connection_settings(tx, carrier, settings.secret_keys),
     )
-    yield from carrier_checks.routes(
-        {carrier.id: carrier for carrier in carriers},
-        [(route.prefix, route.carrier_ids) for route in all_routes(tx)],
-    )
+    yield from carrier_checks.routes({carrier.id: carrier for carrier in carriers}, all_routes(tx))
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:

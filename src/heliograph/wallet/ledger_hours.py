@@ -112,12 +112,13 @@ def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) ->
 
 
 def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDays:
-    """Returns the sums of the last DAYS_SHOWN days: of an account (raw id), or of all."""
+    """Returns the sums of the last DAYS_SHOWN days: of an account (raw id), or of all. They are
+    read by several statements, which must see one moment (`Database.snapshot`).
+    """
     columns = ledger_hours.c
     today_ms = now_ms - now_ms % DAY_MS
     since_ms = today_ms - (DAYS_SHOWN - 1) * DAY_MS
     day_ms = columns.at_ms - columns.at_ms % DAY_MS
-    # first: an hour that is stored meanwhile is read from the ledger
     added_up_to_ms = _added_up_to(tx, now_ms)
     query = (
         sa.select(

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
-from heliograph.wallet.entry_sides import sides_of
+from heliograph.wallet.account_ledger import sides_of
 from heliograph.wallet.ledger_hours import first_kept, last_added_up
 from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
 from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy

@@ -9,8 +9,10 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
-from tests.capability.wallet.test_ledger_export import LONG_AGO_DAYS, checked, exported, held
+from tests.support.capability.beancount_file import checked, exported, held
 from tests.support.factories import open_account
+
+LONG_AGO_DAYS = 70
 
 
 def customers_of(db: Database) -> dict[str, str]:

@@ -29,14 +29,13 @@ class CreditsOfDay(NamedTuple):
 
     def with_more(self, more: "CreditsOfDay") -> "CreditsOfDay":
         """Returns the sums of both, of the day of this one."""
-        return CreditsOfDay(
-            self.day,
-            self.bought + more.bought,
-            self.granted + more.granted,
-            self.adjusted + more.adjusted,
-            self.spent + more.spent,
-            self.refunded + more.refunded,
-            self.moved + more.moved,
+        return self._replace(
+            bought=self.bought + more.bought,
+            granted=self.granted + more.granted,
+            adjusted=self.adjusted + more.adjusted,
+            spent=self.spent + more.spent,
+            refunded=self.refunded + more.refunded,
+            moved=self.moved + more.moved,
         )
 
 

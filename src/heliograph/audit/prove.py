@@ -26,7 +26,7 @@ PROOF_STEPS: Final = (
     ProofStep("charges and refunds", lambda tx, asked_ms: verify_charges(tx)),
     ProofStep("statistics of campaigns", lambda tx, asked_ms: verify_tallies(tx)),
     ProofStep("figures of reports", lambda tx, asked_ms: verify_rollups(tx)),
-    ProofStep("sums by hour", lambda tx, asked_ms: verify_hours(tx)),
+    ProofStep("sums by hour", verify_hours),
     ProofStep("webhook events", verify_events),
 )
 

@@ -89,6 +89,12 @@ class CommandRun:
         with self.database.read() as tx:
             yield tx
 
+    @contextmanager
+    def snapshot(self) -> Iterator["Connection"]:
+        """Opens a transaction that sees one moment."""
+        with self.database.snapshot() as tx:
+            yield tx
+
     def secret_keys(self, tx: "Connection") -> "Keys":
         """Returns the keys that stored secrets may be under, the one in use first: it stays so
         while this transaction lasts. Raises SettingError.

@@ -28,7 +28,7 @@ def to_operators(show: OperatorsPage) -> Handler:
     """Returns a handler that shows a page to every operator. What it shows is of one moment."""
 
     def handle(asking: PageRequest) -> Response:
-        with asking.db.read() as tx:
+        with asking.db.snapshot() as tx:
             visit = operator_visit_of(tx, asking)
             response = show(tx, asking, visit)
         see(asking, visit.session)

@@ -24,6 +24,7 @@ MONEY: Final = f"{CONSOLE}/money"
 ALERTS: Final = f"{CONSOLE}/alerts"
 RECIPIENTS: Final = f"{ALERTS}/recipients"
 LEDGER_FILES: Final = f"{MONEY}/ledger"
+CARRIER_MONEY: Final = f"{MONEY}/carriers"
 PROOFS: Final = f"{MONEY}/proofs"
 LOG: Final = f"{CONSOLE}/log"
 

@@ -26,12 +26,13 @@ from heliograph.console.message_pages import (
     one_message,
     unmatched_receipts,
 )
-from heliograph.console.money_pages import days, ledger_files, money, proofs
+from heliograph.console.money_pages import carrier_money, days, ledger_files, money, proofs
 from heliograph.console.navigation import (
     ABUSE,
     ACCOUNTS,
     ALERTS,
     APPROVALS,
+    CARRIER_MONEY,
     CARRIERS,
     COSTS,
     IN_DOUBT,
@@ -182,6 +183,8 @@ PAGES: Final = (
     shows(MARGIN, to_operators(margins.listed)),
     shows(MONEY, to_operators(days.every_account)),
     shows(f"{MONEY}/days", to_operators(days.export)),
+    shows(CARRIER_MONEY, to_operators(carrier_money.listed)),
+    shows(f"{CARRIER_MONEY}/export", to_operators(carrier_money.export)),
     shows(PROOFS, to_operators(proofs.listed)),
     does(PROOFS, by_operators(OperatorRight.MONEY, proofs.ask, proofs.refused)),
     shows(LEDGER_FILES, to_operators(ledger_files.files)),

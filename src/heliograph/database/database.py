@@ -121,12 +121,24 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Opens a transaction with one consistent view, in which nothing is stored."""
+        """Opens a transaction in which nothing is stored. On PostgreSQL, each statement sees what
+        is committed when it begins; see `snapshot`.
+        """
         with readable(), self.engine.connect() as connection:
             if not self.postgresql:
                 connection.exec_driver_sql("BEGIN")
             yield connection
             connection.rollback()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Opens a transaction in which nothing is stored, and all of whose statements see one
+        moment: for figures that are read by several and must agree.
+        """
+        with self.read() as connection:
+            if self.postgresql:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield connection
 
     def hot(self) -> AbstractAsyncContextManager[HotTx]:
         """Opens a transaction of the hot paths, which is committed at the end of the block."""

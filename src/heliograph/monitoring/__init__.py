@@ -1,5 +1,11 @@
 """Shows operators how the service does: samples of its figures, and all that is wrong with it."""
 
+from heliograph.monitoring.carrier_days import (
+    CARRIER_DAYS_SHOWN,
+    CarrierDay,
+    by_carrier,
+    carrier_days,
+)
 from heliograph.monitoring.carrier_hours import (
     FIGURE_SPANS,
     CarrierHour,
@@ -18,9 +24,11 @@ from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, situation
 
 __all__ = [
+    "CARRIER_DAYS_SHOWN",
     "FIGURE_SPANS",
     "SAMPLES_LATE_MS",
     "SPANS",
+    "CarrierDay",
     "CarrierHour",
     "CheckResult",
     "FigureSpan",
@@ -30,9 +38,11 @@ __all__ = [
     "Sampler",
     "SegmentFigures",
     "Situation",
+    "by_carrier",
     "by_country",
     "by_part",
     "carrier_checks",
+    "carrier_days",
     "carrier_hours",
     "carrier_rollups",
     "last_waiting",

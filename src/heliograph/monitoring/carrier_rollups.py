@@ -1,9 +1,11 @@
-"""Counts what became of the segments that carriers took, by country and quarter of an hour.
+"""Counts what became of the segments that carriers took, by country and quarter of an hour, and
+what they were charged and cost.
 
 A carrier's ids say which segments it took, when, and what their receipts said. They are kept for 72
 hours, and receipts come as long. So a quarter is counted again and again while they are there,
 rarer as it grows older, and one last time before the first of them is deleted. What is stored of a
-quarter is always the sum of its ids at the moment of the last count, whoever counted before.
+quarter is always the sum of its ids, at the costs of the moment of the last count, whoever counted
+before.
 """
 
 from functools import cache
@@ -13,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS
+from heliograph.messages.states import FAILED
 from heliograph.messages.tables import (
     DELIVERY_STEPS,
     DELIVERY_STEPS_S,
@@ -21,13 +24,17 @@ from heliograph.messages.tables import (
     carrier_refs,
     messages,
 )
+from heliograph.monitoring.carrier_money import CarrierCurrency, SegmentMoney, SegmentPrices
 from heliograph.monitoring.sampling import NOT_DELIVERED
 from heliograph.monitoring.tables import (
     MINUTE_MS,
     SEGMENT_COUNTS,
+    carrier_money,
     carrier_rollup_counts,
     carrier_rollups,
 )
+from heliograph.pricing import load_costs
+from heliograph.text import NUMBER_DIGITS_MAX
 
 EVERY_MS: Final = 20_000  # before a quarter is counted again; it takes some 0.1 s a 10,000 segments
 AGES_PART: Final = 3  # … and at least a third of its age: about 30 times in all
@@ -43,6 +50,13 @@ class CarrierCountry(NamedTuple):
 
     carrier_id: int
     country_code: str
+
+
+class CountedQuarter(NamedTuple):
+    """Holds what was counted of a quarter of an hour."""
+
+    segments: dict[CarrierCountry, SegmentCounts]
+    money: dict[CarrierCurrency, SegmentMoney]
 
 
 def is_due(
@@ -82,13 +96,20 @@ def due(tx: Connection, now_ms: int, kept_ms: int = RECEIPTS_KEPT_MS) -> list[in
     ]
 
 
-def segments_of(tx: Connection, quarter_ms: int) -> dict[CarrierCountry, SegmentCounts]:
+def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:
     """Counts the segments that carriers took in a quarter of an hour. It reads a minute at a time,
     so no statement reads more than carriers take in one.
     """
     found: dict[CarrierCountry, SegmentCounts] = {}
+    money: dict[CarrierCurrency, SegmentMoney] = {}
+    prices = SegmentPrices(load_costs(tx))
     for from_ms in range(quarter_ms, quarter_ms + QUARTER_MS, MINUTE_MS):
-        for row in tx.execute(_counting(), {"from_ms": from_ms, "until_ms": from_ms + MINUTE_MS}):
+        asked = {
+            "from_ms": from_ms,
+            "until_ms": from_ms + MINUTE_MS,
+            "digits": prices.digits_needed,
+        }
+        for row in tx.execute(_counting(), asked):
             counts = found.setdefault(
                 CarrierCountry(row.carrier_id, row.country_code),
                 dict.fromkeys((*SEGMENT_COUNTS, *DELIVERY_STEPS), 0),
@@ -101,15 +122,18 @@ def segments_of(tx: Connection, quarter_ms: int) -> dict[CarrierCountry, Segment
                 counts["undelivered"] += segments
             if row.step is not None:
                 counts[DELIVERY_STEPS[row.step]] += segments
-    return found
+            if row.sandbox is False:
+                prices.add(money, row)
+    return CountedQuarter(found, money)
 
 
 @cache
 def _counting() -> sa.Select[Any]:
-    """Returns the query of `segments_of`: how many ids have carrier, country, segments, receipt and
-    step of the time to delivery in common.
+    """Returns the query of `segments_of`: how many ids have carrier, country, segments, receipt,
+    step of the time to delivery, and all that says what they were charged and cost in common.
     """
     ref, message = carrier_refs.c, messages.c
+    has_failed = message.status == FAILED
     took_ms = message.delivered_at_ms - ref.created_at_ms
     step = sa.case(
         (sa.or_(ref.receipt_state != _DELIVERED, took_ms.is_(None)), None),
@@ -124,6 +148,16 @@ def _counting() -> sa.Select[Any]:
             ref.parts,
             ref.receipt_state,
             step.label("step"),
+            message.sandbox,
+            # a message that failed was paid back what no carrier had taken
+            (message.credits - sa.case((has_failed, message.refunded), else_=0)).label("credits"),
+            message.segments.label("of_segments"),
+            sa.case((has_failed, message.parts_accepted), else_=None).label("failed_parts"),
+            sa.func.substr(
+                sa.cast(message.recipient, sa.String(NUMBER_DIGITS_MAX)),
+                1,
+                sa.bindparam("digits", type_=sa.Integer),
+            ).label("prefix"),
         )
         .select_from(carrier_refs.outerjoin(messages, messages.c.id == carrier_refs.c.message_id))
         .where(
@@ -137,7 +171,7 @@ def _counting() -> sa.Select[Any]:
 
 
 def store_segments(
-    tx: Connection, quarter_ms: int, found: dict[CarrierCountry, SegmentCounts], counted_at_ms: int
+    tx: Connection, quarter_ms: int, found: CountedQuarter, counted_at_ms: int
 ) -> None:
     """Stores what was counted of a quarter, unless somebody has stored a later count."""
     counts = carrier_rollup_counts
@@ -150,8 +184,11 @@ def store_segments(
     tx.execute(sa.delete(counts).where(of_quarter))
     tx.execute(counts.insert().values(quarter_ms=quarter_ms, counted_at_ms=counted_at_ms))
     tx.execute(sa.delete(carrier_rollups).where(carrier_rollups.c.quarter_ms == quarter_ms))
-    if found:
-        tx.execute(
-            carrier_rollups.insert(),
-            [key._asdict() | {"quarter_ms": quarter_ms} | each for key, each in found.items()],
-        )
+    tx.execute(sa.delete(carrier_money).where(carrier_money.c.quarter_ms == quarter_ms))
+    at = {"quarter_ms": quarter_ms}
+    if found.segments:
+        rows = [key._asdict() | at | each for key, each in found.segments.items()]
+        tx.execute(carrier_rollups.insert(), rows)
+    if found.money:
+        priced = [key._asdict() | at | each._asdict() for key, each in found.money.items()]
+        tx.execute(carrier_money.insert(), priced)

@@ -88,6 +88,29 @@ carrier_rollups = sa.Table(
     sa.Index("carrier_rollups_by_age", "quarter_ms"),
 )
 
+# What the segments that a carrier took were charged, and what they cost, by the quarter of an hour
+# in which it took them and the currency of the cost. The rows of a quarter are a function of the
+# carrier's ids and of the costs at the last count (carrier_money.py).
+carrier_money = sa.Table(
+    "carrier_money",
+    metadata,
+    sa.Column("carrier_id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column(
+        "quarter_ms",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="when the quarter of an hour began",
+    ),
+    sa.Column("currency", sa.String(3), primary_key=True, comment="empty: no cost is known"),
+    sa.Column("segments", sa.BigInteger, nullable=False),
+    sa.Column("credits", sa.BigInteger, nullable=False),
+    sa.Column(
+        "cost_micro", sa.BigInteger, nullable=False, comment="millionths of the currency's unit"
+    ),
+    sa.Index("carrier_money_by_age", "quarter_ms"),
+)
+
 # When each quarter of an hour was counted last: whoever goes on begins where another one ended.
 carrier_rollup_counts = sa.Table(
     "carrier_rollup_counts",
@@ -115,6 +138,7 @@ carrier_errors = sa.Table(
 
 KEPT = (
     PruningRule(carrier_rollups.name, "quarter_ms", 35 * DAY_MS, is_counts=True),
+    PruningRule(carrier_money.name, "quarter_ms", 35 * DAY_MS, is_counts=True),
     PruningRule(carrier_rollup_counts.name, "quarter_ms", 4 * DAY_MS, is_counts=True),
     PruningRule(carrier_errors.name, "at_ms", DAY_MS, is_counts=True),
 )

@@ -1,7 +1,9 @@
 """Keeps what carriers charge, weighs rates against it, and applies rate sheets."""
 
 from heliograph.pricing.costs import (
+    MICRO_PLACES,
     CarrierCost,
+    Costs,
     load_costs,
     micro_text,
     remove_cost,
@@ -16,10 +18,12 @@ from heliograph.pricing.tables import KEPT
 
 __all__ = [
     "KEPT",
+    "MICRO_PLACES",
     "SHEET_ROWS_MAX",
     "BadRow",
     "CarrierCost",
     "ChangeKind",
+    "Costs",
     "Weighed",
     "change_rate",
     "load_costs",

@@ -2,7 +2,7 @@
 with it.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
-from heliograph.wallet.tables import ledger_entries
+from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import wallet_of
 
 TRANSACTIONS_LIMIT_MAX: Final = 100  # docs/api.md, "Lists and paging"
@@ -102,3 +102,36 @@ def _turned(entry: Entry, currency: str) -> Entry:
         balance_after_minor=balance_after_minor,
         credits_after=credits_after,
     )
+
+
+def sides_of(within: sa.ColumnElement[bool], account_id: str | None = None) -> sa.Subquery:
+    """Returns both sides of the selected entries: account_id, type, currency, credits and
+    amount_minor, with the signs of the account. `account_id` (raw) is whose sides; None: all.
+    """
+    columns = ledger_entries.c
+    own: list[sa.ColumnElement[bool]] = [within]
+    there = [within, columns.counterpart_credits_after.is_not(None)]
+    if account_id is not None:
+        own.append(columns.account_id == account_id)
+        there.append(columns.counterpart_id == account_id)
+    turned: sa.ColumnElement[Any] = sa.case(SEEN_FROM_THERE, value=columns.type)
+    given = sa.select(
+        columns.account_id,
+        columns.type,
+        columns.currency,
+        columns.credits,
+        columns.amount_minor,
+    ).where(*own)
+    taken = (
+        # in the taker's currency, as its own list has it
+        sa.select(
+            columns.counterpart_id,
+            turned,
+            wallets.c.currency,
+            -columns.credits,
+            -columns.amount_minor,
+        )
+        .join_from(ledger_entries, wallets, wallets.c.account_id == columns.counterpart_id)
+        .where(*there)
+    )
+    return sa.union_all(given, taken).subquery()

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
+from heliograph.wallet.account_ledger import sides_of
 from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
 
 DAYS_SHOWN: Final = 30
@@ -21,16 +22,11 @@ HOURS_KEPT_MS: Final = 40 * DAY_MS  # the days that are shown, and some more
 SETTLED_AFTER_MS: Final = 2 * CLOCK_SLACK_MS
 # of entries that are read because no sums are there yet; more of them would keep a page waiting
 READ_MS_MAX: Final = 3 * HOUR_MS
-_FIGURES: Final = (
-    sa.func.count().label("entries"),
-    sa.func.sum(ledger_entries.c.credits).label("credits"),
-    sa.func.sum(ledger_entries.c.amount_minor).label("amount_minor"),
-)
 
 
 class HourSums(NamedTuple):
-    """Adds up the entries of one account, type and currency in an hour, with the account's signs.
-    `account_id` is raw.
+    """Adds up the entries of one account, type and currency in an hour, with the account's signs;
+    a transfer counts for both of its accounts. `account_id` is raw.
     """
 
     account_id: str
@@ -70,12 +66,9 @@ def due_hour(tx: Connection, now_ms: int) -> int | None:
 
 def sums_of_hour(tx: Connection, at_ms: int) -> list[HourSums]:
     """Returns what the entries of an hour add up to."""
-    columns = ledger_entries.c
-    query = (
-        sa.select(columns.account_id, columns.type, columns.currency, *_FIGURES)
-        .where(*_in_hour(at_ms))
-        .group_by(columns.account_id, columns.type, columns.currency)
-    )
+    sides = sides_of(_in_hour(at_ms))
+    key = (sides.c.account_id, sides.c.type, sides.c.currency)
+    query = sa.select(*key, *_figures(sides)).group_by(*key)
     return [
         HourSums(
             row.account_id,
@@ -91,7 +84,8 @@ def sums_of_hour(tx: Connection, at_ms: int) -> list[HourSums]:
 
 def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) -> None:
     """Stores the sums of an hour, of each account and of all, unless another process has, and
-    deletes those of an hour that has served its time.
+    deletes those of an hour that has served its time. Sums of the version before, which have no
+    takers, give way.
     """
     if not sums or _added_up_to(tx, now_ms) > at_ms:
         return
@@ -104,7 +98,10 @@ def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) ->
             credits=known.credits + each.credits,
             amount_minor=known.amount_minor + each.amount_minor,
         )
-    rows = [{"at_ms": at_ms, **each._asdict()} for each in (*sums, *whole.values())]
+    rows = [
+        {"at_ms": at_ms, "has_takers": True, **each._asdict()} for each in (*sums, *whole.values())
+    ]
+    tx.execute(sa.delete(ledger_hours).where(ledger_hours.c.at_ms == at_ms))
     tx.execute(ledger_hours.insert(), rows)
     oldest_ms = tx.execute(sa.select(sa.func.min(ledger_hours.c.at_ms))).scalar_one()
     if oldest_ms < now_ms - HOURS_KEPT_MS:
@@ -112,12 +109,13 @@ def store_hour(tx: Connection, at_ms: int, sums: list[HourSums], now_ms: int) ->
 
 
 def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDays:
-    """Returns the sums of the last DAYS_SHOWN days: of an account (raw id), or of all."""
+    """Returns the sums of the last DAYS_SHOWN days: of an account (raw id), or of all. They are
+    read by several statements, which must see one moment (`Database.snapshot`).
+    """
     columns = ledger_hours.c
     today_ms = now_ms - now_ms % DAY_MS
     since_ms = today_ms - (DAYS_SHOWN - 1) * DAY_MS
     day_ms = columns.at_ms - columns.at_ms % DAY_MS
-    # first: an hour that is stored meanwhile is read from the ledger
     added_up_to_ms = _added_up_to(tx, now_ms)
     query = (
         sa.select(
@@ -141,9 +139,8 @@ def summed_days(tx: Connection, account_id: str | None, now_ms: int) -> SummedDa
         return SummedDays(_added_together(found), None)
     if at_ms < now_ms - READ_MS_MAX:
         return SummedDays(_added_together(found), at_ms)
-    of = sa.true() if account_id is None else ledger_entries.c.account_id == account_id
     while at_ms <= now_ms:
-        found += _read_hour(tx, at_ms, of)
+        found += _read_hour(tx, at_ms, account_id)
         at_ms += HOUR_MS
     return SummedDays(_added_together(found), None)
 
@@ -166,14 +163,26 @@ def _of_row(row: Any) -> DaySums:
     return DaySums(int(row.day_ms), row.type, row.currency, *figures)
 
 
-def _added_up_to(tx: Connection, now_ms: int) -> int:
-    """Returns where the hours begin that are not added up yet."""
+def first_kept(now_ms: int) -> int:
+    """Returns from which hour on sums are made, if none are there."""
+    return now_ms - now_ms % DAY_MS - HOURS_KEPT_MS + DAY_MS
+
+
+def last_added_up(tx: Connection) -> int | None:
+    """Returns the last hour that is added up: from `first_kept` on, all before it are, too."""
     columns = ledger_hours.c
     last_ms = tx.execute(
-        sa.select(sa.func.max(columns.at_ms)).where(columns.account_id == EVERY_ACCOUNT)
+        sa.select(sa.func.max(columns.at_ms)).where(
+            columns.account_id == EVERY_ACCOUNT, columns.has_takers
+        )
     ).scalar()
-    first_kept_ms = now_ms - now_ms % DAY_MS - HOURS_KEPT_MS + DAY_MS
-    return first_kept_ms if last_ms is None else max(int(last_ms) + HOUR_MS, first_kept_ms)
+    return None if last_ms is None else int(last_ms)
+
+
+def _added_up_to(tx: Connection, now_ms: int) -> int:
+    """Returns where the hours begin that are not added up yet."""
+    last_ms = last_added_up(tx)
+    return first_kept(now_ms) if last_ms is None else max(last_ms + HOUR_MS, first_kept(now_ms))
 
 
 def _next_hour_with_entries(tx: Connection, from_ms: int) -> int | None:
@@ -186,13 +195,10 @@ def _next_hour_with_entries(tx: Connection, from_ms: int) -> int | None:
     return made_ms - made_ms % HOUR_MS
 
 
-def _read_hour(tx: Connection, at_ms: int, of: sa.ColumnElement[bool]) -> list[DaySums]:
-    columns = ledger_entries.c
-    query = (
-        sa.select(columns.type, columns.currency, *_FIGURES)
-        .where(of, *_in_hour(at_ms))
-        .group_by(columns.type, columns.currency)
-    )
+def _read_hour(tx: Connection, at_ms: int, account_id: str | None) -> list[DaySums]:
+    sides = sides_of(_in_hour(at_ms), account_id)
+    key = (sides.c.type, sides.c.currency)
+    query = sa.select(*key, *_figures(sides)).group_by(*key)
     day_ms = at_ms - at_ms % DAY_MS
     return [
         DaySums(
@@ -202,9 +208,17 @@ def _read_hour(tx: Connection, at_ms: int, of: sa.ColumnElement[bool]) -> list[D
     ]
 
 
-def _in_hour(at_ms: int) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
+def _figures(sides: sa.Subquery) -> tuple[sa.ColumnElement[Any], ...]:
+    return (
+        sa.func.count().label("entries"),
+        sa.func.sum(sides.c.credits).label("credits"),
+        sa.func.sum(sides.c.amount_minor).label("amount_minor"),
+    )
+
+
+def _in_hour(at_ms: int) -> sa.ColumnElement[bool]:
     """Selects the entries of an hour. Their ids are made of their times, so it is a range of the
     index.
     """
     first, after = first_id_of(at_ms), first_id_of(at_ms + HOUR_MS)
-    return ledger_entries.c.id >= first, ledger_entries.c.id < after
+    return sa.and_(ledger_entries.c.id >= first, ledger_entries.c.id < after)

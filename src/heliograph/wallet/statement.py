@@ -64,7 +64,9 @@ def read_month(month: str) -> Span:
 
 
 def statement(tx: Connection, account_id: str, month: str) -> MonthStatement:
-    """Returns the statement of a month, such as 2026-11. Raises NotFound, InvalidRequest."""
+    """Returns the statement of a month, such as 2026-11. It is read by several statements, which
+    must see one moment (`Database.snapshot`). Raises NotFound, InvalidRequest.
+    """
     span = read_month(month)
     return MonthStatement(
         month,

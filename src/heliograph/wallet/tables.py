@@ -167,6 +167,13 @@ ledger_hours = sa.Table(
     sa.Column("entries", sa.BigInteger, nullable=False),
     sa.Column("credits", sa.BigInteger, nullable=False),
     sa.Column("amount_minor", sa.BigInteger, nullable=False),
+    sa.Column(
+        "has_takers",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="false: by an older version, without what accounts were given by transfers",
+    ),
     # for those that have served their time
     sa.Index("ledger_hours_by_time", "at_ms"),
 )

@@ -1,5 +1,5 @@
-"""Proves the sums by hour: over all hours that are stored, they must be what the entries add up
-to, of each account, type and currency.
+"""Proves the sums by hour: over all hours that are added up and still shown, they must be what the
+entries add up to, of each account, type and currency.
 """
 
 from itertools import islice
@@ -10,6 +10,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
+from heliograph.wallet.account_ledger import sides_of
+from heliograph.wallet.ledger_hours import first_kept, last_added_up
 from heliograph.wallet.tables import EVERY_ACCOUNT, ledger_entries, ledger_hours
 from heliograph.wallet.verify import DISCREPANCIES_MAX, Discrepancy
 
@@ -43,24 +45,25 @@ class _EntryFigures(NamedTuple):
 NOTHING: Final = _EntryFigures(0, 0, 0)
 
 
-def verify_hours(tx: Connection) -> list[Discrepancy]:
-    """Returns what is wrong with the sums: nothing, if all agree, and at most
-    DISCREPANCIES_MAX.
+def verify_hours(tx: Connection, now_ms: int) -> list[Discrepancy]:
+    """Returns what is wrong with the sums: nothing, if all agree, and at most DISCREPANCIES_MAX.
+
+    Older hours than `first_kept` are not looked at. They are deleted one by one, and where nothing
+    was added up for weeks, there are none between them and the first of the newer ones.
     """
-    first_ms, last_ms = tx.execute(
-        sa.select(sa.func.min(ledger_hours.c.at_ms), sa.func.max(ledger_hours.c.at_ms))
-    ).one()
-    if first_ms is None:
+    first_ms, last_ms = first_kept(now_ms), last_added_up(tx)
+    if last_ms is None or last_ms < first_ms:
         return []
     columns = ledger_entries.c
     within = sa.and_(
         columns.id >= first_id_of(first_ms), columns.id < first_id_of(last_ms + HOUR_MS)
     )
-    right = _added_up(tx, ledger_entries, sa.func.count(), within)
+    right = _added_up(tx, sides_of(within), sa.func.count(), sa.true())
     for key, figures in list(right.items()):
         whole = key._replace(account_id=EVERY_ACCOUNT)
         right[whole] = right.get(whole, NOTHING).with_more(figures)
-    stored = _added_up(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), sa.true())
+    kept = sa.and_(ledger_hours.c.at_ms >= first_ms, ledger_hours.c.at_ms <= last_ms)
+    stored = _added_up(tx, ledger_hours, sa.func.sum(ledger_hours.c.entries), kept)
     wrong = (
         Discrepancy(
             key.account_id,
@@ -74,7 +77,10 @@ def verify_hours(tx: Connection) -> list[Discrepancy]:
 
 
 def _added_up(
-    tx: Connection, table: sa.Table, entries: sa.ColumnElement[Any], where: sa.ColumnElement[bool]
+    tx: Connection,
+    table: sa.Table | sa.Subquery,
+    entries: sa.ColumnElement[Any],
+    where: sa.ColumnElement[bool],
 ) -> dict[_SumsKey, _EntryFigures]:
     columns = table.c
     query = (

@@ -59,7 +59,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     assert row("<strong>30 days</strong>", "1,200", "3,000", "–", "963", "63") in everybody
     assert row(before, "2501.00 GHS", "–", "40.00 GHS") in everybody
     path = visitor.get("/console/money?account=amina").headers["location"]
-    assert row(before, "400", "1,000", "–", "321", "21") in visitor.get(f"{path}/days").text
+    assert row(before, "400", "1,000", "–", "321", "21", "–") in visitor.get(f"{path}/days").text
     for file, account_ids in (
         ("/console/money/days", [amina, other]),
         (f"{path}/days/export", [amina]),
@@ -76,6 +76,27 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
         assert round(sum(float(each["amount"]) for each in rows) * 100) == sum(
             entry.amount_minor for entry in entries
         )
+
+
+def test_a_customers_days_show_what_its_partner_gave_it(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db, OperatorRole.AUDITOR)
+    bilal = open_account(db, "bilal", parent_id=amina)
+    with db.write() as tx:
+        wallet.grant(tx, amina, 100, "welcome", now_ms=clock.now_ms())
+        wallet.topup(tx, amina, "5.00", "paid", now_ms=clock.now_ms())
+        wallet.transfer(tx, amina, bilal, credits=70, amount_minor=150, description="given")
+        wallet.transfer(tx, bilal, amina, credits=20, description="taken back")
+    today = rfc3339(clock.now_ms())[:10]
+    for name, granted, moved in (("bilal", "–", "50"), ("amina", "100", "-50")):
+        path = visitor.get(f"/console/money?account={name}").headers["location"]
+        shown = visitor.get(f"{path}/days").text
+        assert row(today, "–", granted, "–", "–", "–", moved) in shown
+    assert row(today, "5.00 GHS", "–", "–", "-1.50 GHS") in shown
+    everybody = visitor.get("/console/money").text
+    assert row(today, "–", "100", "–", "–", "–") in everybody
+    assert "Moved" not in everybody
 
 
 def test_an_operator_asks_for_a_proof_and_sees_its_result_after_a_reload(

@@ -192,6 +192,7 @@ def test_an_older_count_takes_no_place_of_a_newer_one(db: Database, carrier_id: 
     take_over(db, carrier_id, NOW_MS)
     with db.write() as tx:
         newer = carrier_rollups.segments_of(tx, quarter_ms)
+        nothing = newer._replace(segments={}, money={})
         carrier_rollups.store_segments(tx, quarter_ms, newer, NOW_MS + 5)
-        carrier_rollups.store_segments(tx, quarter_ms, {}, NOW_MS + 1)
+        carrier_rollups.store_segments(tx, quarter_ms, nothing, NOW_MS + 1)
         assert tx.execute(sa.select(stored.c.handed_over)).scalars().all() == [1]

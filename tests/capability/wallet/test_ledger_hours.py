@@ -7,10 +7,11 @@ import sqlalchemy as sa
 from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.wallet.ledger_hours import HOURS_KEPT_MS, SETTLED_AFTER_MS
-from heliograph.wallet.tables import ledger_entries, ledger_hours
+from heliograph.wallet.tables import ledger_hours
 from tests.support.factories import open_account
 
 
@@ -34,18 +35,23 @@ def lived(db: Database, account_ids: list[str], days: int) -> None:
                 )
 
 
-def by_day_of_the_ledger(
-    db: Database, account_id: str | None
-) -> dict[tuple[int, str], Counter[str]]:
+def by_day_of_lists(db: Database, account_ids: list[str]) -> dict[tuple[int, str], Counter[str]]:
+    """Adds up what the accounts read of the ledger."""
     found: dict[tuple[int, str], Counter[str]] = {}
     with db.read() as tx:
-        for row in tx.execute(sa.select(ledger_entries)):
-            if account_id in (None, row.account_id):
-                key = (row.created_at_ms - row.created_at_ms % DAY_MS, row.type)
+        for account_id in account_ids:
+            for entry in wallet.history(tx, account_id, PageWanted(1_000, None)):
+                key = (entry.created_at_ms - entry.created_at_ms % DAY_MS, entry.type)
                 found.setdefault(key, Counter()).update(
-                    entries=1, credits=row.credits, amount_minor=row.amount_minor
+                    entries=1, credits=entry.credits, amount_minor=entry.amount_minor
                 )
     return found
+
+
+def moved_both_ways(db: Database, partner: str, customer: str) -> None:
+    with db.write() as tx:
+        wallet.transfer(tx, partner, customer, credits=50, amount_minor=20, description="given")
+        wallet.transfer(tx, customer, partner, credits=8, amount_minor=5, description="back")
 
 
 def by_day(db: Database, account_id: str | None) -> dict[tuple[int, str], Counter[str]]:
@@ -68,16 +74,21 @@ def added_up(db: Database) -> int:
 
 
 def test_the_sums_by_day_are_those_of_the_ledger_at_each_moment(db: Database) -> None:
-    account_ids = [open_account(db, name, sender=None) for name in ("amina", "chidi")]
+    amina = open_account(db, "amina", sender=None)
+    bilal = open_account(db, "bilal", sender=None, parent_id=amina)
+    account_ids = [amina, bilal, open_account(db, "chidi", sender=None)]
     lived(db, account_ids, days=5)
+    moved_both_ways(db, amina, bilal)
     assert added_up(db) >= 10
     for moved_ms in (0, SETTLED_AFTER_MS, HOUR_MS + SETTLED_AFTER_MS):
         clock.move(moved_ms)
         added_up(db)
-        for account_id in (None, *account_ids):
-            assert by_day(db, account_id) == by_day_of_the_ledger(db, account_id)
+        for account_id in account_ids:
+            assert by_day(db, account_id) == by_day_of_lists(db, [account_id])
+        assert by_day(db, None) == by_day_of_lists(db, account_ids)
+        moved_both_ways(db, amina, bilal)
     with db.read() as tx:
-        assert wallet.verify_hours(tx) == []
+        assert wallet.verify_hours(tx, clock.now_ms()) == []
 
 
 def test_sums_that_are_not_there_yet_are_said_to_be_missing(db: Database) -> None:
@@ -120,6 +131,42 @@ def test_the_proof_finds_a_sum_that_was_changed(db: Database) -> None:
             .values(amount_minor=ledger_hours.c.amount_minor + 1)
         )
     with db.read() as tx:
-        (found,) = wallet.verify_hours(tx)
+        (found,) = wallet.verify_hours(tx, clock.now_ms())
     assert found.account_id == account_id
     assert "the sums by hour of topup, GHS" in found.what
+
+
+def test_the_proof_holds_after_months_in_which_nothing_was_added_up(db: Database) -> None:
+    account_id = open_account(db, "amina", sender=None)
+    lived(db, [account_id], days=4)
+    assert added_up(db) == 4
+    for _ in range(2):  # months in which it is used, and no process adds anything up
+        clock.move(HOURS_KEPT_MS - 10 * DAY_MS)
+        lived(db, [account_id], days=1)
+    assert added_up(db) > 0
+    with db.read() as tx:
+        kept = set(tx.execute(sa.select(ledger_hours.c.at_ms)).scalars())
+        assert min(kept) < clock.now_ms() - HOURS_KEPT_MS, "hours are deleted one by one"
+        assert wallet.verify_hours(tx, clock.now_ms()) == []
+        tx.execute(
+            sa.delete(ledger_hours).where(
+                ledger_hours.c.at_ms == max(kept), ledger_hours.c.account_id == account_id
+            )
+        )
+        assert wallet.verify_hours(tx, clock.now_ms()) != [], "newer hours are looked at"
+
+
+def test_hours_that_an_older_version_has_added_up_are_added_up_again(db: Database) -> None:
+    amina = open_account(db, "amina", sender=None)
+    bilal = open_account(db, "bilal", sender=None, parent_id=amina)
+    lived(db, [amina], days=2)
+    moved_both_ways(db, amina, bilal)
+    clock.move(HOUR_MS + SETTLED_AFTER_MS)
+    hours = added_up(db)
+    with db.write() as tx:  # as the version before stores them
+        tx.execute(sa.delete(ledger_hours).where(ledger_hours.c.account_id == bilal))
+        tx.execute(sa.update(ledger_hours).values(has_takers=False))
+    assert added_up(db) == hours
+    assert by_day(db, bilal) == by_day_of_lists(db, [bilal])
+    with db.read() as tx:
+        assert wallet.verify_hours(tx, clock.now_ms()) == []

@@ -46,7 +46,7 @@ def statement(
     is_printed = file == "-" or is_standard_output(file)
     if is_printed and file_format == "pdf" and sys.stdout.isatty():
         raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
-    with session.read() as tx:
+    with session.snapshot() as tx:
         found = accounts.find(tx, account)
         told = wallet.statement(tx, found.id, month)
         if file_format == "csv":

@@ -14,6 +14,7 @@ from heliograph.cli.values import Money
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from heliograph.monitoring import CarrierDay
     from heliograph.pricing import CarrierCost
 
 command = Noun(
@@ -75,3 +76,47 @@ def remove(session: CommandRun, name: str, prefix: str) -> None:
     with session.write() as tx:
         cost = remove_cost(tx, name, prefix)
     show(session, {**_record(cost, {cost.carrier_id: name}), "removed": True})
+
+
+@command.command("days", epilog=examples("cost days", "cost days --carrier simulator --json"))
+@click.option("--carrier", metavar="NAME", help="Only what this carrier took.")
+def days(session: CommandRun, carrier: str | None) -> None:
+    """List what carriers took in the last 30 days, by day in UTC: segments, the credits that they
+    were charged, and their cost. Sold for is what these credits cost now, in the currency of the
+    cost, and margin is what the cost leaves of it. Both are missing where credits are not sold
+    in that currency.
+    """
+    from heliograph.base import clock
+    from heliograph.carriers import carrier_named
+    from heliograph.monitoring import carrier_days
+
+    with session.snapshot() as tx:
+        if carrier is not None:
+            carrier_named(tx, carrier)  # refuses an unknown one
+        found = carrier_days(tx, clock.now_ms())
+    columns = (
+        *("day", "carrier", "segments", "credits", "currency", "cost", "sold_for_now"),
+        "margin_now",
+    )
+    records = [_day_record(each) for each in found if carrier in (None, each.carrier)]
+    show_list(session, records, columns)
+
+
+def _day_record(of: "CarrierDay") -> dict[str, Any]:
+    from heliograph.base.clock import date_in_utc
+    from heliograph.pricing import micro_text
+    from heliograph.wallet import to_number
+
+    def amount(minor: int | None) -> Any:
+        return None if minor is None else to_number(minor, of.currency)
+
+    return {
+        "day": date_in_utc(of.day_ms),
+        "carrier": of.carrier,
+        "segments": of.money.segments,
+        "credits": of.money.credits,
+        "currency": of.currency or None,
+        "cost": micro_text(of.money.cost_micro) if of.currency else None,
+        "sold_for_now": amount(of.sold_minor),
+        "margin_now": amount(of.margin_minor),
+    }

@@ -46,7 +46,7 @@ def export(
 ) -> None:
     """Write the entries of the ledger, oldest first, to FILE or to standard output: of all
     accounts or of one, of a month or of all times. bean-check proves a file for beancount: what
-    accounts hold at the end is asserted there.
+    accounts hold at the end is asserted there, or what the one account holds.
     """
     from heliograph import accounts, wallet
     from heliograph.base.paging import ALWAYS
@@ -56,7 +56,7 @@ def export(
     with session.read() as tx:  # before a file is made
         account_id = None if account is None else accounts.find(tx, account).id
     wanted = ExportWanted(span, account_id)
-    of = CsvLedger() if file_format == "csv" else BeancountLedger(span)
+    of = CsvLedger() if file_format == "csv" else BeancountLedger(wanted)
     if file == "-" or is_standard_output(file):
         _write(session, wanted, of, sys.stdout)
         return

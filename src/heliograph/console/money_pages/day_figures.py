@@ -11,7 +11,9 @@ from heliograph.wallet import DAYS_SHOWN, DaySums
 
 
 class CreditsOfDay(NamedTuple):
-    """Holds what became of SMS credits on a day. `spent` is what messages cost, above zero."""
+    """Holds what became of SMS credits on a day. `spent` is what messages cost, above zero, and
+    `moved` what other accounts gave, less what they were given: of all accounts, 0.
+    """
 
     day: str
     bought: int = 0
@@ -19,20 +21,21 @@ class CreditsOfDay(NamedTuple):
     adjusted: int = 0
     spent: int = 0
     refunded: int = 0
+    moved: int = 0
 
     @property
     def has_any(self) -> bool:
-        return any((self.bought, self.granted, self.adjusted, self.spent, self.refunded))
+        return any(self[1:])
 
     def with_more(self, more: "CreditsOfDay") -> "CreditsOfDay":
         """Returns the sums of both, of the day of this one."""
-        return CreditsOfDay(
-            self.day,
-            self.bought + more.bought,
-            self.granted + more.granted,
-            self.adjusted + more.adjusted,
-            self.spent + more.spent,
-            self.refunded + more.refunded,
+        return self._replace(
+            bought=self.bought + more.bought,
+            granted=self.granted + more.granted,
+            adjusted=self.adjusted + more.adjusted,
+            spent=self.spent + more.spent,
+            refunded=self.refunded + more.refunded,
+            moved=self.moved + more.moved,
         )
 
 
@@ -46,6 +49,7 @@ class MoneyOfDay(NamedTuple):
     added: int = 0
     adjusted: int = 0
     paid: int = 0
+    moved: int = 0
 
 
 class DayBar(NamedTuple):
@@ -97,8 +101,16 @@ _CREDITS: Final = {
     "adjustment": "adjusted",
     "sms_charge": "spent",
     "sms_refund": "refunded",
+    "transfer_in": "moved",
+    "transfer_out": "moved",
 }
-_MONEY: Final = {"topup": "added", "adjustment": "adjusted", "credit_purchase": "paid"}
+_MONEY: Final = {
+    "topup": "added",
+    "adjustment": "adjusted",
+    "credit_purchase": "paid",
+    "transfer_in": "moved",
+    "transfer_out": "moved",
+}
 # below zero in the ledger
 _TURNED: Final = ("spent", "paid")
 _PLOTTED: Final = (
@@ -154,7 +166,7 @@ def _money_by_day(sums: list[DaySums]) -> list[MoneyOfDay]:
         known = found.get(key, MoneyOfDay(*key))
         more = -each.amount_minor if name in _TURNED else each.amount_minor
         found[key] = known._replace(**{name: getattr(known, name) + more})
-    return [found[key] for key in sorted(found, reverse=True)]
+    return [found[key] for key in sorted(found, reverse=True) if any(found[key][2:])]
 
 
 def _plot(name: str, title: str, color: str, days: list[CreditsOfDay]) -> DayPlot:

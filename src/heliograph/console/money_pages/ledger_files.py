@@ -72,7 +72,7 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         wanted = _wanted(tx, typed)
     except InvalidRequest as wrong:
         return _asked(asking, visit, typed, wrong.fields)
-    of = BeancountLedger(wanted.span) if typed["format"] == "beancount" else CsvLedger()
+    of = BeancountLedger(wanted) if typed["format"] == "beancount" else CsvLedger()
     lines = pieces(asking, of.head(), read_pieces(wanted, of), operator_visit_of)
     whose = typed["account"] and "-of-an-account"
     month = typed["month"] and f"-{typed['month']}"

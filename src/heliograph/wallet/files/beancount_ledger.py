@@ -3,7 +3,8 @@ accounts. No database is read here, except for names.
 
 What an account holds is what the service owes it, so it stands below zero. SMS credits are a
 commodity of their own. At the end, each account is asserted to hold what its entries say that it
-held after them. So `bean-check` proves the file.
+held after them. So `bean-check` proves the file. A file of one account asserts that one only: the
+others have entries that are not in the file.
 """
 
 from collections import Counter
@@ -13,9 +14,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
-from heliograph.base.paging import Span
 from heliograph.wallet.entry import Entry
-from heliograph.wallet.files.ledger_export import Names
+from heliograph.wallet.files.ledger_export import ExportWanted, Names
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.money import to_text
 
@@ -43,9 +43,11 @@ class _HeldFigure(NamedTuple):
 
 
 class BeancountLedger:
-    """Makes the file. `span`: the time that it covers; before it, accounts held something."""
+    """Makes the file of what is wanted. Before the time that it covers, accounts held something."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, wanted: ExportWanted) -> None:
+        span = wanted.span
+        self._only_id = wanted.account_id
         self._names = Names()
         self._opens_on = EPOCH if span.since_ms is None else date_in_utc(span.since_ms)
         self._last_ms = span.since_ms or 0
@@ -105,21 +107,22 @@ class BeancountLedger:
             if moved:
                 said += f"  {account}  {_shown(-moved, commodity)}\n"
                 said += f"  {there}  {_shown(moved, commodity)}\n"
-        self._follow(_HeldFigure(account, CREDITS), entry.credits, entry.credits_after)
-        self._follow(
-            _HeldFigure(account, entry.currency), entry.amount_minor, entry.balance_after_minor
-        )
-        if entry.counterpart_credits_after is not None:
-            self._follow(
-                _HeldFigure(there_credits, CREDITS), -entry.credits, entry.counterpart_credits_after
-            )
-        if entry.counterpart_balance_after_minor is not None and entry.amount_minor:
-            self._follow(
-                _HeldFigure(there_money, entry.currency),
-                -entry.amount_minor,
-                entry.counterpart_balance_after_minor,
-            )
+        if self._only_id in (None, entry.account_id):
+            self._follow(_HeldFigure(account, CREDITS), entry.credits, entry.credits_after)
+            money = _HeldFigure(account, entry.currency)
+            self._follow(money, entry.amount_minor, entry.balance_after_minor)
+        if self._only_id in (None, entry.counterpart_id):
+            self._follow_there(entry, there_credits)
         return opened + said
+
+    def _follow_there(self, entry: Entry, account: str) -> None:
+        """Remembers what a transfer changed of the other customer."""
+        if entry.counterpart_credits_after is not None:
+            credits = _HeldFigure(account, CREDITS)
+            self._follow(credits, -entry.credits, entry.counterpart_credits_after)
+        if entry.counterpart_balance_after_minor is not None and entry.amount_minor:
+            money = _HeldFigure(account, entry.currency)
+            self._follow(money, -entry.amount_minor, entry.counterpart_balance_after_minor)
 
     def _follow(self, side: _HeldFigure, moved: int, after: int) -> None:
         """Remembers that a figure was changed."""

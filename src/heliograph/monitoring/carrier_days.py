@@ -1,0 +1,96 @@
+"""Reads what carriers took by day, what it was charged and cost, and what that leaves."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph import carriers, wallet
+from heliograph.base.clock import DAY_MS
+from heliograph.monitoring.carrier_money import SegmentMoney
+from heliograph.monitoring.tables import carrier_money
+from heliograph.pricing import MICRO_PLACES
+from heliograph.wallet import Price, money
+
+CARRIER_DAYS_SHOWN: Final = 30
+REMOVED: Final = "(removed)"
+
+
+class CarrierDay(NamedTuple):
+    """Holds what a carrier took on a day in UTC, of what costs in one currency; empty: no cost is
+    known. `price` sells credits in it; None: they are not sold in it.
+    """
+
+    day_ms: int
+    carrier: str
+    currency: str
+    money: SegmentMoney
+    price: Price | None
+
+    @property
+    def cost_minor(self) -> int | None:
+        """Returns the cost in the currency's smallest unit, rounded; None if it is not known."""
+        return round(Fraction(self.money.cost_micro, self._micro)) if self.currency else None
+
+    @property
+    def sold_minor(self) -> int | None:
+        """Returns what the credits are sold for at the price of now, rounded."""
+        return None if self.price is None else round(self._sold_for(self.price))
+
+    @property
+    def margin_minor(self) -> int | None:
+        """Returns what the cost leaves of it, rounded once."""
+        if self.price is None:
+            return None
+        return round(self._sold_for(self.price) - Fraction(self.money.cost_micro, self._micro))
+
+    @property
+    def _micro(self) -> int:
+        return int(10 ** (MICRO_PLACES - money.exponent(self.currency)))
+
+    def _sold_for(self, price: Price) -> Fraction:
+        return Fraction(self.money.credits * price.amount_minor, price.credits)
+
+
+def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
+    """Returns the last CARRIER_DAYS_SHOWN days of all carriers, the oldest first. They are read
+    by several statements, which must see one moment (`Database.snapshot`).
+    """
+    columns = carrier_money.c
+    day_ms = columns.quarter_ms - columns.quarter_ms % DAY_MS
+    since_ms = now_ms - now_ms % DAY_MS - (CARRIER_DAYS_SHOWN - 1) * DAY_MS
+    query = (
+        sa.select(
+            day_ms.label("day_ms"),
+            columns.carrier_id,
+            columns.currency,
+            *(sa.func.sum(columns[name]).label(name) for name in SegmentMoney._fields),
+        )
+        .where(columns.quarter_ms >= since_ms)
+        .group_by(day_ms, columns.carrier_id, columns.currency)
+    )
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    prices = {price.currency: price for price in wallet.all_prices(tx)}
+    found = [
+        CarrierDay(
+            int(row.day_ms),
+            names.get(row.carrier_id, REMOVED),
+            row.currency,
+            SegmentMoney(int(row.segments), int(row.credits), int(row.cost_micro)),
+            prices.get(row.currency),
+        )
+        for row in tx.execute(query)
+    ]
+    return sorted(found, key=lambda each: (each.day_ms, each.carrier, each.currency))
+
+
+def by_carrier(days: Iterable[CarrierDay]) -> list[CarrierDay]:
+    """Returns the sums over all days, by carrier and currency. The day is that of the first."""
+    found: dict[tuple[str, str], CarrierDay] = {}
+    for each in days:
+        key = (each.carrier, each.currency)
+        known = found.get(key)
+        found[key] = each if known is None else known._replace(money=known.money.plus(each.money))
+    return [found[key] for key in sorted(found)]

@@ -13,15 +13,18 @@ kill. And no test is skipped in silence.
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import Phase, settings
 from xdist.remote import Producer
 
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
+from heliograph.base.log import Log
 from heliograph.campaigns import audience_lock
 from heliograph.database import cache, commits, migrate
 from tests.support import compiled, dealing, trials
@@ -127,6 +130,20 @@ def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(
             audience_lock, "PAUSE_SQLITE_S", 0.0
         )  # for a server, which is not there
+
+
+@pytest.fixture(autouse=True)
+def _unconfigured_logs() -> Iterator[None]:
+    """Leaves no configuration of logs to the next test of this process. A logger that writes a line
+    while a program's logs are configured keeps that for ever, and tests that capture lines would
+    miss its own; and a command would write its lines where the one before had them go.
+    """
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
+        for module in list(sys.modules.values()):
+            if isinstance(of_module := vars(module).get("log"), Log):
+                vars(of_module).pop("_structlog", None)
 
 
 def prepare_database(url: str) -> None:

@@ -1,33 +1,17 @@
 """An operator settles messages in doubt, and stops pumping, in a real browser."""
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from heliograph import users
 from heliograph.base import clock
 from heliograph.users import OperatorRole
 from tests.support import plain_http
 from tests.support.api.server import Server
+from tests.support.console.entering import come_in
 from tests.support.console.messages import never_answered
-from tests.support.console.operators import OPERATOR, link_of, made_operator, waiting_sender
+from tests.support.console.operators import waiting_sender
 from tests.support.factories import open_carrier
-from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.portal.rolled_up import rolled_up
-
-
-def come_in(page: Page, server: Server) -> None:
-    """Signs an operator in by a link and a code of an app."""
-    db = server.cast.amina.db
-    made_operator(db, OperatorRole.ADMIN)
-    with db.write() as tx:
-        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
-    page.goto(f"{server.url}{link_of(db)}")
-    page.keyboard.press("Enter")
-    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
-    page.goto(f"{server.url}/console/messages")
-    expect(page.get_by_role("heading", name="Messages", exact=True)).to_be_visible()
 
 
 @at_both_widths
@@ -45,7 +29,11 @@ def test_messages_in_doubt_are_settled_from_the_list_and_a_range_is_blocked(
     never_answered(amina.db, carrier_id)
     page = opened(browser, width)
     page.set_default_timeout(8_000)
-    come_in(page, server)
+    come_in(page, server, amina.db, OperatorRole.ADMIN)
+    page.get_by_role("navigation", name="Pages of the console").get_by_role(
+        "link", name="Messages"
+    ).click()
+    expect(page.get_by_role("heading", name="Messages", exact=True)).to_be_visible()
     picture(page, "console-messages")
     page.get_by_role("link", name=f"3 in doubt with volta-{width}").click()
     expect(page.get_by_role("heading", name="Messages in doubt")).to_be_visible()

@@ -5,33 +5,20 @@ ledger's, in a real browser.
 import re
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 from pypdf import PdfReader
 
-from heliograph import users, wallet
+from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, date_in_utc
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from tests.support.api.server import Server
-from tests.support.console.operators import OPERATOR, link_of, made_operator
-from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.console.entering import come_in
 from tests.support.portal.browsing import at_both_widths, opened, picture
 
 PROVEN_WITHIN_MS = 60_000
 DAYS = 20
-
-
-def come_in(page: Page, server: Server, db: Database) -> None:
-    """Signs an operator of finance in by a link and a code of an app."""
-    made_operator(db, OperatorRole.FINANCE)
-    with db.write() as tx:
-        secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
-    page.goto(server.url + link_of(db))
-    page.keyboard.press("Enter")
-    page.locator("input.code").fill(code_of(secret, clock.now_ms()))
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/console/now")
 
 
 def lived(db: Database, account_id: str) -> None:
@@ -62,7 +49,7 @@ def test_an_operator_looks_after_the_ledger(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
     page, amina = opened(browser, width), server.cast.amina
-    come_in(page, server, amina.db)
+    come_in(page, server, amina.db, OperatorRole.FINANCE)
     page.goto(f"{server.url}/console/money")
     page.get_by_role("link", name="Prove the ledger").click()
     page.get_by_role("button", name="Prove the ledger now").click()

@@ -67,6 +67,8 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
 
 def waits_of(carrier: CarrierUnderTest, place: int) -> list[float]:
     """How long each of a round's messages waited for its second try, in seconds."""
-    submits = carrier.submits(accepted=False)[2 * MESSAGES * place :]
-    first = {submit["recipient"]: submit["at_ms"] for submit in submits[:MESSAGES]}
-    return [(submit["at_ms"] - first[submit["recipient"]]) / 1_000 for submit in submits[MESSAGES:]]
+    tries: dict[str, list[float]] = {}
+    for submit in carrier.submits(accepted=False)[2 * MESSAGES * place :]:
+        tries.setdefault(submit["recipient"], []).append(submit["at_ms"])
+    # a busy machine may send the last message only when the first one is tried again
+    return [(at_ms[1] - at_ms[0]) / 1_000 for at_ms in tries.values()]

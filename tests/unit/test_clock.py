@@ -29,6 +29,10 @@ class Machine:
         )
         monkeypatch.setattr(clock, "_ahead_ns", int((self.wall_s - self.running_s) * 1e9))
         monkeypatch.setattr(clock, "_apart", False)
+        monkeypatch.setattr(clock, "_looked_ns", 0)
+        # another test of this process may have agreed with a database, or moved the time
+        monkeypatch.setattr(clock, "_agreed_ns", None)
+        monkeypatch.setattr(clock, "_offset_ms", 0)
         # one that has logged keeps what was configured then, and is not captured
         monkeypatch.setattr(clock, "log", structlog.get_logger())
 
@@ -67,7 +71,8 @@ def test_an_hour_is_not_believed_but_neared(machine: Machine, moved_s: int) -> N
             assert since_start_s() - before_s == pytest.approx(
                 seconds * (1.01 if moved_s > 0 else 0.99), abs=1e-5
             )
-    assert [(entry["event"], entry["seconds"]) for entry in logs] == [("clock_moved", moved_s)]
+    moved = [entry for entry in logs if entry["event"] == "clock_moved"]
+    assert [entry["seconds"] for entry in moved] == [moved_s]
     machine.is_set(-moved_s)
     machine.goes_on(1)
     machine.goes_on(100)  # for what was neared meanwhile

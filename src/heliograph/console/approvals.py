@@ -11,6 +11,7 @@ from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
+from heliograph.base.short_texts import refused
 from heliograph.console.account_past import AccountPast, pasts_of
 from heliograph.console.navigation import APPROVALS
 from heliograph.console.operator_visit import OperatorVisit
@@ -20,7 +21,7 @@ from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, kept_file, led_on
-from heliograph.senders import Sender
+from heliograph.senders import Sender, SenderDocument, Step
 from heliograph.users import OperatorRight
 
 SHOWN_MAX: Final = 25  # each asks for the past of its account
@@ -87,6 +88,7 @@ def one(
     """Shows one sender ID, its history, and the form that decides. Raises NotFound."""
     sender = senders.find(tx, asking.path["sender"])
     waiting = next(iter(_waiting(tx, asking, [sender])))
+    documents, steps = senders.documents_of(tx, sender), senders.history(tx, sender.id)
     return page(
         "approval.html",
         asking,
@@ -94,8 +96,9 @@ def one(
         status=400 if errors else 200,
         waiting=waiting,
         is_open=sender.status == senders.SUBMITTED,
-        steps=senders.history(tx, sender.id),
-        documents=senders.documents_of(tx, sender),
+        steps=steps,
+        documents=documents,
+        shown=_what_is_judged(documents, steps),
         typed=body_of(asking),
         errors={error.field: error.message for error in errors},
     )
@@ -110,11 +113,15 @@ def document(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respo
 
 
 def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Approves or rejects a sender ID, as the commands do. Raises NotFound, InvalidRequest."""
+    """Approves or rejects a sender ID, as the commands do. Raises NotFound, and InvalidRequest
+    when what the page showed is not what there is now.
+    """
     decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
     account_id = senders.find(tx, asking.path["sender"]).account_id
     accounts.locked(tx, account_id)  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
+    if before.status != (senders.REJECTED if decision == "reject" else senders.APPROVED):
+        _require_as_shown(tx, asking, before)
     reason = None
     if decision == "reject":
         reason = reason_of(asking)
@@ -134,6 +141,24 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             reason=reason,
         )
     return led_on(APPROVALS, Said.SAVED)
+
+
+def _what_is_judged(documents: Sequence[SenderDocument], steps: Sequence[Step]) -> str:
+    """Names the documents and the last step of the history that a page shows. Its form sends it
+    back, so that nobody decides on what was not seen.
+    """
+    last = [f"{step.status}:{step.at_ms}" for step in steps[:1]]
+    return " ".join([*last, *(document.text_id for document in documents)])
+
+
+def _require_as_shown(tx: Connection, asking: PageRequest, sender: Sender) -> None:
+    now = _what_is_judged(senders.documents_of(tx, sender), senders.history(tx, sender.id))
+    if asking.sent.form.get("shown") != now:
+        raise refused(
+            "shown",
+            "is not what there is now: a document was added or removed, or somebody decided,"
+            " after you had opened this page. Look at it again, then decide",
+        )
 
 
 def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> list[WaitingSender]:

@@ -200,7 +200,10 @@ PAGES: Final = (
     does(ALERTS, _on_alerts(alert_rules.change)),
     does(f"{ALERTS}/wallets", _on_alerts(alert_rules.watch)),
     shows(RECIPIENTS, to_operators(alert_list.led_there)),
-    does(RECIPIENTS, _on_alerts(alert_recipients.add)),
+    does(
+        RECIPIENTS,
+        by_operators(OperatorRight.ALERTS, alert_recipients.add, alert_list.listed, is_fresh=True),
+    ),
     shows(f"{RECIPIENTS}/{{recipient}}", to_operators(alert_recipients.ask_removal)),
     does(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
     shows(LOG, to_operators(log_pages.listed)),

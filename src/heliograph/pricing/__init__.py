@@ -11,9 +11,10 @@ from heliograph.pricing.costs import (
 )
 from heliograph.pricing.difference import ChangeKind
 from heliograph.pricing.market import Weighed, load_market
-from heliograph.pricing.rate_change import change_rate, loss_words
+from heliograph.pricing.rate_change import loss_words
 from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
 from heliograph.pricing.sheet_file import BadRow, read_credits, read_sheet, write_sheet
+from heliograph.pricing.single_rate import change_rate
 from heliograph.pricing.tables import KEPT
 
 __all__ = [

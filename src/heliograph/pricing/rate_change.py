@@ -1,4 +1,4 @@
-"""Changes one rate, unless it would then sell below cost and nobody has agreed to that."""
+"""Refuses changes of rates that sell below cost, unless that is allowed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -6,33 +6,13 @@ from typing import Final
 from sqlalchemy.engine import Connection
 
 from heliograph import carriers
-from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers import Rate
-from heliograph.database import config
 from heliograph.pricing.costs import micro_text
-from heliograph.pricing.difference import Difference, RateChange, weighed_after
+from heliograph.pricing.difference import Difference, weighed_after
 from heliograph.pricing.market import Weighed, load_market
 
 LOSSES_NAMED_MAX: Final = 3  # in a sentence; pages show them in a table
-
-
-def change_rate(tx: Connection, rate: Rate, *, is_removed: bool, allows_loss: bool) -> RateChange:
-    """Sets a rate, or removes that of its account and destination. Raises NotFound if there is none
-    to remove, and InvalidRequest.
-    """
-    checked = carriers.checked_rate(rate)
-    config.bump(tx)  # first: nobody changes a rate between what is read and what is written
-    today = carriers.load_rates(tx)
-    place = (checked.account_id, checked.destination)
-    before = next((each for each in today if (each.account_id, each.destination) == place), None)
-    if is_removed and before is None:
-        raise NotFound(f"There is no such rate for {shown(rate.destination)}.")
-    change = RateChange(before, None if is_removed else checked)
-    require_no_loss(tx, today, Difference([change]), allows_loss=allows_loss)
-    store_changes(tx, Difference([change]))
-    return change
 
 
 def require_no_loss(

@@ -124,9 +124,8 @@ def plan(
             "at", f"must be a time to come, within a year of the upload, not {rfc3339(at_ms)}"
         )
     config.bump(tx)  # first: nobody changes a rate between what is read and what is written
-    # what was due before must not come after it, and set older rates over its own
-    while at_ms is None and (due := due_sheet(tx, now_ms=now_ms)):
-        _require(apply_if_planned(tx, due, now_ms=now_ms))
+    if at_ms is None:
+        apply_due(tx, now_ms=now_ms)
     today = carriers.load_rates(tx)
     changes = difference(today, rates_of(tx, sheet), is_whole=sheet.is_whole)
     require_no_loss(tx, today, changes, allows_loss=allows_loss)
@@ -167,6 +166,15 @@ def apply_if_planned(tx: Connection, sheet: RateSheet, *, now_ms: int) -> bool:
     if sheet.user_id is not None:  # commands write into no log
         _tell_accounts(tx, sheet.user_id, changes, now_ms=now_ms)
     return True
+
+
+def apply_due(tx: Connection, *, now_ms: int) -> None:
+    """Applies the sheets whose time has come, before rates are changed that hold at once. Else one
+    that waits to be applied would set its older rates over the newer ones.
+    """
+    config.bump(tx)  # first: nobody plans, withdraws or applies a sheet meanwhile
+    while due := due_sheet(tx, now_ms=now_ms):
+        _require(apply_if_planned(tx, due, now_ms=now_ms))
 
 
 def due_sheet(tx: Connection, *, now_ms: int) -> RateSheet | None:

@@ -6,14 +6,16 @@ from heliograph.senders.documents import (
     DOCUMENT_OCTETS_MAX,
     DOCUMENTS_KEPT,
     DOCUMENTS_PER_SENDER_MAX,
+    SenderDocument,
     attach,
     content_of,
+    decided_on,
     detach,
     document_of,
     documents_of,
     remove_documents,
 )
-from heliograph.senders.history import as_step_record, history
+from heliograph.senders.history import Step, as_step_record, history
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
@@ -54,6 +56,8 @@ __all__ = [
     "SUBMITTED",
     "Reserved",
     "Sender",
+    "SenderDocument",
+    "Step",
     "api",
     "approve",
     "approved_senders",
@@ -64,6 +68,7 @@ __all__ = [
     "check",
     "content_of",
     "counted_by_status",
+    "decided_on",
     "default_senders",
     "detach",
     "document_of",

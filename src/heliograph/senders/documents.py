@@ -5,6 +5,7 @@ What a file is, its content says, and never its name. It is kept as it came and 
 here.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import cut, printable, refused
 from heliograph.database.pruning import PruningRule
+from heliograph.senders.history import last_decision_ms
 from heliograph.senders.sender import Sender, own_sender
 from heliograph.senders.states import SUBMITTED
 from heliograph.senders.tables import DOCUMENT_NAME_MAX, sender_documents
@@ -117,13 +119,27 @@ def attach(
 def detach(
     tx: Connection, account_id: str, sender_text_id: str, document_text_id: str
 ) -> SenderDocument:
-    """Removes a document of a sender ID that waits. Raises NotFound, and InvalidRequest for a
-    sender ID that does not wait any more.
+    """Removes a document of a sender ID that waits. Raises NotFound; InvalidRequest for a sender
+    ID that does not wait any more, and for a document that was decided on before.
     """
     sender = _waiting(tx, account_id, sender_text_id)
     document = document_of(tx, sender, document_text_id)
+    if decided_on(tx, sender, [document]):
+        raise refused("file", "cannot be removed: somebody has decided on it")
     tx.execute(sender_documents.delete().where(sender_documents.c.id == document.id))
     return document
+
+
+def decided_on(
+    tx: Connection, sender: Sender, documents: Sequence[SenderDocument]
+) -> list[SenderDocument]:
+    """Returns those of a sender ID's documents that were there when the operator last decided on
+    it. They stay, so that what was decided on stays what it was.
+    """
+    decided_at_ms = last_decision_ms(tx, sender.id)
+    if decided_at_ms is None:
+        return []
+    return [document for document in documents if document.attached_at_ms <= decided_at_ms]
 
 
 def documents_of(tx: Connection, sender: Sender) -> list[SenderDocument]:

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
+from heliograph.senders.states import SUBMITTED
 from heliograph.senders.tables import sender_history
 
 SHOWN_MAX: Final = 100
@@ -42,6 +43,16 @@ def history(tx: Connection, sender_id: str) -> list[Step]:
             .limit(SHOWN_MAX)
         )
     ]
+
+
+def last_decision_ms(tx: Connection, sender_id: str) -> int | None:
+    """Returns when the operator last decided on a sender. None: nobody has decided yet."""
+    columns = sender_history.c
+    query = sa.select(sa.func.max(columns.at_ms)).where(
+        columns.sender_id == sender_id, columns.status != SUBMITTED
+    )
+    at_ms = tx.execute(query).scalar_one()
+    return None if at_ms is None else int(at_ms)
 
 
 def as_step_record(step: Step) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from standardwebhooks import Webhook
 
 from heliograph import alerts
 from heliograph.alerts import AlertKind, tellings
-from heliograph.alerts.tables import alert_tellings
+from heliograph.alerts.recipients import PURPOSE
+from heliograph.alerts.tables import alert_recipients, alert_tellings
 from heliograph.alerts.tables import alerts as alert_rows
 from heliograph.base import clock
+from heliograph.base.secrets import encrypt
 from heliograph.carriers import LinkState, record_state
 from heliograph.database.database import Database
 from tests.support.alerted import (
@@ -220,3 +222,26 @@ def test_a_rule_that_is_turned_off_ends_its_alerts(db: Database, carrier_id: int
     assert open_now(db) == []
     with db.read() as tx:
         assert tx.execute(sa.select(alert_rows.c.over_at_ms)).scalar_one() is not None
+
+
+def test_a_secret_that_cannot_be_read_keeps_no_other_recipient_back(
+    db: Database, carrier_id: int, receiver: Receiver
+) -> None:
+    """Both are taken together: the one that cannot be read comes first."""
+    lost = added(db, "https://hooks.example/lost").recipient
+    clock.move(by_ms=1)
+    added(db, receiver.url())
+    with db.write() as tx:
+        other_key = encrypt("t" * 32, PURPOSE, "whsec_lost")
+        tx.execute(
+            alert_recipients.update()
+            .where(alert_recipients.c.id == lost.id)
+            .values(secret=other_key)
+        )
+    dies(db, carrier_id)
+    assert tell(db) == 1
+    assert [event["event"] for event in events(receiver)] == ["alert.opened"]
+    with db.read() as tx:
+        failure = alerts.last_told(tx, [lost.id])[lost.id].failure
+    assert failure is not None
+    assert "secret" in failure

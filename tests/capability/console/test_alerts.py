@@ -2,9 +2,11 @@
 
 from heliograph import alerts, users
 from heliograph.alerts import AlertKind
+from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
+from heliograph.users.sign_in import FRESH_MS
 from tests.support.alerted import OPERATOR_MAIL
 from tests.support.capability.commands import Run
 from tests.support.console.operators import come_in
@@ -79,6 +81,19 @@ def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor)
     visitor.post(f"{PAGE}/recipients/{recipient.text_id}", {"do": "remove"})
     assert "Nobody is told." in visitor.get(PAGE).text
     assert [action for action, _, _ in logged(db)] == ["alert.remove", "alert.test", "alert.add"]
+
+
+def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: Visitor) -> None:
+    """The secret of a webhook is shown then."""
+    come_in(visitor, db)
+    visitor.get(PAGE)
+    clock.move(FRESH_MS)
+    late = visitor.post(f"{PAGE}/recipients", {"address": "https://hooks.example/a"})
+    assert (late.status_code, "whsec_" in late.text) == (403, False)
+    with db.read() as tx:
+        assert alerts.all_recipients(tx) == []
+    rules = as_it_is(db) | {"backlog_threshold": "120"}
+    assert visitor.post(PAGE, rules).status_code == 303
 
 
 def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: str) -> None:

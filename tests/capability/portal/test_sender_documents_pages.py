@@ -51,6 +51,25 @@ def test_a_document_is_attached_saved_and_removed(
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 
+def test_what_was_decided_on_has_no_button_that_removes_it(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    sender = waiting_sender(db, amina)
+    decided_on = attached(db, amina, sender)
+    with db.write() as tx:
+        senders.reject(tx, senders.find(tx, sender).id, "Unsigned.", now_ms=clock.now_ms())
+    clock.move(1_000)
+    waiting_sender(db, amina)
+    later = attached(db, amina, sender)
+    path = f"{home}/senders/{sender}/documents"
+    page = visitor.get(path).text
+    assert f'action="{path}/{later.text_id}"' in page
+    assert f'action="{path}/{decided_on.text_id}"' not in page
+    assert "decided on, and kept" in page
+    refused = visitor.post(f"{path}/{decided_on.text_id}")
+    assert (refused.status_code, "somebody has decided on it" in refused.text) == (400, True)
+
+
 @pytest.mark.parametrize("content", [b"<script>", b"", PDF + b"\x00" * DOCUMENT_OCTETS_MAX])
 def test_what_may_not_be_attached_is_told(
     visitor: Visitor, db: Database, amina: str, home: str, content: bytes

@@ -13,6 +13,7 @@ from heliograph.jobs.rate_sheets import apply_next
 from heliograph.pricing import sheets
 from heliograph.pricing.sheets import RateSheet
 from heliograph.users import OperatorRole
+from tests.support.capability.commands import Run
 from tests.support.console.operators import OPERATOR, made_operator
 from tests.support.factories import open_carrier
 
@@ -158,6 +159,26 @@ def test_a_sheet_that_was_due_before_does_not_overwrite_a_later_one(db: Database
     planned(db, [Rate(GENERAL, "GH", 9)])
     assert not apply_next(db)
     assert [rate.credits for rate in rates_now(db)] == [9]
+
+
+@pytest.mark.parametrize("how", ["page", "rate set", "rate remove"])
+def test_a_sheet_that_was_due_before_does_not_overwrite_a_single_change(
+    db: Database, run: Run, how: str
+) -> None:
+    planned(db, [Rate(GENERAL, "GH", 5)], at_ms=clock.now_ms() + 1_000)
+    clock.move(5_000)
+    if how == "rate set":
+        run("rate", "set", "GH", "9")
+    elif how == "rate remove":  # there is one, since the sheet is due
+        run("rate", "remove", "GH")
+    else:
+        rate = Rate(GENERAL, "GH", 9)
+        with db.write() as tx:
+            pricing.change_rate(
+                tx, rate, is_removed=False, allows_loss=False, now_ms=clock.now_ms()
+            )
+    assert not apply_next(db)
+    assert [rate.credits for rate in rates_now(db)] == ([] if how == "rate remove" else [9])
 
 
 def test_a_withdrawn_sheet_is_never_applied(db: Database) -> None:

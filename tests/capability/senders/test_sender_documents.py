@@ -114,6 +114,25 @@ def test_only_the_account_and_only_while_it_waits(db: Database, amina: str) -> N
     assert len(documents(db, sender)) == 1
 
 
+def test_what_was_decided_on_stays_when_the_sender_id_is_registered_again(
+    db: Database, amina: str
+) -> None:
+    sender = waiting_sender(db, amina)
+    decided_on = attached(db, amina, sender)
+    clock.move(1_000)
+    with db.write() as tx:
+        senders.reject(tx, senders.find(tx, sender).id, "Unsigned.", now_ms=clock.now_ms())
+    clock.move(1_000)
+    assert waiting_sender(db, amina) == sender
+    later = attached(db, amina, sender)
+    with db.write() as tx, pytest.raises(InvalidRequest, match="somebody has decided on it"):
+        senders.detach(tx, amina, sender, decided_on.text_id)
+    with db.write() as tx:
+        senders.detach(tx, amina, sender, later.text_id)
+        kept = senders.documents_of(tx, senders.find(tx, sender))
+    assert kept == [decided_on]
+
+
 @pytest.mark.anyio
 async def test_documents_go_after_their_days_and_with_their_account(
     db: Database, amina: str

@@ -1,6 +1,6 @@
 """Lets a browser come into the console, and says how soon pages tell of carriers."""
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from heliograph import users
 from heliograph.base import clock
@@ -14,13 +14,17 @@ TOLD_WITHIN_MS = 5_000  # the page says within this time what has happened
 CONNECTS_WITHIN_MS = 20_000
 
 
-def come_in(page: Page, server: Server, db: Database) -> None:
-    """Signs an operator in by a link and a code of an app."""
-    made_operator(db, OperatorRole.SUPPORT)
+def come_in(
+    page: Page, server: Server, db: Database, role: OperatorRole = OperatorRole.SUPPORT
+) -> None:
+    """Signs an operator in by a link and a code of an app, and waits for the console's first
+    page.
+    """
+    made_operator(db, role)
     with db.write() as tx:
         secret, _ = given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
     page.goto(server.url + link_of(db))
     page.get_by_role("button", name="Sign in").click()
     page.locator("input.code").fill(code_of(secret, clock.now_ms()))
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/console/now")
+    page.locator("input.code").press("Enter")
+    expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()

@@ -59,8 +59,11 @@ class Visitor:
             path = html.unescape(older[1]) if older else ""
 
     def post(self, path: str, fields: dict[str, str] | None = None, **more: Any) -> httpx.Response:
-        """Sends a form with the token of the last page that had one."""
-        data = {"form_token": self.token, **(fields or {})}
+        """Sends a form with the token of the last page that had one, and with what that page says
+        it has shown, if it does.
+        """
+        shown = re.search(r'name="shown" value="([^"]*)"', self.page.text)
+        data = {"form_token": self.token, **({"shown": shown[1]} if shown else {})} | (fields or {})
         return self._run(self._client.post(path, data=data, **more))
 
     def post_as_it_is(self, path: str, **more: Any) -> httpx.Response:

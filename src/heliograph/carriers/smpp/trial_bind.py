@@ -30,6 +30,18 @@ class _Watch:
             self.settled.set()
 
 
+def tried_bind(connection: SmppSettings, within_s: float = TRIAL_BIND_S) -> tuple[LinkState, str]:
+    """Does what `try_to_bind` does, outside of an event loop, and returns in time even if no name
+    server answers. `asyncio.run` waits for the thread that asks it, which nobody can stop; here it
+    goes on by itself, until the resolver gives up.
+    """
+    loop = asyncio.SelectorEventLoop()
+    try:
+        return loop.run_until_complete(try_to_bind(connection, within_s))
+    finally:
+        loop.close()
+
+
 async def try_to_bind(
     connection: SmppSettings, within_s: float = TRIAL_BIND_S
 ) -> tuple[LinkState, str]:

@@ -169,7 +169,7 @@ def approve(session: CommandRun, sender_id: str, by: str) -> None:
     with session.write() as tx:
         sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
         _warn(session, tx, sender)
-        record = _record(tx, sender)
+        record = _record(tx, sender) | {"documents": len(senders.documents_of(tx, sender))}
     show(session, record)
 
 

@@ -225,11 +225,10 @@ def test(session: CommandRun, name: str) -> None:
     """Bind to an SMPP carrier with its settings, and unbind again. The exit status is 1 if it
     refuses us or cannot be reached.
     """
-    import asyncio
     import logging
 
     from heliograph.carriers import LinkState, carrier_named, connection_settings
-    from heliograph.carriers.smpp.trial_bind import try_to_bind
+    from heliograph.carriers.smpp.trial_bind import tried_bind
 
     with session.read() as tx:
         carrier = carrier_named(tx, name)
@@ -237,7 +236,7 @@ def test(session: CommandRun, name: str) -> None:
             raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
         connection = connection_settings(tx, carrier, session.settings.secret_keys)
     logging.disable(logging.WARNING)  # the link's own notes say the same as the one line below
-    state, detail = asyncio.run(try_to_bind(connection))
+    state, detail = tried_bind(connection)
     if state is not LinkState.BOUND:
         raise Failure(f"{name} at {connection.host}:{connection.port} cannot be bound: {detail}")
     show(session, {"name": name, "state": state.value, "detail": detail})

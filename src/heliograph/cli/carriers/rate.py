@@ -60,9 +60,12 @@ def _account_id(tx: "Connection", account: str | None) -> str:
 @click.option("--account", metavar="ACC", help="For this account only.")
 def set_(session: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
     """Set what a segment costs there; none: messages there are refused."""
+    from heliograph.base import clock
     from heliograph.carriers import set_rate
+    from heliograph.pricing import sheets
 
     with session.write() as tx:
+        sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         rate = set_rate(
             tx,
             destination,
@@ -90,9 +93,12 @@ def list_(session: CommandRun, account: str | None) -> None:
 @click.option("--account", metavar="ACC", help="Remove the rate of this account.")
 def remove(session: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
+    from heliograph.base import clock
     from heliograph.carriers import remove_rate
+    from heliograph.pricing import sheets
 
     with session.write() as tx:
+        sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
         remove_rate(tx, destination, account_id=account_id)
     show(session, {"destination": destination, "account": account, "removed": True})

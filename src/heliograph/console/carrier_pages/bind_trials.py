@@ -4,7 +4,6 @@ A trial asks another machine, so it stands in no transaction. It has a lane of i
 answers two at once: whoever looks at pages does not wait for a carrier that does not answer.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from starlette.responses import Response
@@ -12,7 +11,7 @@ from starlette.responses import Response
 from heliograph import carriers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.carriers import SmppSettings, trial_connection
-from heliograph.carriers.smpp.trial_bind import try_to_bind
+from heliograph.carriers.smpp.trial_bind import tried_bind
 from heliograph.console.carrier_pages import carriers as carrier_pages
 from heliograph.console.carrier_pages.bind_words import TRIAL_S, BindTrial, in_words
 from heliograph.console.carrier_pages.carrier_form import ADDED_ANYWAY, read_carrier
@@ -64,7 +63,7 @@ def _filled_in(asking: PageRequest) -> SmppSettings:
 
 
 def _tried(asking: PageRequest, visit: OperatorVisit, connection: SmppSettings) -> BindTrial:
-    state, detail = asyncio.run(try_to_bind(connection, TRIAL_S))
+    state, detail = tried_bind(connection, TRIAL_S)
     trial = in_words(connection, state, detail)
     there = f"{connection.system_id} at {connection.host}:{connection.port}"
     with asking.db.write() as tx:

@@ -84,6 +84,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         Rate(whose.id, destination, credits),
         is_removed=is_removed,
         allows_loss="allow_loss" in body,
+        now_ms=asking.now_ms,
     )
     visit.audit(
         tx,

@@ -33,6 +33,7 @@ def listed(
         path=f"{visit.home}/senders/{senders.text_id(sender)}/documents",
         documents=found,
         may_change=may_change,
+        kept={document.id for document in senders.decided_on(tx, sender, found)},
         may_attach=may_change and len(found) < senders.DOCUMENTS_PER_SENDER_MAX,
         most=senders.DOCUMENTS_PER_SENDER_MAX,
         mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,

@@ -11,7 +11,8 @@ QUEUED: Final = 200_000
 DAYS: Final = 30
 OF_SEND: Final = 50  # messages
 BUSY_SHARE: Final = 10  # one of so many sends is of the busiest account
-RATES: Final = 5_000  # general ones, each with what ten carriers charge there
+RATES: Final = 5_000  # general ones
+COSTS: Final = 5_000  # ten carriers charge for each of a tenth of the rates
 SHEETS: Final = 200
 SHEET_LINES: Final = 2_000
 IN_DOUBT: Final = 10_000
@@ -270,7 +271,7 @@ PRICED: Final = {
             "currency": "'GHS'",
             "amount_micro": "20000 + n",
         },
-        f"{_up_to(RATES)}, generate_series(0, 9) AS part",
+        f"{_up_to(COSTS // 10)}, generate_series(0, 9) AS part",
     ),
     "prices": ({"currency": "'GHS'", "amount_minor": "500", "credits": "100"}, _up_to(1)),
     "rate_sheets": (

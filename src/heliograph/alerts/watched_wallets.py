@@ -29,8 +29,10 @@ class WatchedWallet(NamedTuple):
 def all_watched(tx: Connection) -> list[WatchedWallet]:
     """Returns the wallets that are watched, by their accounts' age."""
     columns = watched_wallets.c
-    rows = tx.execute(sa.select(watched_wallets).order_by(columns.account_id).limit(WATCHED_MAX))
-    return [WatchedWallet(accounts.by_id(tx, row.account_id), row.credits_min) for row in rows]
+    query = sa.select(watched_wallets).order_by(columns.account_id).limit(WATCHED_MAX)
+    rows = tx.execute(query).all()
+    owners = accounts.by_ids(tx, {row.account_id for row in rows})
+    return [WatchedWallet(owners[row.account_id], row.credits_min) for row in rows]
 
 
 def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWallet:

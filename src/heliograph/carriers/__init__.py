@@ -36,6 +36,7 @@ from heliograph.carriers.rates import (
     change_rates,
     checked_rate,
     load_rates,
+    load_rates_of,
     remove_rate,
     set_rate,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "down_carriers",
     "drain_carrier",
     "load_rates",
+    "load_rates_of",
     "load_routes",
     "meaning_of",
     "mend_states",

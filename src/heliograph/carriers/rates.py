@@ -3,7 +3,7 @@ general ones; among them, the longest prefix comes first, then the country, then
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -91,10 +91,15 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     """Returns the rates, the general ones first; with `account_id`, only those that are that
     account's own.
     """
+    return load_rates_of(tx, None if account_id is None else [account_id])
+
+
+def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:
+    """Returns the own rates of these accounts (raw ids), of which GENERAL is one, or all rates."""
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
-    if account_id is not None:
-        query = query.where(rates.c.account_id == account_id)
-    return [Rate(*row) for row in tx.execute(query)]
+    if account_ids is not None:
+        query = query.where(rates.c.account_id.in_(account_ids))
+    return [Rate(*row) for row in tx.execute(query).all()]
 
 
 def set_rate(

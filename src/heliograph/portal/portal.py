@@ -255,7 +255,7 @@ def portal_for(
             service_sender=settings.otp_sender,
             webhook_networks=allowed_networks(settings),
             client_of=client_of,
-            takes_sign_ups=settings.signup,
+            takes_sign_ups=settings.signup and settings.portal,
             passkey_site=passkeys.site_of(settings.base_url),
             base_url=settings.base_url,
             shows_components=settings.portal_components,
@@ -273,8 +273,8 @@ def _answered(handler: Handler, asking: PageRequest) -> Response:
         return handler(asking)
     except NotSignedIn:
         return _whole(sign_in_pages.signed_out(asking))
-    except NotFresh:
-        return _whole(sign_in_pages.confirm(asking))
+    except NotFresh as missing:
+        return _whole(sign_in_pages.confirm(asking, missing))
     except ServiceError as refused:
         return _refusing(refused)(asking)
 

@@ -139,17 +139,28 @@ class OwnVisit(NamedTuple):
 
     def require_proof(self, tx: Connection, now_ms: int) -> None:
         """Raises NotFresh unless the user may change how he or she proves who it is: after a fresh
-        sign-in, and, for an operator who has an app or a passkey, one that it was part of.
+        sign-in, and, for an operator who has an app or a passkey, one that it was part of. If that
+        is what is missing, it is a WeakSession.
         """
-        self.require_fresh(now_ms)
         if users.must_prove_more(tx, self.session):
-            raise NotFresh()
+            raise WeakSession(has_app=users.two_step.is_on(tx, self.session.user.id))
+        self.require_fresh(now_ms)
 
 
 class NotFresh(Forbidden):
     """This takes a sign-in that is not older than ten minutes. Confirm that it is you."""
 
     reason = "sign_in_again"
+
+
+class WeakSession(NotFresh):
+    """You came in by a password or a link alone. To change how you sign in, show your app or your
+    passkey first.
+    """
+
+    def __init__(self, *, has_app: bool) -> None:
+        super().__init__()
+        self.has_app = has_app  # if not, a passkey
 
 
 def home_of(account: Account) -> str:

@@ -90,13 +90,17 @@ def remove_cost(tx: Connection, carrier_name: str, prefix: str) -> CarrierCost:
     return found[0]
 
 
-def load_costs(tx: Connection, carrier_id: int | None = None) -> list[CarrierCost]:
-    """Returns the costs of all carriers, or of one, by carrier and prefix."""
+def load_costs(
+    tx: Connection, carrier_id: int | None = None, limit: int | None = None
+) -> list[CarrierCost]:
+    """Returns the costs of all carriers, or of one, by carrier and prefix: all, or the first."""
     columns = carrier_costs.c
     query = sa.select(carrier_costs).order_by(columns.carrier_id, columns.prefix)
     if carrier_id is not None:
         query = query.where(columns.carrier_id == carrier_id)
-    return [CarrierCost(*row) for row in tx.execute(query)]
+    if limit is not None:
+        query = query.limit(limit)
+    return [CarrierCost(*row) for row in tx.execute(query).all()]
 
 
 def _delete(tx: Connection, carrier_id: int, prefix: str) -> None:

@@ -213,7 +213,8 @@ def rates_of(tx: Connection, sheet: RateSheet) -> list[Rate]:
 
 def outlook_of(tx: Connection, rates: Sequence[Rate], *, is_whole: bool) -> SheetOutlook:
     """Returns what a sheet of these rates would change if it were applied now."""
-    today = carriers.load_rates(tx)
+    # a sheet changes nothing of the accounts that it does not name
+    today = carriers.load_rates_of(tx, {GENERAL, *(rate.account_id for rate in rates)})
     changes = difference(today, rates, is_whole=is_whole)
     return SheetOutlook(changes, weighed_after(load_market(tx), today, changes))
 

@@ -19,6 +19,7 @@ from tests.support.console.operators import (
 )
 from tests.support.factories import SECRET_KEY, open_account
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
+from tests.support.portal.security_key import SecurityKey
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 
@@ -144,6 +145,27 @@ def test_a_session_from_before_the_second_step_is_not_enough(
     visitor.get("/portal/you")
     changed = visitor.post("/portal/you/authenticator", {"do": "turn off"})
     assert changed.status_code == 403, "who came by a link alone does not take the app away"
+    assert "sign in with the code of your app or with your passkey" in changed.text
+
+
+def test_who_has_a_passkey_only_is_asked_for_it_and_for_nothing_else(
+    visitor: Visitor, stranger: Visitor, db: Database
+) -> None:
+    made_operator(db, OperatorRole.ADMIN)
+    come_by_link(visitor, db)
+    options = visitor.get("/portal/you/passkeys").json()
+    visitor.get("/portal/you")
+    answer = SecurityKey().make(options)
+    made = visitor.post("/portal/you/passkeys", {"do": "make", "name": "fob", "answer": answer})
+    assert made.status_code == 303
+    come_by_link(stranger, db)
+    stranger.get("/portal/you")
+    refused = stranger.post("/portal/you/authenticator", {"do": "begin"})
+    assert refused.status_code == 403
+    assert "To change how you sign in, sign in with your passkey." in refused.text
+    assert "data-passkey-does" in refused.text
+    assert "ten minutes" not in refused.text, "the sign-in is fresh"
+    assert 'type="password"' not in refused.text, "it would open another session as weak as this"
 
 
 def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) -> None:

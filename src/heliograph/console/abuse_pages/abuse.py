@@ -175,7 +175,7 @@ def _account(tx: Connection, text: str) -> Account:
 
 
 def _owners(tx: Connection, account_ids: Collection[str]) -> dict[str, OwnerOfRow]:
-    found = {account_id: accounts.by_id(tx, account_id) for account_id in account_ids}
+    found = accounts.by_ids(tx, account_ids)
     return {
         account_id: OwnerOfRow(accounts.text_id(account), account.name)
         for account_id, account in found.items()

@@ -17,7 +17,7 @@ from heliograph.console.message_pages.carrier_choice import (
 from heliograph.console.navigation import MESSAGES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
-from heliograph.messages.doubt import trace
+from heliograph.messages.doubt import trace, work_lists
 from heliograph.messages.doubt.find import SOUGHT_MAX, Sought, find
 from heliograph.messages.read import as_record
 from heliograph.portal.list_page import older_query
@@ -71,6 +71,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         messages=rows,
         older=older_query(asking, found.before) if found is not None else None,
         work=work_by_carrier(tx, names),
+        counted_max=work_lists.COUNTED_MAX,
         typed={**dict(asking.sent.query), "q": text},
         errors={error.field: error.message for error in errors},
     )
@@ -92,10 +93,7 @@ def listed_messages(
     tx: Connection, found: list[trace.Traced], names: CarrierNames
 ) -> list[ListedMessage]:
     """Returns messages as lines of a list."""
-    owners = {
-        account_id: accounts.by_id(tx, account_id)
-        for account_id in {each.account_id for each in found}
-    }
+    owners = accounts.by_ids(tx, {each.account_id for each in found})
     lines = []
     for each in found:
         record = as_record(each.message)

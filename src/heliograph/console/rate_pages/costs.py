@@ -29,7 +29,7 @@ def listed(
     errors: Sequence[FieldError] = (),
 ) -> Response:
     """Shows the costs by carrier and prefix, and the form that changes one."""
-    costs = pricing.load_costs(tx)
+    costs = pricing.load_costs(tx, limit=COSTS_SHOWN_MAX + 1)
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     return page(
         "costs.html",

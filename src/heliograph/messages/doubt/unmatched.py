@@ -157,7 +157,11 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
         sa.select(inflight.c.carrier_id, *columns)
         .join_from(inflight, messages, messages.c.id == inflight.c.message_id)
         .join(sends, sends.c.id == messages.c.send_id)
-        .where(inflight.c.state == IN_DOUBT, messages.c.recipient.is_not(None))
+        .where(
+            inflight.c.state == IN_DOUBT,
+            inflight.c.carrier_id.in_({receipt.carrier_id for receipt in receipts}),
+            messages.c.recipient.is_not(None),
+        )
     )
     by_digits: dict[tuple[int, int], list[OnTheWire]] = defaultdict(list)
     for carrier_id, *row in tx.execute(query.order_by(inflight.c.message_id)):

@@ -20,7 +20,7 @@ from heliograph.portal.page_request import (
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.sign_in.coming_in import came_in, welcome
-from heliograph.portal.visit import home_of
+from heliograph.portal.visit import NotFresh, WeakSession, home_of
 from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
 
 
@@ -35,11 +35,13 @@ def signed_out(asking: PageRequest) -> Response:
     return form(asking, 401, back=asking.page)
 
 
-def confirm(asking: PageRequest) -> Response:
-    """Asks who is signed in for the password once more, and leads back to the page."""
+def confirm(asking: PageRequest, missing: NotFresh) -> Response:
+    """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
+    in this session.
+    """
     with asking.db.read() as tx:
         user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    return form(asking, 403, back=asking.page, email=user.email, is_known=True)
+    return form(asking, 403, back=asking.page, email=user.email, missing=missing)
 
 
 def ask_password(asking: PageRequest) -> Response:
@@ -190,11 +192,13 @@ def form(
     why: str = "",
     passkey_why: str = "",
     email: str = "",
-    is_known: bool = False,
+    missing: NotFresh | None = None,
 ) -> Response:
-    """Shows all ways to come in. `why` says what was wrong with a password, `passkey_why` with a
-    passkey.
+    """Shows the ways to come in. `why` says what was wrong with a password, `passkey_why` with a
+    passkey, and `missing` what is in the session of who is signed in. Whom only a passkey helps is
+    shown no other way.
     """
+    weak = missing if isinstance(missing, WeakSession) else None
     return page(
         "signed_out.html",
         asking,
@@ -205,6 +209,8 @@ def form(
         takes_sign_ups=asking.service.takes_sign_ups,
         has_passkeys=asking.service.passkey_site is not None,
         email=email,
-        is_known=is_known,
+        is_known=missing is not None,
+        weak=weak,
+        only_passkey=weak is not None and not weak.has_app,
         sends_mail=asking.service.sends_mail,
     )

@@ -1,0 +1,133 @@
+"""Every page of the console on a phone and on a wide screen: nothing is wider than its place. The
+pages are taken from the routes, so one that is added later is looked at, too.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.console.navigation import NAVIGATION
+from heliograph.console.pages import PAGES
+from heliograph.console.seen_pages.seen_portal import SEEN
+from heliograph.database.database import Database
+from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_samples
+from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.api.server import Server
+from tests.support.console.entering import come_in
+from tests.support.console.messages import stored_message
+from tests.support.console.operators import uploaded_sheet, waiting_sender
+from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
+from tests.support.portal.judged import violations
+
+FILES = ("/export", "/entries", "/statement", "/statement.pdf", "/documents/{document}")
+# Says which parts of the page are wider than their place. A box that scrolls sideways on purpose is
+# one that the keyboard reaches, and the navigation is none.
+TOO_WIDE = """() => {
+  const all = [document.documentElement, ...document.querySelectorAll('nav, form, dl, h1, p')];
+  return all.filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
+    .map((each) => `${each.localName}.${each.className}: ${each.scrollWidth}`);
+}"""
+
+
+@pytest.fixture(scope="module")
+def paths(server: Server) -> list[str]:
+    """All pages of the console, with things that there are."""
+    db, account_id = server.cast.amina.db, server.cast.amina.account_id
+    with db.read() as tx:
+        account = accounts.text_id(accounts.by_id(tx, account_id))
+    known = {
+        "account": account,
+        "sender": waiting_sender(db, account_id, "WIDE"),
+        "message": stored_message(db, account_id),
+        "carrier": "simulator",
+        "sheet": uploaded_sheet(db),
+        "recipient": added(db, OPERATOR_MAIL).recipient.text_id,
+    }
+    return [
+        page.path.format(**known)
+        for page in PAGES
+        if not page.is_form and not page.path.startswith(SEEN)
+        if not page.path.endswith(FILES) and page.path != "/console/money/days"
+    ]
+
+
+def add_sample(db: Database) -> None:
+    """Stores figures of a moment ago, so that the widest table has a row."""
+    columns = {column.name: 0 for column in service_samples.c}
+    now_ms = clock.now_ms()
+    of = {"step_ms": TEN_SECONDS_MS, "carrier_id": EVERY_CARRIER, "covered_ms": TEN_SECONDS_MS}
+    at_ms = now_ms - now_ms % TEN_SECONDS_MS - 6 * TEN_SECONDS_MS
+    with db.write() as tx:
+        tx.execute(service_samples.insert().values(columns | of | {"at_ms": at_ms + 1}))
+
+
+@pytest.fixture(scope="module")
+def operator_at(browser: Browser, server: Server) -> Callable[[int], Page]:
+    """Opens a window of this width, in which an operator is signed in."""
+    page = opened(browser, WIDE)
+    come_in(page, server, server.cast.amina.db)
+    state = page.context.storage_state()
+    page.context.close()
+
+    def open_(width: int) -> Page:
+        size: ViewportSize = {"width": width, "height": HEIGHT}
+        return browser.new_context(viewport=size, storage_state=state).new_page()
+
+    return open_
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_no_page_and_no_navigation_is_wider_than_its_place(
+    operator_at: Callable[[int], Page], server: Server, paths: list[str], width: int
+) -> None:
+    page = operator_at(width)
+    found = {}
+    for path in paths:
+        page.goto(server.url + path)
+        wide = page.evaluate(TOO_WIDE)
+        if wide:
+            found[path] = wide
+        broken = violations(page)
+        assert not broken, f"{path}: {broken}"
+    assert not found
+    page.context.close()
+
+
+def test_on_a_phone_all_pages_of_the_console_are_reached_without_scrolling_sideways(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    page = operator_at(NARROW)
+    page.goto(f"{server.url}/console/now")
+    navigation = page.get_by_role("navigation", name="Pages of the console")
+    links = navigation.get_by_role("link")
+    expect(links).to_have_count(len(NAVIGATION))
+    for link in links.all():
+        place = link.bounding_box()
+        assert place is not None
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= NARROW, "it is seen at once"
+        assert place["height"] >= 24, "a thumb meets it (WCAG 2.2, 2.5.8)"
+    links.first.focus()
+    for each in NAVIGATION[1:]:
+        page.keyboard.press("Tab")
+        expect(links.filter(has_text=each.name)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Log", exact=True)).to_be_visible()
+    picture(page, "console-log")
+    page.context.close()
+
+
+def test_the_table_of_figures_fits_a_wide_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    page = operator_at(WIDE)
+    add_sample(server.cast.amina.db)
+    page.goto(f"{server.url}/console/now/figures")
+    box = page.get_by_role("region", name="Figures")
+    expect(box.get_by_role("row").nth(1)).to_be_visible()
+    assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    picture(page, "console-now-all-figures")
+    page.context.close()

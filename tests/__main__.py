@@ -17,14 +17,15 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.support import trials
+from tests.support import collected, trials
 from tests.support.services import postgres
 
 # failures: with more it is not the machine. Of 7,755 tests 8 were seen when all took 29 minutes
 # instead of 11, because others had a part of the processors.
 SECOND_TIME_MAX: Final = 15
 # dealt as tests/support/dealing.py says
-BESIDE: Final = ("-n", "6", "--dist", "loadscope", "--no-loadscope-reorder")
+BESIDE: Final = ("--dist", "loadscope", "--no-loadscope-reorder")
+PROCESSES: Final = 6
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 TESTS_FAILED: Final = 1  # pytest's exit status
 
@@ -32,7 +33,7 @@ TESTS_FAILED: Final = 1  # pytest's exit status
 def main() -> int:
     os.environ[trials.PART] = trials.TRIALS if sys.argv[1:] == [trials.TRIALS] else trials.FIRST
     FAILED.unlink(missing_ok=True)
-    compile_all()
+    compile_from_the_end()
     with postgres.server_in_memory() as url:
         if url is not None:
             os.environ[postgres.NAMED] = url
@@ -41,7 +42,9 @@ def main() -> int:
 
 def run_all() -> int:
     """Runs the part that is asked for. Returns the exit status."""
-    status = pytest(*BESIDE, "--durations=15")
+    with collected.python("tests") as python:
+        processes = f"{PROCESSES}*popen//python={python}"
+        status = pytest(*BESIDE, "--tx", processes, "--durations=15")
     failed = failures() if status == TESTS_FAILED else []
     if not failed or len(failed) > SECOND_TIME_MAX:
         return status
@@ -57,28 +60,18 @@ def run_all() -> int:
     return status
 
 
-def compile_all() -> None:
-    """Compiles all modules, in two processes. Else each of the six that run tests would do it by
-    itself, at the same time as the others.
+def compile_from_the_end() -> None:
+    """Compiles the tests of a fresh checkout, beside the process that collects them: that begins
+    with the first folder, this with the last, and each goes on with what the other has compiled.
     """
-    halves = (
-        ["tests/capability"],
-        [
-            str(path)
-            for path in Path("tests").iterdir()
-            if path.is_dir() and path.name != "capability"
-        ],
+    if any(Path("tests").glob("*/__pycache__/*-pytest-*")):
+        return
+    folders = sorted((str(path) for path in Path("tests").iterdir() if path.is_dir()), reverse=True)
+    subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", *folders],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
-    collecting = [
-        subprocess.Popen(
-            [sys.executable, "-m", "pytest", "--collect-only", "-q", *half],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for half in halves
-    ]
-    for process in collecting:
-        process.wait()  # whatever is wrong, the run itself tells
 
 
 def failures() -> list[str]:

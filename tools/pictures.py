@@ -1,9 +1,11 @@
 """`python -m tools.pictures`: takes the pictures of the documents again, from the browser tests.
 
-The tests take a picture of each page (tests/support/portal/browsing.py) into build/portal. Those
-below go to docs/pictures, in the light theme and 1,440 pixels wide.
+The tests take a picture of each page (tests/support/portal/browsing.py) into build/portal, when
+HELIOGRAPH_TEST_PICTURES=1. Those below go to docs/pictures, in the light theme and 1,440 pixels
+wide.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -32,7 +34,8 @@ PICTURES: Final = {
 
 def main() -> int:
     tests = [sys.executable, "-m", "pytest", "tests/browser", "-k", "test_portal and 1440"]
-    status = subprocess.run(tests, cwd=ROOT, check=False).returncode
+    wanted = {**os.environ, "HELIOGRAPH_TEST_PICTURES": "1"}
+    status = subprocess.run(tests, cwd=ROOT, env=wanted, check=False).returncode
     if status:
         return status
     KEPT.mkdir(exist_ok=True)

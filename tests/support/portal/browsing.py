@@ -1,5 +1,5 @@
-"""Opens the portal in a real browser: it knows who comes in and what is sent meanwhile, and takes
-pictures of pages, which go to build/portal/.
+"""Opens the portal in a real browser: it knows who comes in and what is sent meanwhile, judges
+pages, and takes pictures of them where that is asked for. These go to build/portal/.
 """
 
 import os
@@ -18,6 +18,8 @@ from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.visitor import EMAIL
 
 PICTURES = Path(__file__).parents[3] / "build" / "portal"
+# by `make pictures`: taking them is a fifth of the work of a journey, and tests do not look at them
+PICTURES_WANTED = os.environ.get("HELIOGRAPH_TEST_PICTURES") == "1"
 HEIGHT = 900
 CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
 SHOWN_WITHIN_S = 30
@@ -55,10 +57,9 @@ def come_in(page: Page, server: Server) -> None:
 
 
 def picture(page: Page, name: str) -> None:
-    """Takes the page in both themes, and sees that it fits into the window and that everybody can
-    use it.
+    """Sees in both themes that the page fits into the window and that everybody can use it, and
+    takes its picture if pictures are wanted.
     """
-    PICTURES.mkdir(parents=True, exist_ok=True)
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
@@ -69,11 +70,17 @@ def picture(page: Page, name: str) -> None:
         assert (int(red) > 127) == is_light
         found = violations(page, of=OF_ALL if is_light else OF_COLORS)
         assert not found, f"{name}, {scheme}: {found}"
-        page.screenshot(
-            path=PICTURES / f"{name}-{size['width']}-{scheme}.png",
-            full_page=True,
-            clip={"x": 0, "y": 0, "width": size["width"], "height": page.evaluate(CONTENT)},
-        )
+        if PICTURES_WANTED:
+            _take(page, PICTURES / f"{name}-{size['width']}-{scheme}.png", size["width"])
+
+
+def _take(page: Page, file: Path, width: int) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(
+        path=file,
+        full_page=True,
+        clip={"x": 0, "y": 0, "width": width, "height": page.evaluate(CONTENT)},
+    )
 
 
 def send(server: Server, to: str, text: str) -> None:

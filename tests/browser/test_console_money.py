@@ -12,9 +12,12 @@ from heliograph import wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, date_in_utc
 from heliograph.database.database import Database
+from heliograph.messages.tables import QUARTER_MS
+from heliograph.monitoring.tables import carrier_money
 from heliograph.users import OperatorRole
 from tests.support.api.server import Server
 from tests.support.console.entering import come_in
+from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 
 PROVEN_WITHIN_MS = 60_000
@@ -44,6 +47,23 @@ def lived(db: Database, account_id: str) -> None:
                 )
 
 
+def taken(db: Database) -> None:
+    """Makes figures of what two carriers have taken in some weeks."""
+    carrier_ids = [open_carrier(db, name, prefix=None) for name in ("gh-main", "gh-second")]
+    for day in range(DAYS, -1, -1):
+        at_ms = (clock.now_ms() - day * DAY_MS) // QUARTER_MS * QUARTER_MS
+        for carrier_id, currency in zip(carrier_ids, ("GHS", "EUR"), strict=True):
+            row = {"carrier_id": carrier_id, "quarter_ms": at_ms, "currency": currency}
+            segments = (900 + 40 * (day % 5)) // (1 if currency == "GHS" else 200)
+            figures = {
+                "segments": segments,
+                "credits": segments * 2,
+                "cost_micro": 12_500 * segments,
+            }
+            with db.write() as tx:
+                tx.execute(carrier_money.insert().values(row | figures))
+
+
 @at_both_widths
 def test_an_operator_looks_after_the_ledger(
     browser: Browser, server: Server, width: int, tmp_path: Path
@@ -56,12 +76,17 @@ def test_an_operator_looks_after_the_ledger(
     expect(page.get_by_text("The ledger is proven.")).to_be_visible(timeout=PROVEN_WITHIN_MS)
     picture(page, "console-proof")
     lived(amina.db, amina.account_id)
+    taken(amina.db)
     page.get_by_role("link", name="Money", exact=True).last.click()
     while page.get_by_text("are still being added up").is_visible():
         page.wait_for_timeout(1_000)
         page.reload()
     expect(page.get_by_role("cell", name=date_in_utc(clock.now_ms())).first).to_be_visible()
     picture(page, "console-money-by-day")
+    page.get_by_role("link", name="By carrier").click()
+    expect(page.get_by_role("cell", name="0.05 EUR").first).to_be_visible()
+    picture(page, "console-money-by-carrier")
+    page.go_back()
     page.get_by_role("link", name="Ledger files").click()
     picture(page, "console-ledger-files")
     page.go_back()

@@ -27,14 +27,13 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """Shows the last days of all carriers, and their sums."""
     Query(asking.sent.query).finish()
     days = carrier_days(tx, asking.now_ms)
+    newest = sorted(days, key=lambda each: -each.day_ms)  # those of a day stay in order
     return page(
         "carrier_money.html",
         asking,
         visit,
         sums=by_carrier(days),
-        rows=[(date_in_utc(each.day_ms), each) for each in reversed(days)][
-            :CARRIER_DAYS_LISTED_MAX
-        ],
+        rows=[(date_in_utc(each.day_ms), each) for each in newest[:CARRIER_DAYS_LISTED_MAX]],
         is_cut=len(days) > CARRIER_DAYS_LISTED_MAX,
         days_shown=CARRIER_DAYS_SHOWN,
     )

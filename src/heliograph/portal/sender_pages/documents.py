@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.page_request import PageRequest, SentFile
+from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, kept_file, led_on, page
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.senders import SUBMITTED
@@ -53,8 +53,15 @@ def attach(asking: PageRequest) -> Response:
     def effect(tx: Connection) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SENDERS)
-        file = SentFile(asking.sent.file_name, asking.sent.file)
-        attach_file(tx, asking, visit, asking.path["sender"], file)
+        document = senders.attach(
+            tx,
+            visit.account.id,
+            asking.path["sender"],
+            asking.sent.file_name,
+            asking.sent.file,
+            now_ms=asking.now_ms,
+        )
+        visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
         return led_on(_list_of(asking, visit), Said.SAVED)
 
     try:
@@ -64,18 +71,6 @@ def attach(asking: PageRequest) -> Response:
             raise
         with asking.db.read() as tx:
             return listed(tx, asking, visit_of(tx, asking), wrong.fields)
-
-
-def attach_file(
-    tx: Connection, asking: PageRequest, visit: Visit, sender_id: str, file: SentFile
-) -> None:
-    """Attaches one file to a sender ID (id in text form), and tells the log. Raises NotFound,
-    InvalidRequest.
-    """
-    document = senders.attach(
-        tx, visit.account.id, sender_id, file.name, file.content, now_ms=asking.now_ms
-    )
-    visit.audit(tx, asking, "sender.attach", sender_id, document.name)
 
 
 def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

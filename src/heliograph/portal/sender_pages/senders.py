@@ -13,7 +13,6 @@ from heliograph.base.errors import FieldError
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
-from heliograph.portal.sender_pages.documents import attach_file
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
@@ -88,7 +87,15 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     for action in senders.changes(before, sender):
         visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
     for file in asking.sent.files:
-        attach_file(tx, asking, visit, senders.text_id(sender), file)
+        document = senders.attach(
+            tx,
+            visit.account.id,
+            senders.text_id(sender),
+            file.name,
+            file.content,
+            now_ms=asking.now_ms,
+        )
+        visit.audit(tx, asking, "sender.attach", senders.text_id(sender), document.name)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
 
 

@@ -51,7 +51,10 @@ workers = sa.Table(
         comment="never given twice",
     ),
     sa.Column(
-        "kind", sa.String(16), nullable=False, comment="serve, api, worker, carrier or scheduler"
+        "kind",
+        sa.String(16),
+        nullable=False,
+        comment="serve, api, worker, carrier, scheduler or console",
     ),
     sa.Column(
         "carrier_id",

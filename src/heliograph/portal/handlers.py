@@ -39,7 +39,9 @@ class PageRoute(NamedTuple):
     is_form: bool
     may: Handler | None = None
     lane: Lane = Lane.PAGES
-    octets_max: int = UPLOAD_OCTETS_MAX  # of a form with a file
+    octets_max: int = UPLOAD_OCTETS_MAX  # of a form with files
+    files_max: int = 1
+    may_lack_files: bool = False  # such a form may come as one without files does
 
 
 def shows(path: str, handle: Handler) -> PageRoute:
@@ -53,10 +55,22 @@ def does(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
 
 
 def takes_file(
-    path: str, may: Handler, handle: Handler, octets_max: int = UPLOAD_OCTETS_MAX
+    path: str,
+    may: Handler,
+    handle: Handler,
+    octets_max: int = UPLOAD_OCTETS_MAX,
 ) -> PageRoute:
     """Returns the route of a form with a file, which together have so many octets at most."""
     return PageRoute(path, handle, is_form=True, may=may, octets_max=octets_max)
+
+
+def may_take_files(
+    path: str, may: Handler, handle: Handler, octets_max: int, files_max: int
+) -> PageRoute:
+    """Returns the route of a form with so many files at most, and perhaps none."""
+    return takes_file(path, may, handle, octets_max)._replace(
+        files_max=files_max, may_lack_files=True
+    )
 
 
 def to_members(show: MembersPage) -> Handler:

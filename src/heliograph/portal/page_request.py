@@ -55,15 +55,30 @@ class ForeignForm(Forbidden):
     reason = "foreign_form"
 
 
+class SentFile(NamedTuple):
+    """Holds a file of a form, with the name that the browser gives it."""
+
+    name: str
+    content: bytes
+
+
 class Sent(NamedTuple):
     """Holds what a request says: the parameters of its query, or the fields of its form and the
-    file in it, with the name that the browser gives it.
+    files in it.
     """
 
     query: Sequence[tuple[str, str]] = ()
     form: Mapping[str, str] = MappingProxyType({})
-    file: bytes = b""
-    file_name: str = ""
+    files: Sequence[SentFile] = ()
+
+    @property
+    def file(self) -> bytes:
+        """Returns the content of the only file; empty: there is none."""
+        return self.files[0].content if self.files else b""
+
+    @property
+    def file_name(self) -> str:
+        return self.files[0].name if self.files else ""
 
 
 NOTHING_SENT: Final = Sent()

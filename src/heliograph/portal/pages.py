@@ -24,6 +24,7 @@ from heliograph.portal.handlers import (
     by_members,
     by_users,
     does,
+    may_take_files,
     shows,
     takes_file,
     to_console,
@@ -48,6 +49,7 @@ from heliograph.portal.sign_in import (
     you,
 )
 from heliograph.portal.wallet_pages import levels_plot, low_balance, money, purchase
+from heliograph.senders import DOCUMENTS_PER_SENDER_MAX
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
@@ -123,9 +125,12 @@ PAGES: Final = (
     shows(f"{CONTACT}/remove", to_members(contacts.ask_remove)),
     does(f"{CONTACT}/remove", by_members(Right.CONTACTS, contacts.remove, contacts.ask_remove)),
     shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
-    does(
+    may_take_files(
         f"{OF_ACCOUNT}/senders",
+        to_members(senders.may_register),
         by_members(Right.SENDERS, senders.register, senders.listed),
+        documents.FORM_OCTETS_MAX,
+        DOCUMENTS_PER_SENDER_MAX,
     ),
     does(
         f"{OF_ACCOUNT}/senders/{{sender}}",

@@ -56,7 +56,7 @@ from heliograph.portal.pages import PAGES, PAGES_WITHOUT_PORTAL
 from heliograph.portal.rendering import HEADERS, Download, page, static_file
 from heliograph.portal.sign_in import sign_in_pages
 from heliograph.portal.sign_in.mailer import Mailer, mailer_for
-from heliograph.portal.uploaded_form import read_upload
+from heliograph.portal.uploaded_form import is_upload, read_upload
 from heliograph.portal.visit import NotFresh
 from heliograph.users import NotSignedIn, passkeys
 from heliograph.webhooks.http.address_guard import allowed_networks
@@ -161,7 +161,10 @@ class Portal:
                 allowed = await self._lanes.run(Lane.PAGES, lambda: may(asking))
                 if allowed.status_code >= HTTPStatus.BAD_REQUEST:
                     return allowed
-                sent = await read_upload(request, page.octets_max)
+                if page.may_lack_files and not is_upload(request):
+                    sent = Sent(form=await read_form(request))
+                else:
+                    sent = await read_upload(request, page.octets_max, page.files_max)
                 require_ours(request, self._asking(request, sent))
             except ServiceError as refused:
                 return await self._answer(request, _raising(refused), NOTHING_SENT)

@@ -1,4 +1,4 @@
-"""Reads a form that has a file in it."""
+"""Reads a form that has files in it."""
 
 from collections.abc import AsyncGenerator
 from typing import Final
@@ -8,7 +8,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from heliograph.base.errors import InvalidRequest, PayloadTooLarge
-from heliograph.portal.page_request import Sent
+from heliograph.portal.page_request import Sent, SentFile
 
 # what comes in within the time for a body, at a megabit a second
 UPLOAD_OCTETS_MAX: Final = 4 * 1_024 * 1_024
@@ -16,16 +16,23 @@ FIELDS_MAX: Final = 10
 FIELD_OCTETS_MAX: Final = 24 * 1_024  # the text of a campaign, in letters of four octets
 
 
-async def read_upload(request: Request, octets_max: int = UPLOAD_OCTETS_MAX) -> Sent:
-    """Returns the fields of a form, and the file in it. Raises PayloadTooLarge for more octets, and
-    InvalidRequest.
+def is_upload(request: Request) -> bool:
+    """Returns whether a form is sent in the way in which files are."""
+    return request.headers.get("content-type", "").startswith("multipart/form-data")
+
+
+async def read_upload(
+    request: Request, octets_max: int = UPLOAD_OCTETS_MAX, files_max: int = 1
+) -> Sent:
+    """Returns the fields of a form, and the files in it. Raises PayloadTooLarge for more octets,
+    and InvalidRequest.
     """
-    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+    if not is_upload(request):
         raise InvalidRequest("The form cannot be read.")
     parser = MultiPartParser(
         request.headers,
         _limited(request, octets_max),
-        max_files=1,
+        max_files=files_max,
         max_fields=FIELDS_MAX,
         max_part_size=FIELD_OCTETS_MAX,
     )
@@ -33,14 +40,16 @@ async def read_upload(request: Request, octets_max: int = UPLOAD_OCTETS_MAX) -> 
         fields = await parser.parse()
     except MultiPartException as error:
         raise InvalidRequest("The form cannot be read.") from error
-    form, file, file_name = dict[str, str](), b"", ""
+    form, files = dict[str, str](), list[SentFile]()
     for name, value in fields.multi_items():
-        if isinstance(value, UploadFile):
-            file, file_name = await value.read(), value.filename or ""
-        else:
+        if not isinstance(value, UploadFile):
             form[name] = value
+            continue
+        file = SentFile(value.filename or "", await value.read())
+        if file.name or file.content:  # else it is a field in which no file was chosen
+            files.append(file)
     await fields.close()
-    return Sent(form=form, file=file, file_name=file_name)
+    return Sent(form=form, files=files)
 
 
 async def _limited(request: Request, octets_max: int) -> AsyncGenerator[bytes, None]:

@@ -51,6 +51,39 @@ def test_a_document_is_attached_saved_and_removed(
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 
+def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    def register(sender: str, mode: str, *contents: bytes) -> int:
+        visitor.get(f"{home}/senders")
+        return int(
+            visitor.post_as_it_is(
+                f"{home}/senders",
+                data={"form_token": visitor.token, "sender": sender, "mode": mode},
+                files=[("file", (f"{k}.pdf", content)) for k, content in enumerate(contents)]
+                or [("file", ("", b""))],  # as browsers send a field in which none was chosen
+            ).status_code
+        )
+
+    def kept() -> dict[str, list[str]]:
+        with db.read() as tx:
+            return {
+                sender.sender: [each.name for each in senders.documents_of(tx, sender)]
+                for sender in senders.page(tx, limit=9, account_id=amina)
+            }
+
+    before = kept()
+    assert register("ONE", "live", PDF, b"<script>") == 400
+    assert register("ONE", "live", *[PDF] * 6) == 400
+    assert register("ONE", "sandbox", PDF) == 400, "nobody decides on it"
+    half = b"%PDF-" + b"\x00" * (DOCUMENT_OCTETS_MAX // 2 + 32 * 1_024) + b"%%EOF"
+    assert register("ONE", "live", half, half) == 413
+    assert kept() == before
+    assert register("ONE", "live") == 303
+    assert register("TWO", "live", *[PDF] * 5) == 303
+    assert kept() == before | {"ONE": [], "TWO": [f"{k}.pdf" for k in range(5)]}
+
+
 def test_what_was_decided_on_has_no_button_that_removes_it(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:

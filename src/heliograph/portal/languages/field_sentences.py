@@ -108,6 +108,7 @@ OF_FORMS: Final = (
     marked("is one too many: a sender ID has at most %(most)s documents"),
     marked("is one too many: an account has at most %(most)s documents"),
     marked("cannot be changed: the sender ID does not wait for a decision"),
+    marked("cannot be removed: somebody has decided on it"),
     marked(
         "must have 3 to 11 of A-Z, a-z, 0-9, space, -, _, & and . with a letter among them and"
         " no space"

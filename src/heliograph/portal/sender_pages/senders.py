@@ -20,7 +20,7 @@ from heliograph.users import Right
 
 # one page; an account has a few, and the API pages through more
 SHOWN_MAX: Final = 200
-FIELDS: Final = ("sender", "country_code", "purpose", "mode")
+FIELDS: Final = ("sender", "country_code", "purpose", "mode", "file")
 
 
 def listed(
@@ -44,6 +44,8 @@ def listed(
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
+        most=senders.DOCUMENTS_PER_SENDER_MAX,
+        mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,
     )
 
 
@@ -54,8 +56,16 @@ class ShownSender(NamedTuple):
     text_id: str
 
 
+def may_register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the page to those who may register a sender ID. Raises Forbidden for others."""
+    visit.require(tx, Right.SENDERS)
+    return listed(tx, asking, visit)
+
+
 def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Submits a sender ID for approval, as POST /sender-ids does, and shows the list."""
+    """Submits a sender ID for approval, as POST /sender-ids does, with the documents that are in
+    the form, and shows the list. If one of them is refused, nothing is done.
+    """
     body = body_of(asking)
     mode = choice_of("mode", body.pop("mode", visit.mode), MODES)
     is_default = body.pop("is_default", None) is not None
@@ -76,6 +86,16 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
     for action in senders.changes(before, sender):
         visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
+    for file in asking.sent.files:
+        document = senders.attach(
+            tx,
+            visit.account.id,
+            senders.text_id(sender),
+            file.name,
+            file.content,
+            now_ms=asking.now_ms,
+        )
+        visit.audit(tx, asking, "sender.attach", senders.text_id(sender), document.name)
     return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
 
 

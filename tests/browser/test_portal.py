@@ -139,6 +139,24 @@ def test_a_handset_shows_a_text_as_soon_as_it_arrives(
     page.context.close()
 
 
+def test_who_goes_back_to_a_text_that_was_not_sent_finds_all_of_it(
+    browser: Browser, server: Server
+) -> None:
+    page = opened(browser, 1440)
+    come_in(page, server)
+    navigation = page.get_by_role("navigation")
+    navigation.get_by_role("link", name="Send", exact=True).click()
+    typed = {"Sender": "SANDBOX", "To": "233201234567", "Text": "Your order is on its way"}
+    for label, text in typed.items():
+        page.get_by_label(label, exact=True).fill(text)
+    navigation.get_by_role("link", name="Messages").click()
+    expect(page.get_by_role("heading", name="Messages")).to_be_visible()
+    page.go_back()
+    for label, text in typed.items():
+        expect(page.get_by_label(label, exact=True)).to_have_value(text)
+    page.context.close()
+
+
 def test_pages_work_without_a_script(browser: Browser, server: Server) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

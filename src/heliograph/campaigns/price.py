@@ -92,6 +92,7 @@ class Pricing:
 def pricing_of(tx: Connection, campaign: Campaign) -> Pricing:
     """Returns the pricing by routes and rates as they are now."""
     key = (campaign.account_id, campaign.sandbox)
+    tariff = load_tariff(tx, campaign.account_id)
     return Pricing(
-        campaign.account_id, FACTS.load(tx, [key])[key], load_tariff(tx), sandbox=campaign.sandbox
+        campaign.account_id, FACTS.load(tx, [key])[key], tariff, sandbox=campaign.sandbox
     )

@@ -91,7 +91,12 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     """Returns the rates, the general ones first; with `account_id`, only those that are that
     account's own.
     """
-    return load_rates_of(tx, None if account_id is None else [account_id])
+    if account_id is None:
+        return load_rates_of(tx, None)
+    columns = rates.c
+    query = sa.select(columns.destination, columns.credits).order_by(columns.destination)
+    own = query.where(columns.account_id == account_id)
+    return [Rate(account_id, *row) for row in tx.execute(own).all()]
 
 
 def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:

@@ -154,11 +154,11 @@ class NotFresh(Forbidden):
 
 
 class WeakSession(NotFresh):
-    """You came in by a password or a link alone. To change how you sign in, show your app or your
-    passkey first.
+    """You came in by a password or a link alone. To change how you sign in, sign in with the code
+    of your app or with your passkey.
     """
 
-    def __init__(self, *, has_app: bool) -> None:
+    def __init__(self, *, has_app: bool = True) -> None:
         super().__init__()
         self.has_app = has_app  # if not, a passkey
 

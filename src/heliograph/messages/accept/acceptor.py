@@ -16,7 +16,7 @@ from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError
 from heliograph.base.own_threads import OwnThreads
-from heliograph.carriers import Rates, Routes, down_carriers, load_rates, load_routes
+from heliograph.carriers import GENERAL, Rates, Routes, down_carriers, load_rates_of, load_routes
 from heliograph.database.batching import BATCHES_AT_ONCE, Batcher
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
@@ -328,9 +328,12 @@ def _load_tariff(tx: Connection, keys: Sequence[int]) -> dict[int, Tariff]:
     return {0: load_tariff(tx)}
 
 
-def load_tariff(tx: Connection) -> Tariff:
-    """Loads routes and rates as they are now."""
-    return Tariff(Routes(load_routes(tx)), Rates(load_rates(tx)), down_carriers(tx, clock.now_ms()))
+def load_tariff(tx: Connection, account_id: str | None = None) -> Tariff:
+    """Loads routes and rates as they are now: all rates, or those that hold for an account (raw
+    id).
+    """
+    rates = load_rates_of(tx, None if account_id is None else {GENERAL, account_id})
+    return Tariff(Routes(load_routes(tx)), Rates(rates), down_carriers(tx, clock.now_ms()))
 
 
 FACTS: Final = CachedKind("account", _load_facts)  # by raw id and mode

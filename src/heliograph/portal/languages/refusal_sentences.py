@@ -50,6 +50,10 @@ REFUSALS: Final = (
     marked("This service sends no mail. Its operator can add members."),
     marked("Nobody signs up at this service. Ask whoever runs it for an account."),
     marked("This takes a sign-in that is not older than ten minutes. Confirm that it is you."),
+    marked(
+        "You came in by a password or a link alone. To change how you sign in, sign in with the"
+        " code of your app or with your passkey."
+    ),
     # of records
     marked("There is no such record for this account and mode."),
     marked("There is no such account."),

@@ -154,12 +154,13 @@ class NotFresh(Forbidden):
 
 
 class WeakSession(NotFresh):
-    """You came in by a password or a link alone. To change how you sign in, sign in with the code
-    of your app or with your passkey.
-    """
+    """This session was opened by a password or a link alone, and its user has more to show."""
 
     def __init__(self, *, has_app: bool = True) -> None:
-        super().__init__()
+        super().__init__(
+            "You came in by a password or a link alone. To change how you sign in, sign in with the"
+            " code of your app or with your passkey."
+        )
         self.has_app = has_app  # if not, a passkey
 
 

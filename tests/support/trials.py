@@ -38,18 +38,32 @@ FIRST_FAULTS: Final = (
     "tests/faults/test_receipts.py",
     "tests/faults/test_redis.py",
 )
-# What takes a minute, or long for what changes seldom: installing, restarting, clients that others
-# generate, crowds, half of the journeys.
+# What takes a minute, or long for what changes seldom: installing, starting, restarting, clients
+# that others generate, crowds, French, half of the journeys, and what tests are run with.
 LONG: Final = (
+    "tests/api/test_crowds.py",
     "tests/api/test_schemathesis.py",
+    "tests/architecture/test_package.py",
+    "tests/architecture/test_skips.py",
+    "tests/browser/test_console_fail_over.py",
+    "tests/browser/test_console_looks.py",
+    "tests/browser/test_console_now.py",
+    "tests/browser/test_console_sender_from_both_sides.py",
+    "tests/browser/test_console_suspends.py",
     "tests/browser/test_portal_components.py",
     "tests/browser/test_portal_connect.py",
     "tests/browser/test_portal_french.py",
+    "tests/browser/test_portal_members.py",
     "tests/browser/test_portal_questions.py",
+    "tests/browser/test_portal_quickstart.py",
     "tests/browser/test_portal_reports.py",
     "tests/browser/test_portal_settings.py",
     "tests/browser/test_portal_sites.py",
+    "tests/capability/cli/test_cli_start.py",
+    "tests/capability/portal/test_french_pages.py",
+    "tests/capability/processes/test_demo.py",
     "tests/crash/test_balancer_limits.py",
+    "tests/crash/test_collected.py",
     "tests/crash/test_fair_restart.py",
     "tests/crash/test_install_documented.py",
     "tests/crash/test_otp_ahead.py",
@@ -58,6 +72,9 @@ LONG: Final = (
     "tests/crash/test_secret_rotated.py",
     "tests/crash/test_silent_database.py",
     "tests/crash/test_slow_readers.py",
+    "tests/crash/test_warm_in_path.py",
+    "tests/crash/test_warm_start.py",
+    "tests/unit/test_cli_modules.py",
     "tests/wire/test_generated_clients.py",
 )
 DATABASES: Final = ("sqlite", "postgresql")

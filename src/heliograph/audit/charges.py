@@ -13,7 +13,7 @@ tally.
 from collections.abc import Iterator
 from heapq import merge
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -194,15 +194,16 @@ def _totals(tx: Connection, first: str) -> Iterator[_Total]:
     """
     columns = messages.c
     query = sa.select(
-        raw_id(columns.send_id),
-        raw_id(columns.account_id),
+        raw_id(columns.send_id).label("send_id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.credits,
         columns.refunded,
     )
     query = query.where(columns.id >= first)
+    same_send = attrgetter("send_id", "account_id", "sandbox")
     for (send_id, account_id, sandbox), rows in groupby(
-        streamed(tx, query.order_by(columns.id)), key=itemgetter(0, 1, 2)
+        streamed(tx, query.order_by(columns.id)), key=same_send
     ):
         count = credits = refunded = 0
         for row in rows:

@@ -8,7 +8,7 @@ a table's own, the database sorts.
 
 from collections.abc import Iterator
 from itertools import chain, groupby, islice
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -49,7 +49,6 @@ _SHOWN: Final = {
         for name in ("id", "status", "recipient", "error.code")
     ),
 }
-_WHICH: Final = itemgetter(0)
 _NOBODY: Final[list["_EndpointSince"]] = []
 
 _Listeners = dict[tuple[str, bool], list["_EndpointSince"]]  # by account and mode
@@ -77,6 +76,13 @@ class _AuditedEvent(NamedTuple):
     status: str | None  # these three: as its body shows them
     recipient: str | None
     error_code: str | None
+
+
+class _AtEndpoint(NamedTuple):
+    """Says that an event waits for an endpoint, or is done with there. Its ids are raw."""
+
+    event_id: str
+    endpoint_id: str
 
 
 class _MessageTimes(NamedTuple):
@@ -231,7 +237,8 @@ class _ToldOfMessages:
     """
 
     def __init__(self, tx: Connection, first: str) -> None:
-        self._groups = groupby((event for event in _told(tx) if event.about >= first), key=_WHICH)
+        told = (event for event in _told(tx) if event.about >= first)
+        self._groups = groupby(told, key=attrgetter("about"))
         self._about: str | None = None
         self._events: Iterator[_AuditedEvent] = iter(())
         self._advance()
@@ -327,7 +334,7 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
     """Checks that each event is once with each endpoint: in its queue, or among what it is done
     with.
     """
-    placed = groupby(_placed(tx), key=_WHICH)
+    placed = groupby(_placed(tx), key=attrgetter("event_id"))
     of_event, places = next(placed, (None, iter(())))
     columns = webhook_events.c
     query = sa.select(
@@ -342,7 +349,7 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
             of_event, places = next(placed, (None, iter(())))
         found = list[str]()
         if of_event == event_id:
-            found = [endpoint_id for _, endpoint_id in places]
+            found = [place.endpoint_id for place in places]
             of_event, places = next(placed, (None, iter(())))
         for listener in _must_have_heard(listeners, account_id, sandbox, kind, at_ms, since_ms):
             if listener.endpoint_id not in found:
@@ -360,8 +367,8 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
             )
 
 
-def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
-    """Yields (event, endpoint) of all that waits and all that is over, by event."""
+def _placed(tx: Connection) -> Iterator[_AtEndpoint]:
+    """Yields all that waits and all that is over, by event."""
     waits, over = webhook_queue.c, webhook_deliveries.c
     both = (
         sa.union_all(
@@ -371,7 +378,7 @@ def _placed(tx: Connection) -> Iterator[tuple[Any, Any]]:
         .c
     )
     query: Any = sa.select(raw_id(both.event_id), raw_id(both.endpoint_id)).order_by(both.event_id)
-    return ((event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
+    return (_AtEndpoint(event_id, endpoint_id) for event_id, endpoint_id in streamed(tx, query))
 
 
 def _event(event_id: str) -> str:

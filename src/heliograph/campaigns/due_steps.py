@@ -17,7 +17,7 @@ from heliograph.contacts.tables import opt_outs
 from heliograph.messages.groups import tally_of
 from heliograph.messages.queue import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
-from heliograph.wallet.tables import wallets
+from heliograph.wallet.tables import counted_today, wallets
 from heliograph.webhooks import Event, tell_listeners
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
@@ -118,10 +118,7 @@ def _at_work() -> sa.Select[Any]:
         .scalar_subquery(),
         0,
     )
-    spent = sa.case(
-        (wallets.c.spent_day == sa.bindparam("today", type_=sa.Integer), wallets.c.spent_credits),
-        else_=0,
-    )
+    spent = counted_today(wallets.c.spent_day, wallets.c.spent_credits)
     return (
         sa.select(
             campaigns.c.id,

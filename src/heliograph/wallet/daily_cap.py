@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import by_id
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import RateLimited
-from heliograph.wallet.tables import wallets
+from heliograph.wallet.tables import counted_today, wallets
 
 
 class DailyCapReached(RateLimited):
@@ -69,7 +69,5 @@ def count_moved(
 def _of_today(
     tx: Connection, account_id: str, day: sa.Column[int], credits: sa.Column[int], today: int
 ) -> int:
-    counted_day, counted = tx.execute(
-        sa.select(day, credits).where(wallets.c.account_id == account_id)
-    ).one()
-    return int(counted) if counted_day == today else 0
+    counted = sa.select(counted_today(day, credits)).where(wallets.c.account_id == account_id)
+    return int(tx.execute(counted, {"today": today}).scalar_one())

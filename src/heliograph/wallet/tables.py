@@ -187,3 +187,10 @@ prices = sa.Table(
     sa.Column("credits", sa.BigInteger, nullable=False),
     sa.CheckConstraint("amount_minor > 0 AND credits > 0", name="prices_positive"),
 )
+
+
+def counted_today(day: sa.Column[int], credits: sa.Column[int]) -> sa.Case[int]:
+    """Returns the credits that a wallet has counted on the day `today`, a parameter: none, if what
+    it counts last was on another day.
+    """
+    return sa.case((day == sa.bindparam("today", type_=sa.Integer), credits), else_=0)

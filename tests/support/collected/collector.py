@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from tests.support.collected.stand_in import PROGRAM_OCTETS_MAX, STREAMS
+from tests.support.warm.order import leave
 
 
 def main() -> None:
@@ -24,6 +25,7 @@ def main() -> None:
     program = _next_fork(listening)
     if program is not None:
         exec(program, {"__name__": "__main__"})
+        leave(0)
 
 
 def collect(tests: list[str]) -> None:

@@ -50,7 +50,7 @@ class Order(NamedTuple):
             command()
         except SystemExit as ended:
             if self.script is not None and isinstance(ended.code, int):
-                _leave(ended.code)
+                leave(ended.code)
             raise
 
     def _take_streams(self) -> None:
@@ -70,7 +70,7 @@ def for_the_loader(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(FOR_THE_LOADER)}
 
 
-def _leave(status: int) -> None:
+def leave(status: int) -> None:
     """Ends this process as Python does, but for destroying all that was imported: writing to this
     memory, which is the starter's too, would copy it, and take longer than most commands.
     """

@@ -10,7 +10,7 @@ came. Virtual time is a carrier's own: it runs as fast as the carrier serves.
 It is kept in the memory of the accepting process, and read from the queue when that starts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -84,15 +84,21 @@ class FairQueue:
         following = {
             carrier_id: self._before(carrier_id, head_us) for carrier_id, head_us in lowest.items()
         }
-        owed = {
-            (account_id, carrier_id): end_us
-            for (account_id, carrier_id), end_us in self._ends.items()
-            if end_us > lowest.get(carrier_id, end_us)
-        }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)
-        self._ends.clear()
-        self._ends.update(owed)
+        self._forget_who_owes_nothing(lowest)
+
+    def _forget_who_owes_nothing(self, lowest: Mapping[int, int]) -> None:
+        """Forgets the ends that the queues have passed. It is hot: most accounts stay, and nothing
+        is made for them.
+        """
+        passed = []
+        for place, end_us in self._ends.items():
+            _, carrier_id = place
+            if end_us <= lowest.get(carrier_id, end_us):
+                passed.append(place)
+        for place in passed:
+            del self._ends[place]
 
     def _before(self, carrier_id: int, head_us: int) -> int:
         """Returns the rank just before the head, but not before a newcomer who stands there

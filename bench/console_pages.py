@@ -37,6 +37,7 @@ from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import CONSOLE, Service
 from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import ROOTS, Portal
+from heliograph.processes.exclusive import tune_collector
 from heliograph.users import OperatorRole, passkeys
 from tests.support.api.service import Loop
 from tests.support.console.operators import come_in
@@ -172,6 +173,7 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
         visitor.get(page)
         visitor.post(f"{page}/see", {"do": "see", "reason": "how long its pages take"})
         costs = []
+        tune_collector()  # as every process that serves pages does
         print("     p95   median      cpu    octets  page")
         for path in _paths(known):
             if only not in path:

@@ -100,7 +100,12 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
 
 
 def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:
-    """Returns the own rates of these accounts (raw ids), of which GENERAL is one, or all rates."""
+    """Returns the own rates of these accounts (raw ids), of which GENERAL may be one, or all
+    rates; the general ones first.
+    """
+    if account_ids is not None and GENERAL in account_ids:  # most rates, so their id is not read
+        others = set(account_ids) - {GENERAL}
+        return load_rates(tx, GENERAL) + (load_rates_of(tx, others) if others else [])
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
     if account_ids is not None:
         query = query.where(rates.c.account_id.in_(account_ids))

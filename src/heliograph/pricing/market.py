@@ -136,17 +136,22 @@ class Market:
         return sorted(chosen, key=lambda each: each.digits)
 
     def _weigh(self, rates: Rates, account_id: str, beginning: Beginning) -> Weighed | None:
-        rate = rates.rate_of(account_id, beginning.digits, beginning.country_code)
-        if rate is None or rate.credits is None:
-            return None
         route = self._routes.carriers_for(beginning.digits)
-        weighed = [
-            Weighed(beginning, rate, cost, self._prices.get(cost.currency))
+        costs = [
+            cost
             for carrier_id in (route.leading if route is not None else ())
             if (cost := self._costs.of(carrier_id, beginning.digits)) is not None
         ]
+        if not costs:  # as it is of most prefixes, so nothing more is asked about them
+            return None
+        rate = rates.rate_of(account_id, beginning.digits, beginning.country_code)
+        if rate is None or rate.credits is None:
+            return None
+        weighed = [
+            Weighed(beginning, rate, cost, self._prices.get(cost.currency)) for cost in costs
+        ]
         if len(weighed) < 2:
-            return weighed[0] if weighed else None
+            return weighed[0]
         return max(weighed, key=lambda each: (each.cost_share, each.cost.amount_micro))
 
 

@@ -101,6 +101,28 @@ def test_a_sheet_with_a_loss_is_refused_until_it_is_agreed_to(
     assert visitor.post(path, {**plan, "allow_loss": "yes"}).status_code == 400
 
 
+def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    with db.write() as tx:
+        carriers.set_rate(tx, "GH", 1, account_id=amina)
+        text_id = accounts.text_id(accounts.by_id(tx, amina))
+    come_in(visitor, db)
+    lines = [f"233{number:03},1," for number in range(250)]
+    path = uploaded(
+        visitor, "\n".join(["prefix,credits,account", f"GH,1,{text_id}", *lines]).encode()
+    )
+    page = visitor.get(path).text
+    assert "<strong>250</strong> new" in page
+    assert "<strong>1</strong> unchanged" in page
+    assert "And 201 more." in page  # losses: of 250 lines, and of what amina pays
+    assert "And 51 more." in page  # changes
+    visitor.post(path, {"do": "plan", "reason": "prices of May", "allow_loss": "yes"})
+    margin = visitor.get(f"{RATES}/margin").text
+    assert "251 below cost" in margin  # of 250 rates, and of the default to other numbers
+    assert "And 51 more." in margin
+
+
 def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(
     visitor: Visitor, db: Database
 ) -> None:

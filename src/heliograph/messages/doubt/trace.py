@@ -184,8 +184,8 @@ def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[
         for name in ("account_id", "status", "recipient")
         if (value := getattr(wanted, name)) is not None
     ]
-    if wanted.account_id is None and wanted.is_looked_up:  # both indexes begin with the account
-        conditions.append(messages.c.account_id.in_(sa.select(accounts.c.id)))
+    if wanted.account_id is None and wanted.recipient is not None:
+        conditions.append(_of_any_account(tx, messages.c.account_id))
     if wanted.send_id is not None:
         last = tx.execute(
             sa.select(sends.c.message_count).where(sends.c.id == wanted.send_id)
@@ -207,12 +207,24 @@ def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[
     return conditions
 
 
+def _of_any_account(tx: Connection, account_id: sa.Column[str]) -> sa.ColumnElement[bool]:
+    """Returns the condition for rows of all accounts, by an index that begins with the account. To
+    PostgreSQL they are one array, which takes a fifth less time than a join with 10,000 of them.
+    """
+    every = sa.select(accounts.c.id)
+    if tx.dialect.name == "postgresql":
+        return account_id == sa.any_(
+            sa.func.array(every.scalar_subquery(), type_=sa.ARRAY(account_id.type))
+        )
+    return account_id.in_(every)
+
+
 def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
     """Returns the condition for messages of the newest sends with the reference: theirs are the
     ids that follow the send's (tables.py).
     """
     whose = (
-        sends.c.account_id.in_(sa.select(accounts.c.id))
+        _of_any_account(tx, sends.c.account_id)
         if wanted.account_id is None
         else sends.c.account_id == wanted.account_id
     )

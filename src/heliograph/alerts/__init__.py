@@ -1,7 +1,14 @@
 """Tells those who run the service what is wrong: once when it begins, and once when it is over."""
 
 from heliograph.alerts.look import TEST, find_breaches, queue_telling, store_found
-from heliograph.alerts.past_alerts import KnownAlert, Telling, ended_alerts, last_told, open_alerts
+from heliograph.alerts.past_alerts import (
+    KnownAlert,
+    Telling,
+    ended_alerts,
+    last_told,
+    open_alerts,
+    wrong_now,
+)
 from heliograph.alerts.recipients import (
     SEALED,
     AlertRecipient,
@@ -54,4 +61,5 @@ __all__ = [
     "tell",
     "unwatch_wallet",
     "watch_wallet",
+    "wrong_now",
 ]

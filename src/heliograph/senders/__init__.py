@@ -13,6 +13,7 @@ from heliograph.senders.documents import (
     detach,
     document_of,
     documents_of,
+    may_have_more,
     remove_documents,
 )
 from heliograph.senders.history import Step, as_step_record, history
@@ -77,6 +78,7 @@ __all__ = [
     "history",
     "look_alikes",
     "make_default",
+    "may_have_more",
     "named",
     "own_sender",
     "page",

@@ -16,7 +16,7 @@ from heliograph.senders.documents import (
     may_have_more,
     remove_documents,
 )
-from heliograph.senders.history import Step, as_step_record, history
+from heliograph.senders.history import Step, as_step_record, history, submitted_at_ms
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
@@ -90,6 +90,7 @@ __all__ = [
     "reserve",
     "reserved",
     "states",
+    "submitted_at_ms",
     "suspend",
     "text_id",
     "usable",

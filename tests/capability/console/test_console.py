@@ -166,6 +166,11 @@ def test_who_has_a_passkey_only_is_asked_for_it_and_for_nothing_else(
     assert "data-passkey-does" in refused.text
     assert "ten minutes" not in refused.text, "the sign-in is fresh"
     assert 'type="password"' not in refused.text, "it would open another session as weak as this"
+    visitor.get("/portal/you")
+    assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
+    assert 'id="secret"' in visitor.get("/portal/you/authenticator").text
+    shown = stranger.get("/portal/you/authenticator")
+    assert (shown.status_code, 'id="secret"' in shown.text) == (403, False)
 
 
 def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) -> None:

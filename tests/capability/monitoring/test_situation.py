@@ -57,6 +57,7 @@ def test_a_carrier_that_is_down_is_named_with_what_to_do_until_it_is_back(
         " tried again (Connection refused)."
     ]
     assert "heliograph carrier test alpha" in remedies(db)
+    assert "a server running" not in remedies(db), "one is: it tries again"
     bound(db, carrier_id)
     assert sentences(db) == []
 

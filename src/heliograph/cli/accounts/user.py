@@ -143,20 +143,24 @@ def list_(session: CommandRun, limit: int, before: str | None) -> None:
 )
 @click.argument("user", metavar="USER")
 @click.option(
-    "--passkeys", is_flag=True, help="Remove all passkeys, too, and end what the user has open."
+    "--passkeys",
+    "without_passkeys",
+    is_flag=True,
+    help="Remove all passkeys, too, and end what the user has open.",
 )
-def two_step_off(session: CommandRun, user: str, passkeys: bool) -> None:
+def two_step_off(session: CommandRun, user: str, without_passkeys: bool) -> None:
     """Ask a user for no code of an authenticator app any more, nor for a recovery code.
 
     It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
     operator who has lost the device of a passkey. Make sure who asks for it."""
     from heliograph import users
+    from heliograph.users import passkeys
 
     with session.write() as tx:
         found = users.find(tx, user)
         users.two_step.turn_off(tx, found.id)
-        if passkeys:
-            users.passkeys.remove_all(tx, found.id)
+        if without_passkeys:
+            passkeys.remove_all(tx, found.id)
         record = _record(tx, found)
     show(session, record)
 

@@ -162,6 +162,14 @@ def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
     return [Sender(*row) for row in tx.execute(query)]
 
 
+def owners_of(tx: Connection, name: str, *, limit: int) -> list[str]:
+    """Returns the accounts (raw ids) that have registered a sender of this name, whatever its case
+    and status.
+    """
+    query = sa.select(senders.c.account_id).where(senders.c.folded == folded(name))
+    return list(tx.execute(query.distinct().limit(limit)).scalars())
+
+
 def approved_senders(
     tx: Connection, account_ids: Collection[str]
 ) -> dict[tuple[str, bool], dict[str, str]]:

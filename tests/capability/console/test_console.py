@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph import accounts, senders, users
+from heliograph import accounts, keys, senders, users
 from heliograph.accounts import AuthorKind
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -114,7 +114,18 @@ def test_an_account_is_found_suspended_and_resumed(
     stranger.sign_in(EMAIL, amina)
     come_in(visitor, db)
     path = page_of(db, amina)
-    for looked_for in ("AMI", path.rpartition("/")[2], EMAIL):
+    waiting_sender(db, amina, "TICKETS")
+    with db.write() as tx:
+        made = keys.issue(
+            tx,
+            amina,
+            name="shop",
+            sandbox=False,
+            permissions=["all"],
+            tier="standard",
+            now_ms=clock.now_ms(),
+        )
+    for looked_for in ("AMI", path.rpartition("/")[2], EMAIL, "tickets", made.record.prefix):
         assert f'href="{path}"' in visitor.get("/console/accounts", params={"q": looked_for}).text
     assert "No account has" in visitor.get("/console/accounts?q=nobody%40example.com").text
     assert EMAIL in visitor.get(path).text

@@ -7,7 +7,7 @@ from heliograph.alerts.past_alerts import (
     ended_alerts,
     last_told,
     open_alerts,
-    wrong_now,
+    still_wrong,
 )
 from heliograph.alerts.recipients import (
     SEALED,
@@ -57,9 +57,9 @@ __all__ = [
     "remove_recipient",
     "rule_of",
     "set_rule",
+    "still_wrong",
     "store_found",
     "tell",
     "unwatch_wallet",
     "watch_wallet",
-    "wrong_now",
 ]

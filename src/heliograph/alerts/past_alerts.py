@@ -57,7 +57,7 @@ def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
     return _with_tellings(tx, query.order_by(alerts.c.id.desc()).limit(limit))
 
 
-def wrong_now(tx: Connection, *, limit: int) -> list[KnownAlert]:
+def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
     """Returns the open alerts whose rule was broken at the last look, too, and not what was told
     of them. Those that opened last come first.
     """

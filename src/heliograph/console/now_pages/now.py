@@ -97,7 +97,7 @@ def _of_alerts(tx: Connection) -> list[Trouble]:
     """Returns what breaks a rule of alerts and is found by that alone, such as a low wallet."""
     return [
         Trouble(f"{alert.title}.", f"{alert.remedy} The page Alerts says what was found.")
-        for alert in alerts.wrong_now(tx, limit=ALERTS_SHOWN_MAX)
+        for alert in alerts.still_wrong(tx, limit=ALERTS_SHOWN_MAX)
         if alert.kind not in FOUND_ANYWAY
     ]
 

@@ -57,7 +57,7 @@ def test_an_operator_comes_in_with_a_second_step_and_decides(
     page.get_by_role("button", name="Let it go live").click()
     expect(page.get_by_role("link", name=f"Zola Foods {width}")).to_have_count(0)
     page.get_by_role("navigation").get_by_role("link", name="Accounts").click()
-    page.get_by_label("Name, id, or a member's email address").fill("amina")
+    page.get_by_role("searchbox").fill("amina")
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/accounts?q=amina")
     picture(page, "console-accounts")

@@ -19,9 +19,11 @@ from tests.support.api.server import Server
 from tests.support.console.entering import come_in
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import uploaded_sheet, waiting_sender
+from tests.support.factories import open_account
 from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
 from tests.support.portal.judged import violations
 
+LONG_NAME = "Chidi and Sons Mobile Payments and Notifications Limited Company"
 FILES = ("/export", "/entries", "/statement", "/statement.pdf", "/documents/{document}")
 # Says which parts of the page are wider than their place. A box that scrolls sideways on purpose is
 # one that the keyboard reaches, and the navigation is none.
@@ -36,8 +38,9 @@ TOO_WIDE = """() => {
 def paths(server: Server) -> list[str]:
     """All pages of the console, with things that there are."""
     db, account_id = server.cast.amina.db, server.cast.amina.account_id
+    long_named = open_account(db, LONG_NAME)
     with db.read() as tx:
-        account = accounts.text_id(accounts.by_id(tx, account_id))
+        account = accounts.text_id(accounts.by_id(tx, long_named))
     known = {
         "account": account,
         "sender": waiting_sender(db, account_id, "WIDE"),

@@ -1,7 +1,14 @@
 """Tells those who run the service what is wrong: once when it begins, and once when it is over."""
 
 from heliograph.alerts.look import TEST, find_breaches, queue_telling, store_found
-from heliograph.alerts.past_alerts import KnownAlert, Telling, ended_alerts, last_told, open_alerts
+from heliograph.alerts.past_alerts import (
+    KnownAlert,
+    Telling,
+    ended_alerts,
+    last_told,
+    open_alerts,
+    still_wrong,
+)
 from heliograph.alerts.recipients import (
     SEALED,
     AlertRecipient,
@@ -50,6 +57,7 @@ __all__ = [
     "remove_recipient",
     "rule_of",
     "set_rule",
+    "still_wrong",
     "store_found",
     "tell",
     "unwatch_wallet",

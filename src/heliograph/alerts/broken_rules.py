@@ -115,8 +115,8 @@ def _delivery_rates(look: _Look, least_percent: int) -> Iterator[Breach]:
                 AlertKind.DELIVERY_RATE,
                 str(now.carrier.id),
                 f"Carrier {now.carrier.name} delivers too few messages",
-                f"{delivered} of {known} messages with a receipt in the last hour were delivered,"
-                f" which is {delivered * 100 // known} %.",
+                f"{delivered} of {known} receipts of the last hour say that a segment was"
+                f" delivered, which is {delivered * 100 // known} %.",
                 "See which errors its receipts have, and ask the carrier. Until it is mended,"
                 " another carrier may take its routes.",
             )

@@ -57,6 +57,19 @@ def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
     return _with_tellings(tx, query.order_by(alerts.c.id.desc()).limit(limit))
 
 
+def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
+    """Returns the open alerts whose rule was broken at the last look, too, and not what was told
+    of them. Those that opened last come first.
+    """
+    columns = alerts.c
+    query = sa.select(*_ALERT).where(
+        columns.over_at_ms.is_(None),
+        columns.opened_at_ms.is_not(None),
+        columns.fine_since_ms.is_(None),
+    )
+    return [KnownAlert(*row) for row in tx.execute(query.order_by(columns.id.desc()).limit(limit))]
+
+
 def ended_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
     """Returns the alerts that are over, those that ended last first."""
     query = sa.select(*_ALERT).where(alerts.c.over_at_ms.is_not(None))

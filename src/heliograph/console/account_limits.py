@@ -63,7 +63,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         "otp_unverified", default=1, least=1, most=accounts.OTP_UNVERIFIED_MAX
     )
     query.finish()
-    before = accounts.with_text_id(tx, asking.path["account"])
+    found = accounts.with_text_id(tx, asking.path["account"])
+    before = accounts.locked(tx, found.id)  # nobody else changes it between the two
     after = accounts.change(
         tx,
         before.id,

@@ -118,7 +118,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
 
 def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:
     """Returns the account with this id, or those of which somebody with this address is a member,
-    or those with this text in their name.
+    or those with this text in their name, or else those with this sender ID, or with a key that
+    begins so.
     """
     try:
         return [accounts.with_text_id(tx, looked_for)]
@@ -131,7 +132,14 @@ def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Acco
             return []
         members = users.memberships(tx, user.id)[:SHOWN_MAX]
         return [accounts.by_id(tx, member.account_id) for member in members]
-    return accounts.found_by_name(tx, looked_for, limit=wanted.limit, before_id=wanted.before)
+    named = accounts.found_by_name(tx, looked_for, limit=wanted.limit, before_id=wanted.before)
+    if named or wanted.before is not None:
+        return named
+    owners = {
+        *senders.owners_of(tx, looked_for, limit=SHOWN_MAX),
+        *keys.owners_of(tx, looked_for, limit=SHOWN_MAX),
+    }
+    return [account for _, account in sorted(accounts.by_ids(tx, owners).items())][:SHOWN_MAX]
 
 
 def _with_wallets(tx: Connection, found: Sequence[Account]) -> list[ListedAccount]:

@@ -38,10 +38,13 @@ class LookAlike(NamedTuple):
 
 
 class WaitingSender(NamedTuple):
-    """Holds a sender ID with what is looked at to decide on it."""
+    """Holds a sender ID with what is looked at to decide on it. `since_ms` is when it was last
+    submitted.
+    """
 
     sender: Sender
     text_id: str
+    since_ms: int
     past: AccountPast
     look_alikes: list[LookAlike]
     reserved: str | None
@@ -95,7 +98,7 @@ def one(
         visit,
         status=400 if errors else 200,
         waiting=waiting,
-        is_open=sender.status == senders.SUBMITTED,
+        is_open=sender.status == senders.SUBMITTED and waiting.past.account.closed_at_ms is None,
         steps=steps,
         documents=documents,
         shown=_what_is_judged(documents, steps),
@@ -118,7 +121,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """
     decision = choice_of("do", asking.sent.form.get("do", ""), DECISIONS)
     account_id = senders.find(tx, asking.path["sender"]).account_id
-    accounts.locked(tx, account_id)  # nobody else decides between the two
+    accounts.require_open(accounts.locked(tx, account_id))  # nobody else decides between the two
     before = senders.find(tx, asking.path["sender"])
     if before.status != (senders.REJECTED if decision == "reject" else senders.APPROVED):
         _require_as_shown(tx, asking, before)
@@ -165,11 +168,13 @@ def _waiting(tx: Connection, asking: PageRequest, found: Sequence[Sender]) -> li
     alike = senders.look_alikes(tx, found)
     others = {other.account_id for each in alike.values() for other in each}
     owners = accounts.by_ids(tx, {sender.account_id for sender in found} | others)
+    since = senders.submitted_at_ms(tx, {sender.id for sender in found})
     pasts = pasts_of(tx, [owners[sender.account_id] for sender in found], asking.now_ms)
     return [
         WaitingSender(
             sender,
             senders.text_id(sender),
+            since.get(sender.id, sender.created_at_ms),
             pasts[sender.account_id],
             [_look_alike(owners, other) for other in alike[sender.id]],
             None

@@ -203,6 +203,13 @@ def page(
     return [_of_row(row) for row in tx.execute(query)]
 
 
+def owners_of(tx: Connection, beginning: str, *, limit: int) -> list[str]:
+    """Returns the accounts (raw ids) that have a key with this beginning, as lists show it."""
+    columns = api_keys.c
+    query = sa.select(columns.account_id).where(columns.prefix == beginning)
+    return list(tx.execute(query.distinct().limit(limit)).scalars())
+
+
 def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:
     """Revokes a key: it opens nothing from now on, and revoking it again changes nothing. Raises
     NotFound.

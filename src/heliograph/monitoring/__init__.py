@@ -21,7 +21,7 @@ from heliograph.monitoring.last_waiting import last_waiting
 from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
 from heliograph.monitoring.process_figures import written_figures
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
-from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, situation
+from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, Trouble, situation
 
 __all__ = [
     "CARRIER_DAYS_SHOWN",
@@ -38,6 +38,7 @@ __all__ = [
     "Sampler",
     "SegmentFigures",
     "Situation",
+    "Trouble",
     "by_carrier",
     "by_country",
     "by_part",

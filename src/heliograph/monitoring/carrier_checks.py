@@ -62,7 +62,12 @@ def remedy(carrier: Carrier) -> str:
             f"is {carrier.name}'s system_id bound elsewhere, or is --binds more than the carrier"
             " allows? If the carrier still keeps an old connection, it ends it within minutes"
         )
-    return f"is a server running? try: heliograph carrier test {carrier.name}"
+    if carrier.state == LinkState.CLOSED.value:
+        return f"is a server running? try: heliograph carrier test {carrier.name}"
+    return (
+        f"see what it answers: heliograph carrier test {carrier.name}, or its page. After 60 s,"
+        " texts take the next carrier of their route that is up, or wait"
+    )
 
 
 def routes(carriers: dict[int, Carrier], routes: list[Route]) -> Iterator[CheckResult]:

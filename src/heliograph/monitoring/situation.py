@@ -222,7 +222,7 @@ def _of_carriers(
             yield from _troubles(bound_to)
         elif carrier.state != LinkState.BOUND.value and carrier.id != SIMULATOR_ID:
             yield _down(carrier, now_ms)
-        yield from _backlog(now, before.get(carrier.id, _NO_SAMPLE))
+        yield from _backlog(now, before.get(carrier.id))
 
 
 def _down(carrier: Carrier, now_ms: int) -> Trouble:
@@ -237,18 +237,22 @@ def _down(carrier: Carrier, now_ms: int) -> Trouble:
     )
 
 
-def _backlog(now: CarrierNow, before: _CarrierSample) -> Iterator[Trouble]:
-    """Tells of a queue that grows: more waits than some minutes ago, and for too long."""
+def _backlog(now: CarrierNow, before: _CarrierSample | None) -> Iterator[Trouble]:
+    """Tells of a queue that grows: more waits than some minutes ago, and for too long. Where no
+    sample was taken then, it is not said how much more.
+    """
     name = now.carrier.name
     for column, oldest, waits_s, what in (
         ("waiting_ahead", "oldest_ahead_s", AHEAD_WAITS_S, "one-time passwords and retries"),
         ("waiting_bulk", "oldest_bulk_s", BULK_WAITS_S, "texts"),
     ):
-        waiting, more = now.levels[column], now.levels[column] - before.levels[column]
+        waiting = now.levels[column]
+        more = waiting - (0 if before is None else before.levels[column])
+        than_before = f", {_grouped(more)} more than 5 minutes ago" if before is not None else ""
         if more > 0 and now.levels[oldest] >= waits_s:
             yield Trouble(
-                f"{_grouped(waiting)} {what} wait for carrier {name}, {_grouped(more)} more than 5"
-                f" minutes ago; the oldest has waited for {_grouped(now.levels[oldest])} s.",
+                f"{_grouped(waiting)} {what} wait for carrier {name}{than_before}; the oldest has"
+                f" waited for {_grouped(now.levels[oldest])} s.",
                 f"Raise its rate or window if the carrier allows it (heliograph carrier set"
                 f" {name} --tps N --window N), or add a carrier to its routes.",
             )

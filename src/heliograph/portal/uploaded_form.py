@@ -31,7 +31,7 @@ async def read_upload(
         raise InvalidRequest("The form cannot be read.")
     parser = MultiPartParser(
         request.headers,
-        _limited(request, octets_max),
+        _limited(request, octets_max, files_max),
         max_files=files_max,
         max_fields=FIELDS_MAX,
         max_part_size=FIELD_OCTETS_MAX,
@@ -39,6 +39,8 @@ async def read_upload(
     try:
         fields = await parser.parse()
     except MultiPartException as error:
+        if error.message.startswith("Too many files"):
+            raise InvalidRequest(f"A form may have {files_max} files.") from error
         raise InvalidRequest("The form cannot be read.") from error
     form, files = dict[str, str](), list[SentFile]()
     for name, value in fields.multi_items():
@@ -52,10 +54,14 @@ async def read_upload(
     return Sent(form=form, files=files)
 
 
-async def _limited(request: Request, octets_max: int) -> AsyncGenerator[bytes, None]:
-    octets = 0
+async def _limited(
+    request: Request, octets_max: int, files_max: int
+) -> AsyncGenerator[bytes, None]:
+    octets, mebibytes = 0, octets_max // 1_024**2
     async for part in request.stream():
         octets += len(part)
         if octets > octets_max:
-            raise PayloadTooLarge(f"A file may have {octets_max // 1_024**2} MiB.")
+            if files_max > 1:
+                raise PayloadTooLarge(f"All files together may have {mebibytes} MiB.")
+            raise PayloadTooLarge(f"A file may have {mebibytes} MiB.")
         yield part

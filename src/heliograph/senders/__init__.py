@@ -13,9 +13,10 @@ from heliograph.senders.documents import (
     detach,
     document_of,
     documents_of,
+    may_have_more,
     remove_documents,
 )
-from heliograph.senders.history import Step, as_step_record, history
+from heliograph.senders.history import Step, as_step_record, history, submitted_at_ms
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
@@ -38,6 +39,7 @@ from heliograph.senders.sender import (
     find,
     named,
     own_sender,
+    owners_of,
     page,
     text_id,
     usable,
@@ -77,8 +79,10 @@ __all__ = [
     "history",
     "look_alikes",
     "make_default",
+    "may_have_more",
     "named",
     "own_sender",
+    "owners_of",
     "page",
     "register",
     "registered",
@@ -88,6 +92,7 @@ __all__ = [
     "reserve",
     "reserved",
     "states",
+    "submitted_at_ms",
     "suspend",
     "text_id",
     "usable",

@@ -98,9 +98,12 @@ def attach(
     kind = kind_of(content)
     sender = _waiting(tx, account_id, sender_text_id)
     columns = sender_documents.c
-    if _count(tx, columns.sender_id == sender.id) >= DOCUMENTS_PER_SENDER_MAX:
+    if not may_have_more(tx, sender):
         most = DOCUMENTS_PER_SENDER_MAX
-        raise refused("file", f"is one too many: a sender ID has at most {most} documents")
+        raise refused(
+            "file",
+            f"is one too many: a sender ID has at most {most} documents that nobody has decided on",
+        )
     if _count(tx, columns.account_id == account_id) >= DOCUMENTS_PER_ACCOUNT_MAX:
         most = DOCUMENTS_PER_ACCOUNT_MAX
         raise refused("file", f"is one too many: an account has at most {most} documents")
@@ -140,6 +143,14 @@ def decided_on(
     if decided_at_ms is None:
         return []
     return [document for document in documents if document.attached_at_ms <= decided_at_ms]
+
+
+def may_have_more(tx: Connection, sender: Sender) -> bool:
+    """Returns whether a sender ID may have one more document. Those that were decided on cannot be
+    removed, so they do not count: else who is asked for one more could attach none.
+    """
+    found = documents_of(tx, sender)
+    return len(found) - len(decided_on(tx, sender, found)) < DOCUMENTS_PER_SENDER_MAX
 
 
 def documents_of(tx: Connection, sender: Sender) -> list[SenderDocument]:

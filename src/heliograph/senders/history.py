@@ -1,5 +1,6 @@
 """A sender ID has a history: each state that it came into, when, by whom and why."""
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -53,6 +54,19 @@ def last_decision_ms(tx: Connection, sender_id: str) -> int | None:
     )
     at_ms = tx.execute(query).scalar_one()
     return None if at_ms is None else int(at_ms)
+
+
+def submitted_at_ms(tx: Connection, sender_ids: Collection[str]) -> dict[str, int]:
+    """Returns when each of these senders (raw ids) was last submitted: one that was rejected and
+    registered again waits since then.
+    """
+    columns = sender_history.c
+    query = (
+        sa.select(columns.sender_id, sa.func.max(columns.at_ms).label("at_ms"))
+        .where(columns.sender_id.in_(sender_ids), columns.status == SUBMITTED)
+        .group_by(columns.sender_id)
+    )
+    return {row.sender_id: int(row.at_ms) for row in tx.execute(query)}
 
 
 def as_step_record(step: Step) -> dict[str, Any]:

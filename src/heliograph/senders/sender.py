@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.tables import accounts
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
@@ -108,12 +109,14 @@ def page(
 
 
 def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[Sender]:
-    """Returns at most `limit` senders of all accounts that wait for the operator, oldest first:
-    those made after the one with the raw id `after_id`.
+    """Returns at most `limit` senders of all open accounts that wait for the operator, oldest
+    first: those made after the one with the raw id `after_id`.
     """
-    query = (
-        sa.select(*COLUMNS).where(senders.c.status == SUBMITTED).order_by(senders.c.id).limit(limit)
+    of_open = sa.exists().where(
+        accounts.c.id == senders.c.account_id, accounts.c.closed_at_ms.is_(None)
     )
+    query = sa.select(*COLUMNS).where(senders.c.status == SUBMITTED, of_open)
+    query = query.order_by(senders.c.id).limit(limit)
     if after_id is not None:
         query = query.where(senders.c.id > after_id)
     return [Sender(*row) for row in tx.execute(query)]
@@ -157,6 +160,14 @@ def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
         .order_by(senders.c.sandbox)
     )
     return [Sender(*row) for row in tx.execute(query)]
+
+
+def owners_of(tx: Connection, name: str, *, limit: int) -> list[str]:
+    """Returns the accounts (raw ids) that have registered a sender of this name, whatever its case
+    and status.
+    """
+    query = sa.select(senders.c.account_id).where(senders.c.folded == folded(name))
+    return list(tx.execute(query.distinct().limit(limit)).scalars())
 
 
 def approved_senders(

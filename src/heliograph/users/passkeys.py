@@ -21,7 +21,7 @@ from heliograph.base.short_texts import one_line, refused
 from heliograph.users import passkey_challenge
 from heliograph.users.sign_in import begin_session
 from heliograph.users.tables import PASSKEY_NAME_MAX, passkeys
-from heliograph.users.user import User
+from heliograph.users.user import User, end_all_sessions
 
 if TYPE_CHECKING:
     from fido2.server import Fido2Server
@@ -222,6 +222,14 @@ def remove(tx: Connection, user_id: str, passkey_id: str) -> None:
     """Removes a passkey: it signs nobody in any more. Raises NotFound."""
     if tx.execute(passkeys.delete().where(_is(user_id, passkey_id))).rowcount == 0:
         raise NotFound("There is no such passkey.")
+
+
+def remove_all(tx: Connection, user_id: str) -> None:
+    """Removes all passkeys of a user (raw id), and ends the user's sessions: whoever has found a
+    device may be in one of them.
+    """
+    tx.execute(passkeys.delete().where(_of(user_id)))
+    end_all_sessions(tx, user_id)
 
 
 def _count(tx: Connection, passkey_id: str, counted: int, now_ms: int) -> None:

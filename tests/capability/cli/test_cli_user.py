@@ -5,6 +5,7 @@ import pytest
 from heliograph import users
 from heliograph.base import clock
 from heliograph.database.database import Database
+from heliograph.users import tables
 from tests.support.capability.commands import Run, typed
 from tests.support.factories import open_account
 from tests.support.portal.authenticator import given_codes
@@ -57,6 +58,29 @@ def test_who_has_lost_phone_and_recovery_codes_is_let_in_without(
     with db.read() as tx:
         assert not users.two_step.is_on(tx, user.id)
         assert users.two_step.recovery_codes_left(tx, user.id) == 0
+
+
+def test_an_operator_who_has_lost_the_only_passkey_is_let_in_without(
+    run: Run, db: Database
+) -> None:
+    run(*typed("user add kofi@example.com --operator admin"))
+    with db.write() as tx:
+        user_id = users.find(tx, "kofi@example.com").id
+        tx.execute(
+            tables.passkeys.insert().values(
+                id="0" * 32,
+                user_id=user_id,
+                name="phone",
+                credential_id=b"1",
+                credential=b"1",
+                signatures=0,
+                made_at_ms=clock.now_ms(),
+            )
+        )
+    for words, is_asked in (("", True), (" --passkeys", False)):
+        run(*typed(f"user two-step-off kofi@example.com{words}"))
+        with db.read() as tx:
+            assert users.has_second_step(tx, user_id) == is_asked
 
 
 def test_a_user_is_created_by_the_other_name_too_and_disabled_everywhere(

@@ -1,12 +1,16 @@
 """Operators change what is in an account's wallet, and what the account may do."""
 
+import threading
+import time
+
 import httpx
 import pytest
 import sqlalchemy as sa
 
-from heliograph import accounts, wallet
+from heliograph import accounts, users, wallet
 from heliograph.accounts.tables import audit_log
 from heliograph.base import clock
+from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.wallet.tables import ledger_entries
@@ -149,3 +153,28 @@ def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
     assert "Confirm that it is you" in page.text
     with db.read() as tx:
         assert wallet.wallet_of(tx, amina).figures.sms_credits == 0
+
+
+def test_what_was_before_a_change_of_limits_is_what_others_left(
+    visitor: Visitor, db: Database, amina: str, path: str
+) -> None:
+    come_in(visitor, db)
+    visitor.get(f"{path}/limits")
+    is_held = threading.Event()
+
+    def hold() -> None:
+        """Changes the limits, and goes on for a while before it commits."""
+        with db.write() as tx:
+            accounts.change(tx, amina, daily_credits=111)
+            is_held.set()
+            time.sleep(0.5)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    is_held.wait()
+    form = {"max_tier": "standard", "daily_credits": "222", "reason": "a rush"}
+    assert visitor.post(f"{path}/limits", form).status_code == 303
+    other.join()
+    with db.read() as tx:
+        entry = users.operator_entries(tx, PageWanted(1, None))[0].entry
+    assert "daily_credits: 111" in (entry.before or "")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph import accounts, senders, users
+from heliograph import accounts, keys, senders, users
 from heliograph.accounts import AuthorKind
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -114,7 +114,18 @@ def test_an_account_is_found_suspended_and_resumed(
     stranger.sign_in(EMAIL, amina)
     come_in(visitor, db)
     path = page_of(db, amina)
-    for looked_for in ("AMI", path.rpartition("/")[2], EMAIL):
+    waiting_sender(db, amina, "TICKETS")
+    with db.write() as tx:
+        made = keys.issue(
+            tx,
+            amina,
+            name="shop",
+            sandbox=False,
+            permissions=["all"],
+            tier="standard",
+            now_ms=clock.now_ms(),
+        )
+    for looked_for in ("AMI", path.rpartition("/")[2], EMAIL, "tickets", made.record.prefix):
         assert f'href="{path}"' in visitor.get("/console/accounts", params={"q": looked_for}).text
     assert "No account has" in visitor.get("/console/accounts?q=nobody%40example.com").text
     assert EMAIL in visitor.get(path).text
@@ -166,6 +177,11 @@ def test_who_has_a_passkey_only_is_asked_for_it_and_for_nothing_else(
     assert "data-passkey-does" in refused.text
     assert "ten minutes" not in refused.text, "the sign-in is fresh"
     assert 'type="password"' not in refused.text, "it would open another session as weak as this"
+    visitor.get("/portal/you")
+    assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
+    assert 'id="secret"' in visitor.get("/portal/you/authenticator").text
+    shown = stranger.get("/portal/you/authenticator")
+    assert (shown.status_code, 'id="secret"' in shown.text) == (403, False)
 
 
 def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) -> None:

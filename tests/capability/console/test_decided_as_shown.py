@@ -2,10 +2,12 @@
 
 import pytest
 
-from heliograph import senders
+from heliograph import accounts, senders
 from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database
 from tests.support.console.operators import attached, come_in, waiting_sender
+from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
 CHANGED = "is not what there is now"
@@ -42,6 +44,48 @@ def test_what_changed_after_the_page_was_shown_is_looked_at_first(
     refused()
     visitor.get(path)
     assert visitor.post(path, form).status_code == 303
+
+
+def test_who_decides_after_somebody_else_is_told_so(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    sender = waiting_sender(db, amina)
+    path = f"/console/approvals/senders/{sender}"
+    come_in(visitor, db)
+    visitor.get(path)
+    with db.write() as tx:
+        senders.reject(tx, senders.find(tx, sender).id, "unsigned", now_ms=clock.now_ms())
+    late = visitor.post(path, {"do": "approve"})
+    assert (late.status_code, CHANGED in late.text) == (400, True)
+
+
+def test_nobody_decides_for_an_account_that_was_closed(visitor: Visitor, db: Database) -> None:
+    chidi = open_account(db, "chidi", credits=0)
+    sender = waiting_sender(db, chidi)
+    path = f"/console/approvals/senders/{sender}"
+    come_in(visitor, db)
+    visitor.get(path)
+    with db.write() as tx:
+        accounts.close(tx, chidi, now_ms=clock.now_ms())
+    assert visitor.post(path, {"do": "approve"}).status_code == 403
+    assert "Decide" not in visitor.get(path).text
+    assert "No sender ID waits" in visitor.get("/console/approvals").text
+
+
+def test_what_is_registered_again_waits_since_then(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    sender, first_ms = waiting_sender(db, amina), clock.now_ms()
+    with db.write() as tx:
+        senders.reject(tx, senders.find(tx, sender).id, "unsigned", now_ms=clock.now_ms())
+    clock.move(by_ms=3 * DAY_MS)
+    come_in(visitor, db)
+    waiting_sender(db, amina)
+    with db.read() as tx:
+        last = senders.history(tx, senders.find(tx, sender).id)[0]
+    listed = visitor.get("/console/approvals").text
+    assert last.at_ms > first_ms
+    assert f'datetime="{clock.rfc3339(last.at_ms)}"' in listed
 
 
 def test_the_page_that_is_shown_anew_can_be_decided_on(

@@ -4,14 +4,17 @@ import re
 
 import pytest
 
+from heliograph import alerts
+from heliograph.alerts import AlertKind
 from heliograph.base import clock
 from heliograph.carriers import LinkState, record_state
 from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.users import OperatorRole
+from tests.support.alerted import hold, look
 from tests.support.console.operators import come_in
-from tests.support.factories import open_carrier
+from tests.support.factories import grant, open_carrier
 from tests.support.monitored import tell
 from tests.support.portal.visitor import Visitor
 
@@ -71,6 +74,24 @@ def test_a_carrier_that_dies_is_told_with_what_to_do_until_it_returns(
     assert "heliograph carrier test alpha" in page
     bound(db, carrier_id)
     assert WELL in visitor.get("/console/now").text
+
+
+def test_an_alert_that_is_open_is_among_what_is_wrong_until_it_is_well(
+    visitor: Visitor, db: Database, carrier_id: int, amina: str
+) -> None:
+    come_in(visitor, db)
+    hold(db, AlertKind.WALLET_LOW, 0)
+    with db.write() as tx:
+        alerts.watch_wallet(tx, "amina", 1_000_000)
+    for _ in range(3):
+        tell(db, 7)
+        bound(db, carrier_id)
+        look(db)
+    low = "The wallet of amina is low."
+    assert low in visitor.get("/console/now").text
+    grant(db, amina, 2_000_000)
+    look(db)
+    assert low not in visitor.get("/console/now").text, "the alert is open yet, and all is well"
 
 
 def test_carriers_processes_and_plots_are_shown(

@@ -57,6 +57,7 @@ def test_a_carrier_that_is_down_is_named_with_what_to_do_until_it_is_back(
         " tried again (Connection refused)."
     ]
     assert "heliograph carrier test alpha" in remedies(db)
+    assert "a server running" not in remedies(db), "one is: it tries again"
     bound(db, carrier_id)
     assert sentences(db) == []
 
@@ -90,9 +91,8 @@ def test_a_backlog_that_grows_is_told_and_one_that_shrinks_is_not(
     tell(db, 7)
     bound(db, carrier_id)
     assert sentences(db) == [
-        f"{many} texts wait for carrier alpha, {many} more than 5 minutes ago; the oldest has"
-        " waited for 400 s."
-    ]
+        f"{many} texts wait for carrier alpha; the oldest has waited for 400 s."
+    ], "nobody knows how many waited 5 minutes ago"
     for _ in range(30):
         clock.move(by_ms=10_000)
         take(db, sampler, carrier_id, MeasuredQueue(waiting_bulk=4_000, oldest_bulk_s=700.0))

@@ -51,6 +51,27 @@ def test_a_document_is_attached_saved_and_removed(
     assert [each.entry.action for each in logged] == ["sender.detach", "sender.attach"]
 
 
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        ([PDF] * 6, "A form may have 5 files."),
+        ([b"%PDF-" + b"0" * (3 << 20)] * 2, "All files together may have 5 MiB."),
+    ],
+    ids=["six", "two of 3 MiB"],
+)
+def test_too_many_files_and_too_large_ones_are_told_apart(
+    visitor: Visitor, home: str, contents: list[bytes], said: str
+) -> None:
+    visitor.get(f"{home}/senders")
+    refused = visitor.post_as_it_is(
+        f"{home}/senders",
+        data={"form_token": visitor.token, "sender": "AMINASHOP", "mode": "live"},
+        files=[("file", ("letter.pdf", content, "application/pdf")) for content in contents],
+    )
+    assert refused.status_code >= 400
+    assert said in refused.text
+
+
 def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:

@@ -228,3 +228,18 @@ def test_where_nobody_signs_up_there_is_no_form(visitor: Visitor, portal: Portal
     assert visitor.get("/portal/sign-up").status_code == 404, "it takes a mail server"
     assert "/portal/sign-up" not in visitor.get("/portal/sign-in").text
     assert Service._field_defaults["takes_sign_ups"] is False
+
+
+def test_a_link_makes_nothing_after_sign_up_was_closed(
+    db: Database,
+    visitor: Visitor,
+    portal: Portal,
+    mailer: Mailer,
+    run_loop: Loop,
+    mailbox: Mailbox,
+) -> None:
+    ask(visitor)
+    before = rows(db)
+    portal._service = portal._service._replace(takes_sign_ups=False)
+    assert open_link(visitor, mailer, run_loop, mailbox) == "404"
+    assert rows(db) == before

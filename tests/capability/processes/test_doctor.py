@@ -103,7 +103,7 @@ def test_a_process_that_is_not_bound_beside_one_that_is_is_named(
         ("bind refused with command_status 0x00000005", "is carrier's system_id bound elsewhere"),
         (
             "bind refused with command_status 0x0000000e",
-            "is a server running? try: heliograph carrier test carrier",
+            "see what it answers: heliograph carrier test carrier",
         ),
     ],
 )

@@ -133,6 +133,22 @@ def test_what_was_decided_on_stays_when_the_sender_id_is_registered_again(
     assert kept == [decided_on]
 
 
+def test_one_more_can_be_attached_when_five_were_decided_on(db: Database, amina: str) -> None:
+    """Who is asked for another document cannot remove those, and has to send it."""
+    sender = waiting_sender(db, amina)
+    for _ in range(5):
+        attached(db, amina, sender)
+    clock.move(1_000)
+    with db.write() as tx:
+        senders.reject(tx, senders.find(tx, sender).id, "No letter.", now_ms=clock.now_ms())
+    clock.move(1_000)
+    waiting_sender(db, amina)
+    for _ in range(5):
+        attached(db, amina, sender)
+    with pytest.raises(InvalidRequest, match="a sender ID has at most 5"):
+        attached(db, amina, sender)
+
+
 @pytest.mark.anyio
 async def test_documents_go_after_their_days_and_with_their_account(
     db: Database, amina: str

@@ -134,17 +134,33 @@ def list_(session: CommandRun, limit: int, before: str | None) -> None:
     show_list(session, records, ("id", "email", "roles", "operator", "signed_in_at"), limit=limit)
 
 
-@command.command("two-step-off", epilog=examples("user two-step-off ama@example.com"))
+@command.command(
+    "two-step-off",
+    epilog=examples(
+        "user two-step-off ama@example.com",
+        "user two-step-off kofi@example.com --passkeys",
+    ),
+)
 @click.argument("user", metavar="USER")
-def two_step_off(session: CommandRun, user: str) -> None:
+@click.option(
+    "--passkeys",
+    "without_passkeys",
+    is_flag=True,
+    help="Remove all passkeys, too, and end what the user has open.",
+)
+def two_step_off(session: CommandRun, user: str, without_passkeys: bool) -> None:
     """Ask a user for no code of an authenticator app any more, nor for a recovery code.
 
-    It is for somebody who has lost the phone and the recovery codes. Make sure who asks for it."""
+    It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
+    operator who has lost the device of a passkey. Make sure who asks for it."""
     from heliograph import users
+    from heliograph.users import passkeys
 
     with session.write() as tx:
         found = users.find(tx, user)
         users.two_step.turn_off(tx, found.id)
+        if without_passkeys:
+            passkeys.remove_all(tx, found.id)
         record = _record(tx, found)
     show(session, record)
 

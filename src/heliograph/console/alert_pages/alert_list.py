@@ -24,7 +24,7 @@ RULE_WORDS: Final = {
     AlertKind.BACKLOG: ("A message waits for a carrier for more than", "seconds"),
     AlertKind.DELIVERY_RATE: (
         "A carrier delivers less than",
-        "% of 100 messages or more within an hour",
+        "% of 100 segments or more within an hour",
     ),
     AlertKind.WALLET_LOW: ("A watched wallet has too few credits", ""),
     AlertKind.DISK: ("A disk has less room than", "MiB"),

@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
+from heliograph import alerts
+from heliograph.alerts import AlertKind
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
@@ -14,7 +16,15 @@ from heliograph.console.navigation import NOW
 from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
-from heliograph.monitoring import SPANS, PlottedPart, PlottedSpan, parts_of, situation, span_named
+from heliograph.monitoring import (
+    SPANS,
+    PlottedPart,
+    PlottedSpan,
+    Trouble,
+    parts_of,
+    situation,
+    span_named,
+)
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
 
@@ -25,6 +35,9 @@ STATE_WORDS: Final = {
     LinkState.REFUSED.value: "refused",
     LinkState.CLOSED.value: "not served",
 }
+# the situation itself finds these, each in a sentence of its own
+FOUND_ANYWAY: Final = (AlertKind.CARRIER_DOWN, AlertKind.WEBHOOK_FAILING)
+ALERTS_SHOWN_MAX: Final = 50
 
 
 class SpanLink(NamedTuple):
@@ -48,7 +61,7 @@ def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         "now.html",
         asking,
         visit,
-        at=at,
+        at=at._replace(troubles=[*at.troubles, *_of_alerts(tx)]),
         state_words=STATE_WORDS,
         window_of=_window_of,
         meaning_of=meaning_of,
@@ -78,6 +91,15 @@ def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """Returns the figures that are plotted as a file, oldest first. Raises InvalidRequest."""
     span = _span(asking)
     return Download(f"now-{span.name}.csv", _lines(parts_of(tx, span, asking.now_ms)))
+
+
+def _of_alerts(tx: Connection) -> list[Trouble]:
+    """Returns what breaks a rule of alerts and is found by that alone, such as a low wallet."""
+    return [
+        Trouble(f"{alert.title}.", f"{alert.remedy} The page Alerts says what was found.")
+        for alert in alerts.still_wrong(tx, limit=ALERTS_SHOWN_MAX)
+        if alert.kind not in FOUND_ANYWAY
+    ]
 
 
 def _span(asking: PageRequest) -> PlottedSpan:

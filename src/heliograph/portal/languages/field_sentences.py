@@ -105,7 +105,9 @@ OF_FORMS: Final = (
     marked("cannot be registered: an account has at most %(most)s sender IDs"),
     marked("must be a PDF, a PNG or a JPEG; this is none, whatever its name says"),
     marked("must have at most %(most)s MiB"),
-    marked("is one too many: a sender ID has at most %(most)s documents"),
+    marked(
+        "is one too many: a sender ID has at most %(most)s documents that nobody has decided on"
+    ),
     marked("is one too many: an account has at most %(most)s documents"),
     marked("cannot be changed: the sender ID does not wait for a decision"),
     marked("cannot be removed: somebody has decided on it"),

@@ -23,6 +23,8 @@ REFUSALS: Final = (
     marked("The field %(name)s has the character NUL (U+0000)."),
     marked("A form may have %(most)s octets."),
     marked("A file may have %(most)s MiB."),
+    marked("All files together may have %(most)s MiB."),
+    marked("A form may have %(most)s files."),
     marked("This took too long. Look whether it was done."),
     marked("Too many wait for this at the moment. Try again soon."),
     marked("You are a member of no account. Ask whoever invited you."),

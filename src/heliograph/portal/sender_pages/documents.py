@@ -34,7 +34,7 @@ def listed(
         documents=found,
         may_change=may_change,
         kept={document.id for document in senders.decided_on(tx, sender, found)},
-        may_attach=may_change and len(found) < senders.DOCUMENTS_PER_SENDER_MAX,
+        may_attach=may_change and senders.may_have_more(tx, sender),
         most=senders.DOCUMENTS_PER_SENDER_MAX,
         mebibytes_max=senders.DOCUMENT_OCTETS_MAX // 1_024**2,
         errors={error.field: error.message for error in errors},

@@ -26,7 +26,7 @@ def shown(
     """Shows the secret that an app has to know, as a QR code and as text, and asks for a code.
     A secret that counts already is shown to nobody: then it leads to the user's page.
     """
-    visit.require_fresh(asking.now_ms)
+    visit.require_proof(tx, asking.now_ms)  # who sees the secret has the second step
     user = visit.session.user
     try:
         secret = users.two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)

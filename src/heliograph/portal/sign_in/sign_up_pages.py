@@ -61,7 +61,10 @@ def ask(asking: PageRequest) -> Response:
 
 
 def confirm(asking: PageRequest) -> Response:
-    """Shows what the link makes, and a button that makes it."""
+    """Shows what the link makes, and a button that makes it. Raises NotFound where sign-up was
+    closed after the link was mailed.
+    """
+    _require_open(asking)
     try:
         with asking.db.read() as tx:
             wanted = users.sign_ups.with_link(tx, asking.path["link"], now_ms=asking.now_ms)
@@ -71,7 +74,10 @@ def confirm(asking: PageRequest) -> Response:
 
 
 def make(asking: PageRequest) -> Response:
-    """Makes the account and its owner, signs in, and leads to the account's overview."""
+    """Makes the account and its owner, signs in, and leads to the account's overview. Raises
+    NotFound where sign-up was closed after the link was mailed.
+    """
+    _require_open(asking)
     try:
         with asking.db.write() as tx:
             wanted = users.sign_ups.use(tx, asking.path["link"], now_ms=asking.now_ms)

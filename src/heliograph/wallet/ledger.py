@@ -15,7 +15,9 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import InsufficientCredits, InvalidRequest
 from heliograph.base.forms import shown
+from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import one_line, refused
+from heliograph.wallet.account_ledger import history
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry, of_row
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
@@ -162,7 +164,8 @@ def post(
     now_ms: int,
 ) -> Posted:
     """Posts one transfer with a counterpart of the service's own. The same reference, for the same
-    account and type, is applied once.
+    account and type, is applied once. Whoever waited for the wallet stands behind whom he waited
+    for: the entry's time is then a later one than `now_ms`.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and
     for a reference that was applied with other figures, InsufficientCredits rather than leave a
@@ -180,8 +183,9 @@ def post(
     ):
         return repeated(earlier, amount_minor, credits)
     after = figures_after(wallet.figures, wallet.currency, amount_minor, credits)
+    number = _number_behind_all(tx, account_id, now_ms)
     entry = Entry(
-        ids.raw_of_number(ids.new_number(now_ms)),
+        ids.raw_of_number(number),
         account_id,
         counterpart_id,
         type=entry_type,
@@ -192,10 +196,23 @@ def post(
         credits_after=after.sms_credits,
         description=said,
         reference=reference,
-        created_at_ms=now_ms,
+        created_at_ms=ids.made_at_ms(number),
     )
     add_entry(tx, entry)
     return Posted(entry, applied=True, alarms=store_figures(tx, wallet, after, now_ms))
+
+
+def _number_behind_all(tx: Connection, account_id: str, now_ms: int) -> int:
+    """Returns the number of an entry that is made now: above those of the entries that the account
+    (raw id) has, as their figures are what it begins with. The wallet is locked.
+    """
+    number = ids.new_number(now_ms)
+    newest = next(iter(history(tx, account_id, PageWanted(1, None))), None)
+    if newest is None or newest.id < ids.raw_of_number(number):
+        return number
+    newest_ms = ids.made_at_ms(int(newest.id, 16))
+    # more than a wait and two clocks that differ can make: it is meant to have another time
+    return number if newest_ms > now_ms + CLOCK_SLACK_MS else ids.new_number(newest_ms + 1)
 
 
 def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -> tuple[str, ...]:

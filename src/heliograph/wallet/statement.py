@@ -2,6 +2,7 @@
 what the wallet held before and after.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -18,6 +19,8 @@ from heliograph.wallet.wallet import Figures, wallet_of
 
 COLUMNS: Final = ("month", "line", "entries", "credits", "amount", "currency")
 MONTHS_IN_YEAR: Final = 12
+# names of files have it
+_MONTH: Final = re.compile(r"(19[7-9]|[2-9][0-9]{2})[0-9]-[0-9]{2}", re.ASCII)
 
 
 class EntrySums(NamedTuple):
@@ -53,6 +56,8 @@ class MonthStatement(NamedTuple):
 def read_month(month: str) -> Span:
     """Returns the time of a month in UTC, such as 2026-11. Raises InvalidRequest."""
     try:
+        if not _MONTH.fullmatch(month):
+            raise ValueError
         begins = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
         year, index = divmod(begins.year * MONTHS_IN_YEAR + begins.month, MONTHS_IN_YEAR)
         ends = begins.replace(year=year, month=index + 1)

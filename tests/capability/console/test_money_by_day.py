@@ -36,6 +36,10 @@ def lived(db: Database, account_id: str, days_ago: int) -> None:
             )
 
 
+def money_of(visitor: Visitor) -> str:
+    return visitor.get("/console/money?account=amina").headers["location"]
+
+
 def row(day: str, *cells: str) -> str:
     numbers = "".join(f'<td class="number">{cell.replace(",", NARROW)}</td>' for cell in cells)
     return f"<tr><td>{day}</td>{numbers}</tr>"
@@ -50,6 +54,10 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     for account_id, days_ago in ((amina, 2), (other, 2), (amina, 0)):
         lived(db, account_id, days_ago)
     assert "are still being added up" in visitor.get("/console/money").text
+    for file in ("/console/money/days", f"{money_of(visitor)}/days/export"):
+        early = visitor.get(file)  # which would be without them, and nothing in it would say so
+        assert early.status_code == 503
+        assert "are still being added up" in early.text
     while add_up_hour(db):
         pass
     today, before = (rfc3339(clock.now_ms() - ago * DAY_MS)[:10] for ago in (0, 2))
@@ -58,7 +66,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     assert row(before, "800", "2,000", "–", "642", "42") in everybody
     assert row("<strong>30 days</strong>", "1,200", "3,000", "–", "963", "63") in everybody
     assert row(before, "2501.00 GHS", "–", "40.00 GHS") in everybody
-    path = visitor.get("/console/money?account=amina").headers["location"]
+    path = money_of(visitor)
     assert row(before, "400", "1,000", "–", "321", "21", "–") in visitor.get(f"{path}/days").text
     for file, account_ids in (
         ("/console/money/days", [amina, other]),

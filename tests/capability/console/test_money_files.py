@@ -59,6 +59,7 @@ def test_the_ledger_is_saved_of_all_accounts_or_of_one(
     for query, wrong in (
         ("account=nobody&month=&format=csv", "names none"),
         ("account=&month=2026-13&format=csv", "must be a year and a month"),
+        ("account=&month=2026-113&format=csv", "must be a year and a month"),
         ("account=&month=&format=xls", "must be one of csv, beancount"),
     ):
         refused = visitor.get(f"{path}/export?{query}")

@@ -43,6 +43,27 @@ def test_a_statement_adds_up_to_the_ledger(db: Database) -> None:
     assert f"{month},transfer_out,1,-40,0,GHS" in file
 
 
+def test_an_entry_that_waited_for_the_wallet_stands_behind_those_it_waited_for(
+    db: Database,
+) -> None:
+    partner = open_account(db, "partner", credits=500, sender=None)
+    customer = open_account(db, "customer", parent_id=partner, sender=None)
+    asked_ms = clock.now_ms()
+    clock.move(2_000)  # meanwhile others have the wallets
+    with db.write() as tx:
+        wallet.transfer(tx, partner, customer, credits=40, description="moved")
+    with db.write() as tx:
+        for account_id in (partner, customer):
+            wallet.grant(tx, account_id, 7, "asked before", now_ms=asked_ms)
+    with db.read() as tx:
+        for account_id, credits in ((partner, 467), (customer, 47)):
+            told = wallet.statement(tx, account_id, month_of(clock.now_ms()))
+            assert told.closing == Figures(0, credits) == wallet.wallet_of(tx, account_id).figures
+            assert told.is_proven
+            newest, *_ = wallet.history(tx, account_id, PageWanted(1, None))
+            assert (newest.description, newest.credits_after) == ("asked before", credits)
+
+
 def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
     account_id = open_account(db, "quiet", credits=7)
     next_year = str(datetime.now(UTC).year + 2)
@@ -52,7 +73,10 @@ def test_a_month_without_entries_opens_and_closes_alike(db: Database) -> None:
     assert told.opening == told.closing == Figures(0, 7)
 
 
-@pytest.mark.parametrize("month", ["", "2026-13", "november", "9999-12", "2026-11-01"])
+@pytest.mark.parametrize(
+    "month",
+    ["", "2026-13", "november", "9999-12", "2026-11-01", "2026-1", "1969-12", "202\uff16-11"],
+)
 def test_what_is_no_month_is_refused(db: Database, amina: str, month: str) -> None:
     with db.read() as tx, pytest.raises(InvalidRequest, match="month must be"):
         wallet.statement(tx, amina, month)

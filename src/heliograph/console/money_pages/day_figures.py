@@ -121,6 +121,10 @@ _PLOTTED: Final = (
 )
 
 
+def minute_in_utc(at_ms: int) -> str:
+    return rfc3339(at_ms)[: len("2026-11-26T09:30")].replace("T", " ")
+
+
 def figures_by_day(tx: Connection, account_id: str | None, now_ms: int) -> FiguresByDay:
     """Returns the figures of the last days of an account (raw id), or of all."""
     summed = wallet.summed_days(tx, account_id, now_ms)
@@ -137,9 +141,7 @@ def figures_by_day(tx: Connection, account_id: str | None, now_ms: int) -> Figur
         [each for each in reversed(in_order) if each.has_any],
         _money_by_day(summed.days),
         [_plot(*plotted, in_order) for plotted in _PLOTTED] if total.has_any else [],
-        ""
-        if missing_ms is None
-        else rfc3339(missing_ms)[: len("2026-11-26T09:30")].replace("T", " "),
+        "" if missing_ms is None else minute_in_utc(missing_ms),
     )
 
 

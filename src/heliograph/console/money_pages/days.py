@@ -9,9 +9,9 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import accounts, wallet
 from heliograph.base.clock import date_in_utc
 from heliograph.base.csv.cells import line_of
-from heliograph.base.errors import FieldError, InvalidRequest, NotFound
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound, Unavailable
 from heliograph.base.forms import Query
-from heliograph.console.money_pages.day_figures import figures_by_day
+from heliograph.console.money_pages.day_figures import figures_by_day, minute_in_utc
 from heliograph.console.navigation import MONEY
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
@@ -19,6 +19,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download
 from heliograph.wallet import DaySums
 
+ADDED_UP_S: Final = 60  # before a file is asked for again whose entries are being added up
 COLUMNS: Final = ("day", "type", "currency", "entries", "credits", "amount")
 
 
@@ -69,7 +70,7 @@ def one_account(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Re
 def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Returns the last days of all accounts as a file, oldest first."""
     Query(asking.sent.query).finish()
-    days = wallet.summed_days(tx, None, asking.now_ms).days
+    days = _whole_days(tx, None, asking.now_ms)
     return Download("money-by-day.csv", _lines(days))
 
 
@@ -77,8 +78,22 @@ def export_one(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Res
     """Returns the last days of an account as a file, oldest first. Raises NotFound."""
     account = accounts.with_text_id(tx, asking.path["account"])
     Query(asking.sent.query).finish()
-    days = wallet.summed_days(tx, account.id, asking.now_ms).days
+    days = _whole_days(tx, account.id, asking.now_ms)
     return Download(f"money-by-day-{accounts.text_id(account)}.csv", _lines(days))
+
+
+def _whole_days(tx: Connection, account_id: str | None, now_ms: int) -> list[DaySums]:
+    """Returns what a file shows. A page says what is missing, and a file cannot, so there is none
+    then. Raises Unavailable.
+    """
+    summed = wallet.summed_days(tx, account_id, now_ms)
+    if summed.missing_from_ms is not None:
+        raise Unavailable(
+            f"Entries from {minute_in_utc(summed.missing_from_ms)} UTC on are still being added up,"
+            " and the file would be without them. Try again in some minutes.",
+            retry_after_s=ADDED_UP_S,
+        )
+    return summed.days
 
 
 def _lines(days: list[DaySums]) -> Iterator[str]:

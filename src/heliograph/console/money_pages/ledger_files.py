@@ -12,7 +12,7 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import ALWAYS, Span
 from heliograph.base.short_texts import refused
-from heliograph.console.money_pages.months import MONTH_CHARACTERS, month_of
+from heliograph.console.money_pages.months import month_of
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
@@ -85,7 +85,7 @@ def _wanted(tx: Connection, typed: dict[str, str]) -> ExportWanted:
         raise refused("format", f"must be one of {', '.join(FORMATS)}")
     span: Span = ALWAYS
     if typed["month"]:
-        span = wallet.read_month(typed["month"][:MONTH_CHARACTERS])
+        span = wallet.read_month(typed["month"])
     if not typed["account"]:
         return ExportWanted(span)
     try:

@@ -5,7 +5,7 @@ A carrier's ids say which segments it took, when, and what their receipts said. 
 hours, and receipts come as long. So a quarter is counted again and again while they are there,
 rarer as it grows older, and one last time before the first of them is deleted. What is stored of a
 quarter is always the sum of its ids, at the costs of the moment of the last count, whoever counted
-before.
+before. The money of a carrier that was removed stays as it was counted last.
 """
 
 from functools import cache
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph import carriers
 from heliograph.base.clock import HOUR_MS
 from heliograph.messages.states import FAILED
 from heliograph.messages.tables import (
@@ -184,11 +185,28 @@ def store_segments(
     tx.execute(sa.delete(counts).where(of_quarter))
     tx.execute(counts.insert().values(quarter_ms=quarter_ms, counted_at_ms=counted_at_ms))
     tx.execute(sa.delete(carrier_rollups).where(carrier_rollups.c.quarter_ms == quarter_ms))
-    tx.execute(sa.delete(carrier_money).where(carrier_money.c.quarter_ms == quarter_ms))
     at = {"quarter_ms": quarter_ms}
     if found.segments:
         rows = [key._asdict() | at | each for key, each in found.segments.items()]
         tx.execute(carrier_rollups.insert(), rows)
-    if found.money:
-        priced = [key._asdict() | at | each._asdict() for key, each in found.money.items()]
+    _store_money(tx, quarter_ms, found.money)
+
+
+def _store_money(
+    tx: Connection, quarter_ms: int, found: dict[CarrierCurrency, SegmentMoney]
+) -> None:
+    """Stores the money of a quarter. What is stored of a carrier that was removed since stays as it
+    is, because its costs are gone.
+    """
+    money = carrier_money.c
+    of_quarter = money.quarter_ms == quarter_ms
+    stored = set(tx.execute(sa.select(money.carrier_id).where(of_quarter)).scalars())
+    removed = stored - {carrier.id for carrier in carriers.all_carriers(tx)}
+    tx.execute(sa.delete(carrier_money).where(of_quarter, money.carrier_id.not_in(removed)))
+    priced = [
+        key._asdict() | {"quarter_ms": quarter_ms} | each._asdict()
+        for key, each in found.items()
+        if key.carrier_id not in removed
+    ]
+    if priced:
         tx.execute(carrier_money.insert(), priced)

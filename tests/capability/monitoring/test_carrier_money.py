@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from heliograph import pricing, wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
-from heliograph.carriers import Outcome, ReceiptState, set_rate
+from heliograph.carriers import (
+    Outcome,
+    ReceiptState,
+    all_routes,
+    remove_carrier,
+    remove_route,
+    set_rate,
+)
 from heliograph.jobs.carrier_figures import CarrierCounter
 from heliograph.messages.states import all_parts
 from heliograph.messages.sweeps import fail_expired, fail_over
@@ -128,6 +135,24 @@ async def test_a_quarter_is_priced_at_the_costs_of_its_last_count(house: House) 
     assert (unknown.currency, unknown.money) == ("", (4, 4, 0)), "one number was erased"
     assert (unknown.cost_minor, unknown.margin_minor) == (None, None)
     assert (euros.money.segments, euros.money.cost_micro) == (4, 8_000_000)
+
+
+@awaited
+async def test_what_a_removed_carrier_took_keeps_its_cost(house: House) -> None:
+    with house.db.write() as tx:
+        pricing.set_cost(tx, "carrier", "", "1", "GHS")
+    link = await house.submitted(phones(3), "hello")
+    link.answer(*link.open.values())
+    await link.turn.once()
+    (before,) = by_carrier(counted(house))
+    assert (before.currency, before.money.segments, before.cost_minor) == ("GHS", 3, 300)
+    with house.db.write() as tx:
+        for route in all_routes(tx):
+            remove_route(tx, route.prefix)
+        remove_carrier(tx, "carrier", messages_waiting=0)
+    clock.move(HOUR_MS)
+    (after,) = by_carrier(counted(house))
+    assert after == before._replace(carrier="(removed)")
 
 
 @awaited

@@ -6,11 +6,12 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, keys, senders, users, wallet
+from heliograph import accounts, keys, plugin, senders, users, wallet
 from heliograph.accounts import Account, StatusChange
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
+from heliograph.console.account_days import days_of
 from heliograph.console.account_past import past_of
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
@@ -23,7 +24,7 @@ from heliograph.portal.rendering import Said, led_on
 from heliograph.wallet import Wallet
 
 SHOWN_MAX: Final = 50
-BELOW_MAX: Final = 20  # keys, sender IDs and customers on the page of one account
+BELOW_MAX: Final = 20  # keys, sender IDs, sites and customers on the page of one account
 CHANGES: Final = ("suspend", "resume")
 
 
@@ -71,6 +72,7 @@ def one(
         visit,
         status=400 if errors else 200,
         past=past_of(tx, account, asking.now_ms),
+        shown=days_of(tx, account.id, asking.now_ms),
         account=account,
         wallet=held,
         money=wallet.to_text(held.shown.balance_minor, held.currency),
@@ -84,6 +86,7 @@ def one(
             (sender, senders.text_id(sender))
             for sender in senders.page(tx, limit=below, account_id=account.id)
         ],
+        sites=plugin.sites_page(tx, limit=below, account_id=account.id),
         customers=_with_wallets(tx, accounts.page(tx, limit=below, parent_id=account.id)),
         below_max=BELOW_MAX,
         typed=body_of(asking),

@@ -1,0 +1,93 @@
+"""What the page of an account tells of its last days and its sites, and how accounts are found."""
+
+from heliograph import accounts, plugin, wallet
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.console.account_pages import BELOW_MAX
+from heliograph.database.database import Database
+from heliograph.jobs.ledger_hours import add_up_hour
+from heliograph.messages.tables import QUARTER_MS
+from heliograph.plugin import SiteDetails
+from heliograph.portal.languages.written import NARROW
+from tests.support.console.operators import come_in
+from tests.support.factories import open_account
+from tests.support.portal.rolled_up import rolled_up
+from tests.support.portal.visitor import Visitor
+
+NOTHING_TOLD = SiteDetails(None, None, None, None, None)
+
+
+def page_of(db: Database, account_id: str) -> str:
+    with db.read() as tx:
+        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, account_id))}"
+
+
+def linked(db: Database, account_id: str, url: str, *, sandbox: bool = False) -> None:
+    with db.write() as tx:
+        now_ms = clock.now_ms()
+        plugin.connect(tx, account_id, url, NOTHING_TOLD, sandbox=sandbox, now_ms=now_ms)
+
+
+def spend(db: Database, account_id: str, at_ms: int, charged: int, refunded: int) -> None:
+    with db.write() as tx:
+        wallet.grant(tx, account_id, charged, "welcome", now_ms=at_ms)
+        for kind, credits in (("sms_charge", -charged), ("sms_refund", refunded)):
+            wallet.post(
+                tx,
+                account_id,
+                kind,
+                wallet.SALES_ID,
+                credits=credits,
+                description="a send",
+                now_ms=at_ms,
+            )
+
+
+def row(day: str, *cells: str) -> str:
+    numbers = "".join(f'<td class="number">{cell.replace(",", NARROW)}</td>' for cell in cells)
+    return f"<tr><td>{day}</td>{numbers}</tr>"
+
+
+def test_the_page_shows_each_of_the_last_fourteen_days(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    path = page_of(db, amina)
+    assert "No live text of the last 14 days" in visitor.get(path).text
+    now_ms = clock.now_ms()
+    quarter_ms = now_ms - now_ms % QUARTER_MS
+    other = open_account(db, "other")
+    for account_id, days_ago in ((amina, 0), (amina, 3), (amina, 14), (other, 3)):
+        at_ms = quarter_ms - days_ago * DAY_MS
+        rolled_up(db, account_id, at_ms, delivered=1_200, failed=300, sent=100)
+        spend(db, account_id, at_ms, 1_650, 350)
+    rolled_up(db, amina, quarter_ms, sandbox=True, delivered=7)
+    while add_up_hour(db):
+        pass
+    page = visitor.get(path).text.replace("\n", "")
+    before, oldest = (rfc3339(now_ms - ago * DAY_MS)[:10] for ago in (3, 13))
+    for day in (rfc3339(now_ms)[:10], before):
+        assert row(day, "1,600", "1,200", "300", "75.0 %", "1,650", "350") in page
+    assert row(oldest, "0", "0", "0", "–", "0", "0") in page
+    assert (
+        row("<strong>14 days</strong>", "3,200", "2,400", "600", "75.0 %", "3,300", "700") in page
+    )
+
+
+def test_the_page_shows_the_newest_sites_of_both_modes(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    path = page_of(db, amina)
+    assert "No site is linked to it" in visitor.get(path).text
+    linked(db, open_account(db, "other"), "https://other.example")
+    linked(db, amina, "https://oldest.example")
+    for number in range(BELOW_MAX):
+        clock.move(1)
+        linked(db, amina, f"https://shop{number}.example", sandbox=number == 0)
+    page = visitor.get(path).text
+    assert page.count("https://shop") == BELOW_MAX
+    assert "https://shop0.example</td><td>sandbox</td>" in page
+    assert f"These are the newest {BELOW_MAX}." in page
+    assert "oldest.example" not in page
+    assert "other.example" not in page

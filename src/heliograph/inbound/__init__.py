@@ -2,6 +2,7 @@
 answered.
 """
 
+from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,
     add_number,
@@ -19,11 +20,13 @@ from heliograph.inbound.retention import erase_some_inbound
 from heliograph.inbound.taker import Taker
 
 __all__ = [
+    "ENCODINGS",
     "InboundText",
     "OwnNumber",
     "Taker",
     "add_number",
     "all_numbers",
+    "api",
     "as_inbound_record",
     "as_number_record",
     "erase_some_inbound",

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from heliograph.carriers import BINARY, LATIN_1
 from heliograph.text import GSM_7, UCS_2, gsm7_text, ucs2_text
 
+ENCODINGS: Final = (GSM_7, LATIN_1, UCS_2, BINARY)
 _ESCAPE: Final = 0x1B
 _WIDEST: Final = (UCS_2, LATIN_1, GSM_7)
 

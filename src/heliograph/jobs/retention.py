@@ -76,7 +76,8 @@ async def _erase(db: Database, until_ms: int) -> None:
     if messages:
         log.info("erased", messages=messages)
     async for rows, _ in _batches(db, lambda tx: erase_some_inbound(tx, first_id_of(until_ms))):
-        metrics.ERASED.inc(rows)
+        if rows:
+            metrics.ERASED.inc(rows)
     await _counted(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
 
 

@@ -18,6 +18,7 @@ from heliograph.requests import Sample
 from heliograph.webhooks.sign import headers, new_secret
 from heliograph.webhooks.signature_checks import SIGNATURE_CHECKS
 from tests.support import plain_http
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server, serving
 from tests.support.capability.campaigns import write_down
 
@@ -97,7 +98,9 @@ def test_every_request_in_curl_succeeds(server: Server, samples: list[tuple[str,
     amina = server.cast.amina
     key = amina.key(sandbox=True)
     campaign = write_down(amina.db, amina.account_id, sandbox=True, sender="SANDBOX")
-    given = {"cmp": campaigns.text_id(campaign)}
+    with amina.db.write() as tx:
+        came = store_inbound(tx, amina.account_id, sandbox=True)
+    given = {"cmp": campaigns.text_id(campaign), "inb": came}
     codes = sorted(
         (code for language, code in samples if language == "curl"),
         key=lambda code: "-X DELETE" in code,

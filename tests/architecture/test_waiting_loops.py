@@ -31,6 +31,10 @@ EXCEPTIONS: Final = {
         "it waits for the end of a connection, which it tries when nothing was heard for a second"
     ),
     ("database/postgresql/pool.py", "_connected"): TRIES,
+    ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
+    ("inbound/taker.py", "run"): (
+        "it empties a list, and what it does after a fault depends on the fault"
+    ),
     ("jobs/pruning.py", "_forget_the_gone"): "it rests between batches, until none is left",
     ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
     ("jobs/pruning.py", "prune_all"): "it goes through a list, and each of them rests",

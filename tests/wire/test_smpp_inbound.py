@@ -1,7 +1,8 @@
-"""Texts from handsets: acknowledged, counted and logged, as deliver_sm and as data_sm; a
-receipt may come as either.
+"""Texts from handsets: reported, counted and logged, as deliver_sm and as data_sm, and answered
+when they are stored; a receipt may come as either.
 """
 
+import asyncio
 import logging
 
 import pytest
@@ -10,8 +11,9 @@ from heliograph.base import clock, metrics
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.inbound import LINES_A_SECOND_MAX, masked
+from heliograph.carriers.smpp.link import SmppLink
 from tests.support.wire.raw_carrier import raw_carrier
-from tests.support.wire.recorder import bound
+from tests.support.wire.recorder import Recorder, bound
 from tests.support.wire.smsc_peer import Smsc
 
 DATA_SM_HEAD = b"\0\1\1%b\0\0\0%b\0%c\0\0"  # source_addr, destination_addr, esm_class
@@ -51,7 +53,7 @@ async def test_a_text_from_a_handset_is_counted_and_logged_without_itself_or_its
 ) -> None:
     caplog.set_level(logging.DEBUG, "heliograph")
     before = counted("smsc")
-    async with bound(smsc.settings(), acknowledges=False) as (_, inbox):
+    async with bound(smsc.settings()) as (_, inbox):
         await smsc.tell(
             "deliver",
             {
@@ -88,7 +90,10 @@ async def test_data_sm_is_read_as_deliver_sm_is(caplog: pytest.LogCaptureFixture
             )
         )
         (receipt,) = await inbox.until_received(1)
-        # the receipt is not stored yet
+        # neither is stored yet
+        (text,) = await inbox.until_texts(1)
+        assert session.answers(DATA_SM_RESP) == []
+        link.answer_texts([text], stored=True)
         assert await carrier.until_heard(session, DATA_SM_RESP) == [(5, pdu.ESME_ROK)]
         link.acknowledge([receipt])
         assert await carrier.until_heard(session, DATA_SM_RESP, 2) == [
@@ -105,6 +110,42 @@ async def test_data_sm_is_read_as_deliver_sm_is(caplog: pytest.LogCaptureFixture
     )
     assert counted("raw") - before == 1
     assert [line["octets"] for line in logged(caplog)] == [len(WROTE)]
+
+
+async def test_a_text_that_cannot_be_stored_is_one_that_the_carrier_sends_again() -> None:
+    text = pdu.encode_sm(pdu.ShortMessage("233201234567", "1234", WROTE))
+    async with (
+        raw_carrier() as carrier,
+        bound(carrier.settings(), acknowledges=False) as (link, inbox),
+    ):
+        session = carrier.sessions[0]
+        session.say(
+            pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, text) + pdu.encode_pdu(pdu.DELIVER_SM, 0, 6, text)
+        )
+        first, again = await inbox.until_texts(2)
+        assert first.digest == again.digest
+        link.answer_texts([first], stored=False)
+        link.answer_texts([again], stored=True)
+        assert await carrier.until_heard(session, pdu.DELIVER_SM_RESP, 2) == [
+            (5, pdu.ESME_RX_T_APPN),
+            (6, pdu.ESME_ROK),
+        ]
+
+
+async def test_who_only_tries_a_bind_takes_no_texts() -> None:
+    text = pdu.encode_sm(pdu.ShortMessage("233201234567", "1234", WROTE))
+    async with raw_carrier() as carrier:
+        link = SmppLink(carrier.settings(), Recorder())
+        await link.start()
+        async with asyncio.timeout(10):
+            while not (carrier.sessions and carrier.sessions[0].heard):
+                carrier.news.clear()
+                await carrier.news.wait()
+        carrier.sessions[0].say(pdu.encode_pdu(pdu.DELIVER_SM, 0, 5, text))
+        assert await carrier.until_heard(carrier.sessions[0], pdu.DELIVER_SM_RESP) == [
+            (5, pdu.ESME_RX_T_APPN)
+        ]
+        await link.close(0)
 
 
 async def test_many_texts_at_once_are_all_counted_and_few_are_logged(

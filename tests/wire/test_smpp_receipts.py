@@ -190,8 +190,8 @@ async def test_reading_stops_while_too_many_receipts_are_not_stored(smsc: Smsc) 
     assert inbox.answers[-1].outcome is Outcome.ACCEPTED
 
 
-async def test_a_message_from_a_handset_is_acknowledged_and_not_reported(smsc: Smsc) -> None:
-    async with bound(smsc.settings(), acknowledges=False) as (link, inbox):
+async def test_a_message_from_a_handset_is_no_receipt_whatever_it_says(smsc: Smsc) -> None:
+    async with bound(smsc.settings()) as (link, inbox):
         await smsc.tell(
             "deliver",
             {

@@ -77,7 +77,25 @@ STATUSES: Final = Counter(
 RECEIPTS: Final = Counter("heliograph_receipts_total", "Delivery receipts", ["carrier", "state"])
 INBOUND: Final = Counter(
     "heliograph_inbound_texts_total",
-    "Texts from handsets, acknowledged and not handed on",
+    "Texts from handsets as they came in, each part and repetition",
+    ["carrier"],
+)
+INBOUND_STORED: Final = Counter(
+    "heliograph_inbound_stored_total", "Texts from handsets that were stored", ["carrier"]
+)
+INBOUND_UNOWNED: Final = Counter(
+    "heliograph_inbound_unowned_total",
+    "Texts from handsets that were stored for no account",
+    ["carrier"],
+)
+INBOUND_REPEATS: Final = Counter(
+    "heliograph_inbound_repeats_total",
+    "Texts and parts of texts that the carrier had sent before",
+    ["carrier"],
+)
+INBOUND_INCOMPLETE: Final = Counter(
+    "heliograph_inbound_incomplete_total",
+    "Texts that were stored although parts of them had not come",
     ["carrier"],
 )
 UNMATCHED_DROPPED: Final = Counter(
@@ -215,7 +233,9 @@ def _transaction(path: str) -> tuple[Histogram, Histogram]:
 
 
 def transaction(path: str, size: int, seconds: float) -> None:
-    """Counts one transaction of a hot path (`accept` or `turn`) that carried `size` items."""
+    """Counts one transaction of a hot path (`accept`, `turn` or `inbound`) that carried so many
+    items.
+    """
     sizes, durations = _transaction(path)
     sizes.observe(size)
     durations.observe(seconds)
@@ -282,6 +302,13 @@ def _received(carrier: str, state: str) -> Counter:
 
 def received(carrier: str, state: str) -> None:
     _received(carrier, state).inc()
+
+
+def inbound(carrier: str, stored: int, unowned: int, repeats: int) -> None:
+    """Counts texts from handsets that one transaction stored, and what it knew already."""
+    INBOUND_STORED.labels(carrier).inc(stored)
+    INBOUND_UNOWNED.labels(carrier).inc(unowned)
+    INBOUND_REPEATS.labels(carrier).inc(repeats)
 
 
 @cache

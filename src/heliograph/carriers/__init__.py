@@ -3,14 +3,19 @@ segment costs where.
 """
 
 from heliograph.carriers.link import (
+    BINARY,
+    LATIN_1,
+    HandsetText,
     Link,
     LinkState,
     Outcome,
     Outgoing,
+    PartOf,
     Receipt,
     ReceiptState,
     Submission,
     SubmitAnswer,
+    TextLink,
 )
 from heliograph.carriers.manage import (
     SEALED,
@@ -64,15 +69,19 @@ from heliograph.carriers.tables import GENERAL
 from heliograph.carriers.weights import Sharing
 
 __all__ = [
+    "BINARY",
     "GENERAL",
+    "LATIN_1",
     "SEALED",
     "SIMULATOR_ID",
     "Carrier",
     "DescribedSubmission",
+    "HandsetText",
     "Link",
     "LinkState",
     "Outcome",
     "Outgoing",
+    "PartOf",
     "Rate",
     "Rates",
     "Receipt",
@@ -83,6 +92,7 @@ __all__ = [
     "SmppSettings",
     "Submission",
     "SubmitAnswer",
+    "TextLink",
     "add_carrier",
     "all_carriers",
     "all_routes",

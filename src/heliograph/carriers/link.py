@@ -15,6 +15,9 @@ import msgspec
 # receipts of a link that are handed over and not yet stored; then nothing more is read until half
 # of them are stored: memory stays flat
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 2_000
+# how the octets of a text from a handset are to be read, beside text.GSM_7 and text.UCS_2
+LATIN_1: Final = "Latin-1"
+BINARY: Final = "binary"  # whatever is no text that we can read
 # a bulk send has one text for 10,000 recipients: it is split and encoded once
 TEXTS_KEPT_MAX: Final = 512
 
@@ -114,6 +117,30 @@ class Receipt(msgspec.Struct, frozen=True):
     at_ms: int | None = None  # when it came, if that was not just now
 
 
+class PartOf(msgspec.Struct, frozen=True):
+    """Says which part of a long text a short message is. `reference` is the same for all of its
+    parts, and also tells in which of the ways it was written; `number` counts from 1.
+    """
+
+    reference: int
+    total: int
+    number: int
+
+
+class HandsetText(msgspec.Struct, frozen=True):
+    """Holds a short message that a handset sent: a whole text, or a part of one. It is acknowledged
+    only when it is stored.
+    """
+
+    sender: str  # the handset: digits without plus, or a name
+    recipient: str  # our number
+    alphabet: str  # GSM-7, Latin-1, UCS-2, or binary
+    octets: bytes  # without the user data header; of GSM-7 a septet an octet
+    part: PartOf | None
+    digest: str  # 32 hex digits, the same whenever the carrier sends this again
+    token: object  # the Link's own: which PDU to answer, on which session
+
+
 class LinkState(Enum):
     CONNECTING = "connecting"
     BOUND = "bound"
@@ -130,6 +157,24 @@ class Inbox(Protocol):
     def answered(self, answers: Sequence[SubmitAnswer]) -> None: ...
     def received(self, receipts: Sequence[Receipt]) -> None: ...
     def changed(self, state: LinkState, detail: str) -> None: ...
+
+
+class TextInbox(Protocol):
+    """Describes what a Link hands texts from handsets to. It is called in the event loop's thread,
+    and must not block.
+    """
+
+    def came(self, texts: Sequence[HandsetText]) -> None: ...
+
+
+class TextLink(Protocol):
+    """Describes a Link that texts from handsets come from."""
+
+    def answer_texts(self, texts: Sequence[HandsetText], *, stored: bool) -> None:
+        """Answers their PDUs: that they are stored, or that the carrier shall send them again. One
+        whose session is gone is dropped: the carrier sends it again.
+        """
+        ...
 
 
 class Link(Protocol):

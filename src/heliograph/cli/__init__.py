@@ -42,6 +42,8 @@ COMMANDS: Final = {
     "wallet": "Money of an account: topup, adjust, transactions.",
     "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
+    "number": "Numbers and short codes that texts come in to: add, list, remove.",
+    "inbound": "Texts that handsets have sent: list.",
     "otp": "One-time passwords: blocked, unblock.",
     "campaign": (
         "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show."
@@ -72,7 +74,9 @@ COMMANDS: Final = {
 _FOLDER_OF_PROGRAMS: Final = (
     "demo serve api console worker scheduler smsc listen doctor migrate secret restore-check"
 )
-_FOLDER_OF_CARRIERS: Final = "carrier route rate cost price message receipt ledger alert"
+_FOLDER_OF_CARRIERS: Final = (
+    "carrier route rate cost price message receipt number inbound ledger alert"
+)
 FOLDERS: Final = {
     **dict.fromkeys(COMMANDS, "accounts"),
     **dict.fromkeys(_FOLDER_OF_PROGRAMS.split(), "programs"),

@@ -10,6 +10,7 @@ __all__ = [
     "contact_imports",
     "erase_blockers",
     "erase_number",
+    "inbound_parts",
     "ledger_hours",
     "portal_views",
     "proofs",
@@ -17,5 +18,6 @@ __all__ = [
     "rate_sheets",
     "retention",
     "roll_up",
+    "row_changes",
     "samples",
 ]

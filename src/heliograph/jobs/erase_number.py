@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -22,6 +22,8 @@ from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes, opt_outs
 from heliograph.database.large_reads import streamed
+from heliograph.jobs.erase_inbound import inbound_changes
+from heliograph.jobs.row_changes import RowChange, gone, redacted
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -42,16 +44,6 @@ ROWS_AT_ONCE: Final = 500  # in one transaction
 AGREEING: Final = 10**6
 
 
-class RowChange(NamedTuple):
-    """Describes the change of a row that names the number. `becomes` holds the new values, or None
-    if the row is deleted.
-    """
-
-    table: sa.Table
-    key: tuple[Any, ...]
-    becomes: dict[str, Any] | None
-
-
 def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields all that is to be done, of both modes, in its order. `tx` sees one moment. Texts that
     went to others lose it too.
@@ -66,6 +58,7 @@ def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChan
         _customers,
         _texts_about,
         _events,
+        inbound_changes,
         _sends,
         _messages,
     ):
@@ -133,44 +126,15 @@ def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
         )
 
 
-def _redacted(
-    tx: Connection,
-    table: sa.Table,
-    columns: Sequence[str],
-    mine: sa.ColumnElement[bool],
-    quoted: Quoted,
-    joined: sa.FromClause | None = None,
-) -> Iterator[RowChange]:
-    """Takes the number out of those of the `columns` that it stands in. Their texts stay."""
-    keys = list(table.primary_key.columns)
-    query = (
-        sa.select(*keys, *(table.c[name] for name in columns))
-        .select_from(table if joined is None else joined)
-        .where(mine)
-    )
-    for row in streamed(tx, query):
-        texts = {name: row._mapping[table.c[name]] for name in columns}
-        becomes = {
-            name: quoted.erased_from(text) for name, text in texts.items() if quoted.stands_in(text)
-        }
-        if becomes:
-            yield RowChange(table, tuple(row._mapping[key] for key in keys), becomes)
-
-
-def _gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
-    for row in streamed(tx, sa.select(*table.primary_key.columns).where(*mine)):
-        yield RowChange(table, tuple(row), None)
-
-
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
-    yield from _gone(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
-    yield from _gone(tx, contacts, mine, contacts.c.phone == number)
-    yield from _gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
-    yield from _gone(tx, contact_imports, contact_imports.c.account_id == account_id)
+    yield from gone(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
+    yield from gone(tx, contacts, mine, contacts.c.phone == number)
+    yield from gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
+    yield from gone(tx, contact_imports, contact_imports.c.account_id == account_id)
     texts = ("name", "email", "tags", "custom", "searched")
-    yield from _redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
+    yield from redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
 
 
 def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -185,7 +149,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(
         their.where(campaigns.c.status.not_in(STARTABLE))
     )
-    yield from _gone(
+    yield from gone(
         tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
     )
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
@@ -205,7 +169,7 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
     number; that of one that goes on moves by itself.
     """
     mine, number = campaigns.c.account_id == account_id, int(quoted.digits)
-    yield from _redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
+    yield from redacted(tx, campaigns, ("name", "text", "audience"), mine, quoted)
     for row in tx.execute(
         sa.select(campaigns.c.id).where(
             mine, campaigns.c.cursor == number, campaigns.c.ended_at_ms.is_not(None)
@@ -218,9 +182,9 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange
     """Removes one-time passwords to the number. A range is removed only if the number has no more
     digits than it: else the range is many people's, and goes after a day.
     """
-    yield from _gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
+    yield from gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
     if len(quoted.digits) <= RANGE_DIGITS:
-        yield from _gone(
+        yield from gone(
             tx,
             otp_ranges,
             otp_ranges.c.account_id == account_id,
@@ -297,16 +261,16 @@ def _customers(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowC
         sa.select(customers.c.account_id).where(mine, customers.c.phone == quoted.digits)
     ):
         yield RowChange(customers, tuple(row), {"phone": ""})
-    yield from _redacted(tx, customers, ("label", "email"), mine, quoted)
+    yield from redacted(tx, customers, ("label", "email"), mine, quoted)
 
 
 def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Yields words of the service, of operators and of receivers that name the number."""
-    yield from _redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
-    yield from _redacted(
+    yield from redacted(tx, notices, ("text",), notices.c.account_id == account_id, quoted)
+    yield from redacted(
         tx, idempotency_keys, ("answer",), idempotency_keys.c.account_id == account_id, quoted
     )
-    yield from _redacted(
+    yield from redacted(
         tx,
         operator_decisions,
         ("decided_by", "reason"),
@@ -316,7 +280,7 @@ def _texts_about(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Ro
     )
     for table in (webhook_deliveries, webhook_attempts):
         columns = ("answer", "retry_after") if "retry_after" in table.c else ("answer",)
-        yield from _redacted(
+        yield from redacted(
             tx,
             table,
             columns,

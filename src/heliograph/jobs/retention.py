@@ -12,12 +12,15 @@ from typing import Final
 
 from heliograph.base import cancelling, clock, metrics
 from heliograph.base.log import Log
+from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.campaigns import forget_some
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import is_conflict
-from heliograph.database.pruning import PAUSE_S
+from heliograph.database.pruning import PAUSE_S, PruningRule, prune_ids
+from heliograph.inbound import erase_some_inbound
+from heliograph.inbound.tables import inbound
 from heliograph.jobs.pruning import FIRST_AFTER_S
 from heliograph.messages.retention import (
     MESSAGES,
@@ -38,6 +41,9 @@ EVERY_S: Final = 60.0
 PAUSES: Final = 9
 DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
+
+# how old it may be is the operator's setting
+_INBOUND: Final = PruningRule(inbound.name, "id", 0)
 
 log = Log(__name__)
 
@@ -69,6 +75,9 @@ async def _erase(db: Database, until_ms: int) -> None:
         metrics.ERASED.inc(erased)
     if messages:
         log.info("erased", messages=messages)
+    async for rows, _ in _batches(db, lambda tx: erase_some_inbound(tx, first_id_of(until_ms))):
+        if rows:
+            metrics.ERASED.inc(rows)
     await _counted(db, "campaign_recipients", lambda tx: forget_some(tx, until_ms))
 
 
@@ -87,6 +96,8 @@ async def _delete(db: Database, until_ms: int) -> None:
         log.info("month_dropped", month=month.name)
     for kept in tables_of(postgresql=db.postgresql):
         await _counted(db, kept.table, partial(delete_some, kept=kept))
+    last = first_id_of(until_ms)
+    await _counted(db, inbound.name, lambda tx: prune_ids(tx, _INBOUND, last))
 
 
 async def _detached(db: Database, month: str) -> bool:

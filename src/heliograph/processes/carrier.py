@@ -1,4 +1,4 @@
-"""Runs one carrier in a process: its link and its turn, and how both end."""
+"""Runs one carrier in a process: its link, its turn and its taker, and how they end."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -26,6 +26,8 @@ class Running:
     link: Link
     task: asyncio.Task[None]
     share: Share | None = None  # of its rate, where one is agreed
+    # stores texts from handsets; what it has not stored when it ends, the carrier sends again
+    taking: asyncio.Task[None] | None = None
     # monotonic: when it was last seen bound, or began
     bound_s: float = field(default_factory=clock.monotonic_s)
     # the format in which the unmatched receipts were last read, as far as this process knows
@@ -39,7 +41,7 @@ class Running:
         however long it takes. It may be called again when it was canceled.
         """
         await self.unbind(drain_s)
-        await cancelling.end(self.task)
+        await cancelling.end(self.task, *([self.taking] if self.taking is not None else []))
         await self.turn.finish(finish_s)
 
     async def unbind(self, drain_s: float) -> None:

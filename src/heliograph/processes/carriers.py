@@ -32,6 +32,7 @@ from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
+from heliograph.inbound import Taker
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
@@ -283,18 +284,23 @@ class Dispatch:
             self._may_write,
             self._sealer.unseal,
         )
-        link: Link = (
-            await self._simulator(carrier, turn)
-            if connection is None
-            else SmppLink(connection, turn, self._may_write)
-        )
+        link: Link
+        taking = None
+        if connection is None:
+            link = await self._simulator(carrier, turn)
+        else:
+            taker = Taker(self._db, carrier.id, carrier.name)
+            link = taker.link = SmppLink(connection, turn, self._may_write, taker)
+            taking = asyncio.create_task(taker.run(), name=f"taker {carrier.name}")
         turn.link = link
         turn.claiming = self._may_claim_for(carrier)
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
         tps = connection.tps if connection is not None else None
         is_first = not follows and not others_may_send(self._lease, carrier.id)
         share = Share(tps, alone=is_first) if tps else None
-        self._running[carrier.id] = Running(carrier, connection, turn, link, task, share)
+        self._running[carrier.id] = Running(
+            carrier, connection, turn, link, task, share=share, taking=taking
+        )
         self._share_rates()
         await link.start()
 

@@ -31,6 +31,7 @@ from heliograph.jobs.alerts import keep_alerting
 from heliograph.jobs.campaigns import keep_campaigning
 from heliograph.jobs.carrier_figures import keep_counting
 from heliograph.jobs.contact_imports import keep_importing
+from heliograph.jobs.inbound_parts import keep_completing
 from heliograph.jobs.ledger_hours import keep_adding_up
 from heliograph.jobs.portal_views import keep_ending_views
 from heliograph.jobs.proofs import keep_proving
@@ -127,6 +128,7 @@ class Sending:
             ),
             asyncio.create_task(keep_alerting(self._db, self._settings, self._is_scheduler)),
             asyncio.create_task(keep_adding_up(self._db, self._is_scheduler)),
+            asyncio.create_task(keep_completing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_proving(self._db, self._is_scheduler)),
             asyncio.create_task(keep_retaining(self._db, kept, self._is_scheduler)),
             asyncio.create_task(

@@ -19,6 +19,7 @@ from heliograph.campaigns.tables import campaigns as table
 from heliograph.contacts.tables import contacts
 from heliograph.jobs import erase_number
 from heliograph.jobs.retention import retain
+from heliograph.jobs.row_changes import RowChange
 from heliograph.messages.accept import Chunker
 from heliograph.messages.retention.retention import KeptFor
 from heliograph.text.phones_in_text import ERASED
@@ -179,7 +180,7 @@ def test_a_launch_that_begins_while_the_number_is_erased_is_told(
     add_contacts(house.db, house.amina, [PHONE, OTHER])
     campaign, batches = write_down(house.db, house.amina), erase_number.batches
 
-    def late(found: Sequence[erase_number.RowChange]) -> Iterator[Callable[[Connection], None]]:
+    def late(found: Sequence[RowChange]) -> Iterator[Callable[[Connection], None]]:
         campaigns.launch(house.db, campaign.id)
         return batches(found)
 

@@ -12,6 +12,7 @@ from heliograph.keys.tables import api_keys
 from heliograph.requests import Endpoint
 from heliograph.senders.sender import usable
 from tests.support.api.cast import PHONE, approve_sender
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.service import Reply, Service, contract
 from tests.support.capability.campaigns import write_down
 
@@ -70,9 +71,20 @@ def make_sender(api: Service, key: str) -> str:
     return str(api.post(key, "/sender-ids", {"sender": "SHOPS"}).data["id"])
 
 
+def make_inbound(api: Service, key: str) -> str:
+    with api.db.write() as tx:
+        account_id, sandbox = tx.execute(
+            sa.select(api_keys.c.account_id, api_keys.c.sandbox).where(
+                api_keys.c.sha256 == digest(key)
+            )
+        ).one()
+        return store_inbound(tx, account_id, sandbox=sandbox)
+
+
 # of a record of the key's account and mode, for each path with an id in it
 MAKERS = {
     "/messages/{id}": make_message,
+    "/inbound/{id}": make_inbound,
     "/campaigns/{id}": make_campaign,
     "/contacts/{id}": make_contact,
     "/sender-ids/{id}": make_sender,

@@ -1,5 +1,5 @@
 """Runs an SMSC that behaves as carriers do around a crash: it keeps a log of every submit_sm, and
-every receipt until it is acknowledged.
+every receipt and every text from a handset until it is acknowledged.
 
 Its PDUs are read and written with struct alone, so that it shares no code with the client that it
 judges.
@@ -42,7 +42,8 @@ class RememberingSmsc:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, keeps_back: bool) -> None:
         self.port = 0
         self.submits: list[Submit] = []
-        self.unacknowledged: dict[int, bytes] = {}  # receipts, by the number in their id
+        # receipts, by the number in their id, and texts from handsets
+        self.unacknowledged: dict[int, bytes] = {}
         self.kept_back: dict[int, bytes] | None = {} if keeps_back else None
         self.ids = itertools.count(0x10_0000)
         self.sessions: set[_Session] = set()
@@ -56,6 +57,16 @@ class RememberingSmsc:
             assert time.monotonic() < until_s, "the killed client's connections are still there"
             time.sleep(0.001)
         self.kills += 1
+
+    def bring(self, body: bytes) -> None:
+        """Brings a text from a handset, a whole deliver_sm, until it is acknowledged."""
+        self.loop.call_soon_threadsafe(self._bring, body)
+
+    def _bring(self, body: bytes) -> None:
+        number = next(self.ids)
+        self.unacknowledged[number] = body
+        for session in list(self.sessions)[:1]:
+            session.deliver_all({number: body})
 
     def let_go(self) -> None:
         """Keeps no receipt back from now on."""

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from heliograph.carriers.link import (
+    HandsetText,
     Link,
     LinkState,
     Outcome,
@@ -26,14 +27,15 @@ _numbers = count(0x0197_0000_0000_7000_8000_0000_0000_0000)
 
 
 class Recorder:
-    """Keeps every report. Acknowledges receipts as they come if `acknowledges`, as if it had stored
-    them at once.
+    """Keeps every report. Acknowledges receipts and texts as they come if `acknowledges`, as if it
+    had stored them at once.
     """
 
     def __init__(self, acknowledges: bool = True) -> None:
         self.acknowledges = acknowledges
         self.answers: list[SubmitAnswer] = []
         self.receipts: list[Receipt] = []
+        self.texts: list[HandsetText] = []
         self.states: list[tuple[LinkState, str]] = []
         self.link: Link | None = None
         self._news = asyncio.Event()
@@ -46,6 +48,12 @@ class Recorder:
         self.receipts.extend(receipts)
         if self.acknowledges and self.link is not None:
             self.link.acknowledge(receipts)
+        self._news.set()
+
+    def came(self, texts: Sequence[HandsetText]) -> None:
+        self.texts.extend(texts)
+        if self.acknowledges and isinstance(self.link, SmppLink):
+            self.link.answer_texts(texts, stored=True)
         self._news.set()
 
     def changed(self, state: LinkState, detail: str) -> None:
@@ -78,6 +86,10 @@ class Recorder:
         await self.until(lambda: len(self.receipts) >= count)
         return self.receipts
 
+    async def until_texts(self, count: int) -> list[HandsetText]:
+        await self.until(lambda: len(self.texts) >= count)
+        return self.texts
+
     async def until_state(self, state: LinkState) -> str:
         """Waits for the state, and returns its detail."""
         await self.until(lambda: bool(self.states) and self.states[-1][0] is state)
@@ -97,7 +109,7 @@ async def opened(
 ) -> AsyncIterator[tuple[SmppLink, Recorder]]:
     """Yields a started link and its inbox, not yet bound."""
     inbox = Recorder(acknowledges)
-    link = SmppLink(settings, inbox)
+    link = SmppLink(settings, inbox, texts=inbox)
     inbox.link = link
     await link.start()
     try:

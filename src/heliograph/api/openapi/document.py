@@ -10,6 +10,7 @@ from heliograph.api.openapi import (
     connect,
     contacts,
     errors,
+    inbound,
     messages,
     otp,
     plugin,
@@ -43,6 +44,7 @@ VERSION: Final = "1.0.0"  # docs/api.md, "Versions"
 BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
+    inbound.TAG: "Read the texts that handsets have sent to your numbers.",
     otp.TAG: "Send a code to a phone, and verify it.",
     wallet.TAG: "Read the balance, the SMS credits, and every change of them.",
     campaigns.TAG: (
@@ -59,7 +61,7 @@ TAGS: Final = {
     ),
 }
 SUCCESS: Final = always(True, "True for every success.")
-_ROOMS: Final = (wallet, messages, otp, campaigns, senders, contacts, connect, plugin)
+_ROOMS: Final = (wallet, messages, inbound, otp, campaigns, senders, contacts, connect, plugin)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()
 }

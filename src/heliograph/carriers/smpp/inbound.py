@@ -1,6 +1,4 @@
-"""Handsets send texts, too. Each is acknowledged, counted and logged, until such texts are
-stored and handed on.
-"""
+"""Counts and logs the texts that handsets send, as they come in."""
 
 import logging
 from typing import Final

@@ -8,6 +8,7 @@ from typing import Final
 
 from heliograph.base import cancelling
 from heliograph.carriers.link import (
+    HandsetText,
     Inbox,
     LinkState,
     Outcome,
@@ -15,6 +16,7 @@ from heliograph.carriers.link import (
     Receipt,
     Submission,
     SubmitAnswer,
+    TextInbox,
 )
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.bind import Bind
@@ -31,15 +33,21 @@ _COMMANDS: Final = {
 
 
 class SmppLink:
-    """Implements `Link`. It is made and used in one event loop; every report to `inbox` comes from
-    there. `may_bind` is asked before each connection.
+    """Implements `Link` and `TextLink`. It is made and used in one event loop; every report to
+    `inbox` and `texts` comes from there. `may_bind` is asked before each connection. Where nobody
+    stores `texts` from handsets, the carrier is told to send them again.
     """
 
     def __init__(
-        self, settings: SmppSettings, inbox: Inbox, may_bind: Callable[[], bool] = lambda: True
+        self,
+        settings: SmppSettings,
+        inbox: Inbox,
+        may_bind: Callable[[], bool] = lambda: True,
+        texts: TextInbox | None = None,
     ) -> None:
         self._settings = settings
         self._inbox = inbox
+        self._texts = texts
         self._encoder = Encoder(settings)
         self._loop = asyncio.get_running_loop()
         self._pace = Pace(settings.tps or None, self._loop.time())
@@ -112,12 +120,10 @@ class SmppLink:
             self._loop.call_soon(self._inbox.answered, unspent)
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> None:
-        sequences: defaultdict[SmppSession, list[int]] = defaultdict(list)
-        for receipt in receipts:
-            if isinstance(receipt.token, Token):
-                sequences[receipt.token.session].append(receipt.token.sequence)
-        for session, of_session in sequences.items():
-            session.acknowledge(of_session)
+        _answer([receipt.token for receipt in receipts], pdu.ESME_ROK)
+
+    def answer_texts(self, texts: Sequence[HandsetText], *, stored: bool) -> None:
+        _answer([text.token for text in texts], pdu.ESME_ROK if stored else pdu.ESME_RX_T_APPN)
 
     async def start(self) -> None:
         self._inbox.changed(*self._shown)
@@ -157,6 +163,12 @@ class SmppLink:
     def on_receipts(self, receipts: list[Receipt]) -> None:
         self._inbox.received(receipts)
 
+    def on_texts(self, texts: list[HandsetText]) -> None:
+        if self._texts is None:
+            self.answer_texts(texts, stored=False)
+        else:
+            self._texts.came(texts)
+
     def _on_change(self) -> None:
         if self._is_closing:
             return
@@ -181,6 +193,15 @@ class SmppLink:
             for bind in self._binds
             if bind.session is not None and (bind.sends or not sending)
         ]
+
+
+def _answer(tokens: Sequence[object], status: int) -> None:
+    sequences: defaultdict[SmppSession, list[int]] = defaultdict(list)
+    for token in tokens:
+        if isinstance(token, Token):
+            sequences[token.session].append(token.sequence)
+    for session, of_session in sequences.items():
+        session.acknowledge(of_session, status)
 
 
 def _raise_fault(task: asyncio.Task[None]) -> None:

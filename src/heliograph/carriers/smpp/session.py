@@ -8,10 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
 
-from heliograph.carriers.link import RECEIPTS_UNACKNOWLEDGED_MAX, Receipt, Submission, SubmitAnswer
+from heliograph.carriers.link import (
+    RECEIPTS_UNACKNOWLEDGED_MAX,
+    HandsetText,
+    Receipt,
+    Submission,
+    SubmitAnswer,
+)
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Framer
+from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.carriers.smpp.inbound import InboundTexts
 from heliograph.carriers.smpp.outcomes import OUR_FAULTS, SESSION_FAULTS, outcome_of
 from heliograph.carriers.smpp.receipt import is_receipt, read_receipt
@@ -29,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class Token(NamedTuple):
-    """Identifies the deliver_sm or data_sm that a receipt came in."""
+    """Identifies the deliver_sm or data_sm that a receipt or a text came in."""
 
     session: "SmppSession"
     sequence: int
@@ -40,6 +47,7 @@ class SessionOwner(Protocol):
 
     def on_answers(self, answers: list[SubmitAnswer]) -> None: ...
     def on_receipts(self, receipts: list[Receipt]) -> None: ...
+    def on_texts(self, texts: list[HandsetText]) -> None: ...
 
 
 class BindRefused(Exception):
@@ -52,10 +60,11 @@ class BindRefused(Exception):
 
 @dataclass(slots=True)
 class _ToReport:
-    """Collects the answers and receipts of one chunk of octets, to be reported together."""
+    """Collects what one chunk of octets brings, to be reported together."""
 
     answers: list[SubmitAnswer] = field(default_factory=list)
     receipts: list[Receipt] = field(default_factory=list)
+    texts: list[HandsetText] = field(default_factory=list)
 
 
 class SmppSession(asyncio.Protocol):
@@ -132,7 +141,7 @@ class SmppSession(asyncio.Protocol):
                 },
             )
 
-    def acknowledge(self, sequences: Sequence[int]) -> None:
+    def acknowledge(self, sequences: Sequence[int], status: int = pdu.ESME_ROK) -> None:
         """Answers the deliver_sm and data_sm of these sequence numbers. A number that waits for
         no answer is passed over.
         """
@@ -141,7 +150,7 @@ class SmppSession(asyncio.Protocol):
             for sequence in sequences
             if sequence in self._unacknowledged
         ]
-        self._write(b"".join([_taken(command, sequence) for command, sequence in waiting]))
+        self._write(b"".join([_answer(command, status, sequence) for command, sequence in waiting]))
         if (
             self._watch.is_paused
             and len(self._unacknowledged) <= RECEIPTS_UNACKNOWLEDGED_MAX // 2
@@ -227,10 +236,7 @@ class SmppSession(asyncio.Protocol):
                         "octets": len(body),
                     },
                 )
-        if found.answers:
-            self._owner.on_answers(found.answers)
-        if found.receipts:
-            self._owner.on_receipts(found.receipts)
+        self._report(found)
         if self._framer.broken is not None:
             self._nack(self._framer.broken, 0)
             self._close(f"framing lost: {self._framer.broken}")
@@ -243,6 +249,14 @@ class SmppSession(asyncio.Protocol):
         ):
             self._watch.pause()
             self._transport.pause_reading()
+
+    def _report(self, found: _ToReport) -> None:
+        if found.answers:
+            self._owner.on_answers(found.answers)
+        if found.receipts:
+            self._owner.on_receipts(found.receipts)
+        if found.texts:
+            self._owner.on_texts(found.texts)
 
     # --- one handler for each kind of PDU
 
@@ -272,12 +286,12 @@ class SmppSession(asyncio.Protocol):
         except pdu.PduError as malformed:
             self._nack(malformed, sequence)
             return
+        self._unacknowledged[sequence] = command
         if is_receipt(message):
-            self._unacknowledged[sequence] = command
             found.receipts.append(read_receipt(message, Token(self, sequence)))
         else:
             self._inbound.came(message)
-            self._write(_taken(command, sequence))
+            found.texts.append(read_handset_text(message, Token(self, sequence)))
 
     def _on_control(self, command: int, status: int, sequence: int, found: _ToReport) -> None:
         if command == pdu.GENERIC_NACK:
@@ -373,8 +387,8 @@ class SmppSession(asyncio.Protocol):
             self._later(self._settings.unbind_timeout_s, self.abort, why)
 
 
-def _taken(command: int, sequence: int) -> bytes:
+def _answer(command: int, status: int, sequence: int) -> bytes:
     """Returns the response to a deliver_sm or data_sm. Neither of them says an id (SMPP 3.4,
     4.6.2 and 4.7.2).
     """
-    return pdu.encode_pdu(command | pdu.RESPONSE, pdu.ESME_ROK, sequence, b"\0")
+    return pdu.encode_pdu(command | pdu.RESPONSE, status, sequence, b"\0")

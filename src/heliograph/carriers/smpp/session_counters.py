@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class SessionCounters:
     """Counts, for metrics, what a carrier's sessions have seen since the start."""
 
-    # messages from handsets: acknowledged, counted and logged, and reported to no account
+    # texts from handsets and parts of such texts, as they came in
     mobile_originated: int = 0
     malformed: int = 0  # PDUs that could not be read
     unexpected: int = 0  # answers to nothing that was asked

@@ -12,7 +12,7 @@ from heliograph.cli.output import show
 from heliograph.cli.values import by_option, country_code
 
 if TYPE_CHECKING:
-    from heliograph.jobs.erase_number import RowChange
+    from heliograph.jobs.row_changes import RowChange
     from heliograph.text.phones_in_text import Quoted
 
 

@@ -70,6 +70,8 @@ ACTIONS: Final = {
     "message.read": marked("Read the text of a message"),
     "message.resend": marked("Sent a message again"),
     "message.settle": marked("Settled a message without an answer"),
+    "number.add": marked("Added a number for texts that come in"),
+    "number.remove": marked("Removed a number for texts that come in"),
     "otp.block": marked("Blocked one-time passwords to a range of numbers"),
     "otp.unblock": marked("Let one-time passwords go out again"),
     "rate.remove": marked("Removed a rate of the account"),

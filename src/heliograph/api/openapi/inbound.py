@@ -1,0 +1,105 @@
+"""Describes GET /inbound, GET /inbound/{id} and GET /numbers."""
+
+from typing import Final
+
+from heliograph.api.openapi.parts import (
+    CURSOR,
+    EXAMPLE_AT,
+    EXAMPLE_PHONE,
+    Json,
+    Operation,
+    a_list,
+    example_id,
+    flag,
+    identity,
+    integer,
+    limit,
+    moment,
+    one_of,
+    one_record,
+    path_id,
+    record,
+    ref,
+    text,
+)
+from heliograph.inbound import ENCODINGS
+
+TAG: Final = "Inbound"
+
+SCHEMAS: Final[dict[str, Json]] = {
+    "InboundText": record(
+        "A text that a handset has sent to one of your numbers.",
+        id=identity("inb", "The text's id."),
+        **{
+            "from": text(
+                "Who sent it: digits without plus, or a name. Null after retention.", nullable=True
+            )
+        },
+        to=text("Your number or short code, digits."),
+        text=text(
+            "The text. With the encoding `binary` it is base64 of the octets. Null after"
+            " retention.",
+            nullable=True,
+        ),
+        encoding=one_of(ENCODINGS, "How the text came."),
+        parts=integer("How many parts the text has.", minimum=1),
+        parts_received=integer("How many of them have come.", minimum=1),
+        complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
+        sandbox=flag("Always false: the sandbox has no inbound texts."),
+        received_at=moment("When the first part came."),
+    ),
+    "InboundNumber": record(
+        "A number or short code of yours that handsets can send texts to.",
+        id=identity("num", "The number's id."),
+        number=text("Its digits, without plus."),
+        sandbox=flag("Always false: the sandbox has no numbers."),
+        created_at=moment("When the operator added it."),
+    ),
+}
+
+_EXAMPLE: Final[Json] = {
+    "id": example_id("inb"),
+    "from": EXAMPLE_PHONE,
+    "to": "4567",
+    "text": "Where is my order?",
+    "encoding": "GSM-7",
+    "parts": 1,
+    "parts_received": 1,
+    "complete": True,
+    "sandbox": False,
+    "received_at": EXAMPLE_AT,
+}
+_NUMBER: Final[Json] = {
+    "id": example_id("num"),
+    "number": "4567",
+    "sandbox": False,
+    "created_at": EXAMPLE_AT,
+}
+
+OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
+    ("GET", "/inbound"): Operation(
+        TAG,
+        "List inbound texts",
+        "Lists the texts that handsets have sent to your numbers, newest first.",
+        a_list(ref("InboundText")),
+        {"data": [_EXAMPLE], "next_cursor": None},
+        parameters=(limit(), CURSOR),
+    ),
+    ("GET", "/inbound/{id}"): Operation(
+        TAG,
+        "Get an inbound text",
+        "Returns one text that a handset has sent to a number of yours.",
+        one_record(ref("InboundText")),
+        {"data": _EXAMPLE},
+        parameters=(path_id("The text's id.", example_id("inb")),),
+    ),
+    ("GET", "/numbers"): Operation(
+        TAG,
+        "List numbers",
+        "Lists your numbers and short codes that handsets can send texts to, newest first. The"
+        " operator adds them. A short code that several accounts share is in nobody's list.",
+        a_list(ref("InboundNumber")),
+        {"data": [_NUMBER], "next_cursor": None},
+        parameters=(limit(), CURSOR),
+    ),
+}

@@ -1,0 +1,37 @@
+"""Takes texts that handsets send to our numbers: stores each once, whole, before its carrier is
+answered.
+"""
+
+from heliograph.inbound.decode import ENCODINGS
+from heliograph.inbound.numbers import (
+    OwnNumber,
+    add_number,
+    all_numbers,
+    as_number_record,
+    remove_number,
+)
+from heliograph.inbound.overdue import forget_parts, store_all_overdue
+from heliograph.inbound.read import (
+    InboundText,
+    as_inbound_record,
+    newest_inbound,
+)
+from heliograph.inbound.retention import erase_some_inbound
+from heliograph.inbound.taker import Taker
+
+__all__ = [
+    "ENCODINGS",
+    "InboundText",
+    "OwnNumber",
+    "Taker",
+    "add_number",
+    "all_numbers",
+    "api",
+    "as_inbound_record",
+    "as_number_record",
+    "erase_some_inbound",
+    "forget_parts",
+    "newest_inbound",
+    "remove_number",
+    "store_all_overdue",
+]

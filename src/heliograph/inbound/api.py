@@ -1,0 +1,46 @@
+"""Serves the endpoints GET /inbound, GET /inbound/{id} and GET /numbers."""
+
+from heliograph.base.paging import page_body, read_page
+from heliograph.database.database import Database
+from heliograph.inbound.numbers import as_number_record, numbers_page
+from heliograph.inbound.read import as_inbound_record, inbound_page, inbound_text
+from heliograph.requests import Answer, Call, Endpoint
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    handlers = _InboundHandlers(db)
+    return [
+        Endpoint("GET", "/inbound", "sms.read", handle_in_thread=handlers.list_inbound),
+        Endpoint("GET", "/inbound/{id}", "sms.read", handle_in_thread=handlers.show_inbound),
+        Endpoint("GET", "/numbers", "sms.read", handle_in_thread=handlers.list_numbers),
+    ]
+
+
+class _InboundHandlers:
+    """Answers the calls of each endpoint."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def list_inbound(self, call: Call) -> Answer:
+        wanted = read_page(call.query)
+        call.query.finish()
+        who = call.principal
+        with self._db.read() as tx:
+            found = inbound_page(tx, who.account_id, wanted, sandbox=who.sandbox)
+        return Answer(page_body(found, wanted, lambda each: each.id, as_inbound_record))
+
+    def show_inbound(self, call: Call) -> Answer:
+        call.query.finish()
+        who = call.principal
+        with self._db.read() as tx:
+            found = inbound_text(tx, who.account_id, call.path["id"], sandbox=who.sandbox)
+        return Answer({"data": as_inbound_record(found)})
+
+    def list_numbers(self, call: Call) -> Answer:
+        wanted = read_page(call.query)
+        call.query.finish()
+        who = call.principal
+        with self._db.read() as tx:
+            found = numbers_page(tx, who.account_id, wanted, sandbox=who.sandbox)
+        return Answer(page_body(found, wanted, lambda each: each.id, as_number_record))

@@ -1,0 +1,137 @@
+"""Manages our numbers and short codes: which carrier brings texts to each, and whose they are."""
+
+import re
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
+
+from heliograph import accounts
+from heliograph.accounts import AuditEntry, Author, AuthorKind
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import refused
+from heliograph.carriers import all_carriers, carrier_named
+from heliograph.inbound.tables import DIGITS_MAX, numbers
+
+NUMBER_PREFIX: Final = "num"
+DIGITS_MIN: Final = 3  # the shortest short codes
+_DIGITS: Final = re.compile(rf"[0-9]{{{DIGITS_MIN},{DIGITS_MAX}}}", re.ASCII)
+# whoever runs the commands has no user
+_OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
+
+
+class OwnNumber(NamedTuple):
+    """Holds a number or short code of ours. Ids are raw; without an account, several share it."""
+
+    id: str
+    carrier_id: int
+    digits: str
+    account_id: str | None
+    sandbox: bool
+    created_at_ms: int
+
+
+def add_number(
+    tx: Connection, digits: str, carrier: str, account_id: str | None, *, now_ms: int
+) -> OwnNumber:
+    """Adds a number of a carrier. Texts to it are the account's from now on, or nobody's yet. What
+    came before stays as it is. Raises NotFound, AccountClosed, InvalidRequest.
+    """
+    if account_id is not None:
+        accounts.kept_open(tx, account_id)
+    number = OwnNumber(
+        ids.raw_of_number(ids.new_number(now_ms)),
+        carrier_named(tx, carrier).id,
+        _checked(digits),
+        account_id,
+        sandbox=False,  # carriers bring live texts only
+        created_at_ms=now_ms,
+    )
+    try:
+        with tx.begin_nested():
+            tx.execute(numbers.insert().values(number._asdict()))
+    except IntegrityError as error:
+        raise refused(
+            "number",
+            f"must be a new one: {number.digits} of the carrier {carrier} is there already."
+            " Remove it first, to give it to another account",
+        ) from error
+    _audit(tx, "number.add", number, now_ms)
+    return number
+
+
+def remove_number(tx: Connection, digits: str, carrier: str | None, *, now_ms: int) -> OwnNumber:
+    """Removes a number: texts to it are nobody's from now on. The carrier need not be named where
+    only one has the number. Raises NotFound, InvalidRequest.
+    """
+    query = sa.select(numbers).where(numbers.c.digits == digits.removeprefix("+"))
+    if carrier is not None:
+        query = query.where(numbers.c.carrier_id == carrier_named(tx, carrier).id)
+    found = [OwnNumber(*row) for row in tx.execute(query)]
+    if not found:
+        raise NotFound(f"There is no number {shown(digits)}{_of(carrier)}.")
+    if len(found) > 1:
+        having = {each.carrier_id for each in found}
+        names = [each.name for each in all_carriers(tx) if each.id in having]
+        raise refused("carrier", f"is required: {', '.join(names)} have {shown(digits)}")
+    [number] = found
+    tx.execute(numbers.delete().where(numbers.c.id == number.id))
+    _audit(tx, "number.remove", number, now_ms)
+    return number
+
+
+def all_numbers(tx: Connection) -> list[OwnNumber]:
+    """Returns everybody's numbers, by their digits."""
+    order = (numbers.c.digits, numbers.c.carrier_id)
+    return [OwnNumber(*row) for row in tx.execute(sa.select(numbers).order_by(*order))]
+
+
+def numbers_page(
+    tx: Connection, account_id: str, wanted: PageWanted, *, sandbox: bool
+) -> list[OwnNumber]:
+    """Returns at most `limit` + 1 numbers of an account: the one too many tells that there is a
+    next page.
+    """
+    query = sa.select(numbers).where(
+        numbers.c.account_id == account_id, numbers.c.sandbox.is_(sandbox)
+    )
+    if wanted.before is not None:
+        query = query.where(numbers.c.id < wanted.before)
+    rows = tx.execute(query.order_by(numbers.c.id.desc()).limit(wanted.limit + 1))
+    return [OwnNumber(*row) for row in rows]
+
+
+def as_number_record(number: OwnNumber) -> dict[str, Any]:
+    """Returns a number as its account sees it."""
+    return {
+        "id": ids.text_of_raw(NUMBER_PREFIX, number.id),
+        "number": number.digits,
+        "sandbox": number.sandbox,
+        "created_at": rfc3339(number.created_at_ms),
+    }
+
+
+def _checked(digits: str) -> str:
+    plain = digits.removeprefix("+")
+    if not _DIGITS.fullmatch(plain):
+        raise refused(
+            "number", f"must have {DIGITS_MIN} to {DIGITS_MAX} digits, not {shown(digits)}"
+        )
+    return plain
+
+
+def _of(carrier: str | None) -> str:
+    return "" if carrier is None else f" of the carrier {shown(carrier)}"
+
+
+def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
+    """Writes into the audit log of the account whose number it is."""
+    if number.account_id is not None:
+        record = ids.text_of_raw(NUMBER_PREFIX, number.id)
+        entry = AuditEntry(action, record, number.digits)
+        accounts.audit(tx, number.account_id, _OPERATOR, entry, now_ms=now_ms)

@@ -1,0 +1,93 @@
+"""Reads texts that came in: one, or a page of them."""
+
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import NotFound
+from heliograph.base.paging import PageWanted
+from heliograph.inbound.tables import inbound
+
+INBOUND_PREFIX: Final = "inb"
+
+
+class InboundText(NamedTuple):
+    """Holds a text that came in. Ids are raw. With the encoding `binary`, `text` is base64."""
+
+    id: str
+    carrier_id: int
+    account_id: str | None
+    sandbox: bool
+    sender: str | None
+    recipient: str
+    text: str | None
+    encoding: str
+    parts: int
+    parts_received: int
+    repeats: int
+    received_at_ms: int
+
+
+_COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
+
+
+def inbound_page(
+    tx: Connection, account_id: str, wanted: PageWanted, *, sandbox: bool
+) -> list[InboundText]:
+    """Returns at most `limit` + 1 texts to an account, newest first: the one too many tells that
+    there is a next page.
+    """
+    query = sa.select(*_COLUMNS).where(
+        inbound.c.account_id == account_id, inbound.c.sandbox.is_(sandbox)
+    )
+    if wanted.before is not None:
+        query = query.where(inbound.c.id < wanted.before)
+    rows = tx.execute(query.order_by(inbound.c.id.desc()).limit(wanted.limit + 1))
+    return [InboundText(*row) for row in rows]
+
+
+def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> InboundText:
+    """Returns a text to an account. Raises NotFound, the same for another account's and for
+    none.
+    """
+    row = tx.execute(
+        sa.select(*_COLUMNS).where(
+            inbound.c.id == ids.raw_of_text(INBOUND_PREFIX, text_id),
+            inbound.c.account_id == account_id,
+            inbound.c.sandbox.is_(sandbox),
+        )
+    ).one_or_none()
+    if row is None:
+        raise NotFound("There is no such inbound text.")
+    return InboundText(*row)
+
+
+def newest_inbound(
+    tx: Connection, *, limit: int, account_id: str | None = None, unowned: bool = False
+) -> list[InboundText]:
+    """Returns the newest texts, for the operator: everybody's, one account's, or nobody's."""
+    query = sa.select(*_COLUMNS).order_by(inbound.c.id.desc()).limit(limit)
+    if account_id is not None:
+        query = query.where(inbound.c.account_id == account_id)
+    if unowned:
+        query = query.where(inbound.c.account_id.is_(None))
+    return [InboundText(*row) for row in tx.execute(query)]
+
+
+def as_inbound_record(found: InboundText) -> dict[str, Any]:
+    """Returns a text as its account sees it."""
+    return {
+        "id": ids.text_of_raw(INBOUND_PREFIX, found.id),
+        "from": found.sender,
+        "to": found.recipient,
+        "text": found.text,
+        "encoding": found.encoding,
+        "parts": found.parts,
+        "parts_received": found.parts_received,
+        "complete": found.parts_received == found.parts,
+        "sandbox": found.sandbox,
+        "received_at": rfc3339(found.received_at_ms),
+    }

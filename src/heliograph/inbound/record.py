@@ -1,0 +1,266 @@
+"""Records what handsets sent: each text once, however often the carrier sends it, and a long one
+when all its parts are there.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from heliograph.base import ids
+from heliograph.base.paging import first_id_of
+from heliograph.carriers import HandsetText, PartOf
+from heliograph.database.hot import HotTx
+from heliograph.inbound import inbound_sql as sql
+from heliograph.inbound.decode import TextPiece, decode
+from heliograph.inbound.parts import Assembly, PartedText, key_of
+
+# a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
+REPEATED_WITHIN_MS: Final = 60_000
+
+
+class Recorded(NamedTuple):
+    """Counts what was recorded: texts that are stored now, those of them that are no account's, and
+    PDUs that the carrier had sent before.
+    """
+
+    texts: int
+    unowned: int
+    repeats: int
+
+
+class _PartPlace(NamedTuple):
+    group_id: str
+    number: int
+
+
+class _WholeText(NamedTuple):
+    """Describes a text to be stored, but for its account and how often it was repeated."""
+
+    id: str
+    sender: str
+    recipient: str
+    pieces: list[TextPiece]
+    parts: int
+    pdu: str | None
+    received_at_ms: int
+
+
+async def record(
+    tx: HotTx, carrier_id: int, arrived: Sequence[HandsetText], now_ms: int
+) -> Recorded:
+    """Stores what came from one carrier. The carrier's next record waits until this transaction
+    ends.
+    """
+    await sql.LOCK_CARRIER.rows(tx, sql.TextsOfCarrier(carrier_id))
+    repeats: Counter[str] = Counter()  # by the raw id of a text
+    single = [each for each in arrived if each.part is None]
+    parted = [(each, each.part) for each in arrived if each.part is not None]
+    whole = await _singles(tx, carrier_id, single, repeats, now_ms)
+    new = len(whole)
+    if parted:
+        new += await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
+    unowned = await _store(tx, carrier_id, whole, repeats, now_ms)
+    return Recorded(len(whole), unowned, len(arrived) - new)
+
+
+async def _singles(
+    tx: HotTx,
+    carrier_id: int,
+    arrived: Sequence[HandsetText],
+    repeats: Counter[str],
+    now_ms: int,
+) -> list[_WholeText]:
+    """Returns the texts that came in one piece and are new, and counts those that are not."""
+    since = first_id_of(now_ms - REPEATED_WITHIN_MS)
+    asked = [
+        sql.PduSince(carrier_id, digest, since)
+        for digest in sorted({each.digest for each in arrived})
+    ]
+    known = {each.pdu: each.id for each in await sql.KNOWN_PDUS.rows(tx, asked)}
+    whole = []
+    for each in arrived:
+        if each.digest in known:
+            repeats[known[each.digest]] += 1
+            continue
+        known[each.digest] = raw_id = _new_id(now_ms)
+        piece = TextPiece(1, each.alphabet, each.octets)
+        whole.append(
+            _WholeText(
+                raw_id,
+                each.sender,
+                each.recipient,
+                [piece],
+                parts=1,
+                pdu=each.digest,
+                received_at_ms=now_ms,
+            )
+        )
+    return whole
+
+
+async def _parts(
+    tx: HotTx,
+    carrier_id: int,
+    arrived: Sequence[tuple[HandsetText, PartOf]],
+    whole: list[_WholeText],
+    repeats: Counter[str],
+    now_ms: int,
+) -> int:
+    """Stores parts, and adds to `whole` the texts that are so by now, and to `repeats` how often
+    parts of them were sent again. Returns how many of the parts are new.
+    """
+    assembly, began_ms, repeated_before = await _assembly(tx, carrier_id, arrived, now_ms)
+    stored: list[sql.StoredPart] = []
+    waiting: Counter[_PartPlace] = Counter()  # repetitions of parts of texts that are not whole
+    touched: dict[str, tuple[PartedText, HandsetText]] = {}
+    for each, part in arrived:
+        text, is_new = assembly.place(each, part)
+        if not is_new:
+            if text.inbound_id is not None:
+                repeats[text.inbound_id] += 1
+            else:
+                waiting[_PartPlace(text.group_id, part.number)] += 1
+            continue
+        stored.append(_stored_part(carrier_id, text, each, part, now_ms))
+        touched[text.group_id] = text, each
+        began_ms.setdefault(text.group_id, now_ms)
+        if text.is_whole:
+            text.inbound_id = raw_id = _new_id(now_ms)
+            repeats[raw_id] += repeated_before[text.group_id]
+    joined = {
+        group_id: text.inbound_id
+        for group_id, (text, _) in touched.items()
+        if text.inbound_id is not None
+    }
+    for group_id, inbound_id in joined.items():
+        text, each = touched[group_id]
+        whole.append(
+            _WholeText(
+                inbound_id,
+                each.sender,
+                each.recipient,
+                text.in_order,
+                text.total,
+                pdu=None,
+                received_at_ms=began_ms[group_id],
+            )
+        )
+        repeats[inbound_id] += sum(
+            waiting.pop(place) for place in list(waiting) if place.group_id == group_id
+        )
+    await sql.STORE_PARTS.rows(tx, stored)
+    await sql.REPEAT_PARTS.rows(
+        tx, [sql.RepeatedPart(*place, count) for place, count in sorted(waiting.items())]
+    )
+    await sql.JOIN_PARTS.rows(tx, [sql.JoinedParts(*each) for each in sorted(joined.items())])
+    return len(stored)
+
+
+async def _assembly(
+    tx: HotTx, carrier_id: int, arrived: Sequence[tuple[HandsetText, PartOf]], now_ms: int
+) -> tuple[Assembly, dict[str, int], Counter[str]]:
+    """Returns what is known of the texts that these are parts of; and, by group, when each began
+    and how many of its parts came again before it was whole.
+    """
+    asked = sorted({sql.TextOfParts(carrier_id, *key_of(each, part)) for each, part in arrived})
+    assembly = Assembly(lambda: _new_id(now_ms))
+    texts: dict[str, PartedText] = {}
+    began_ms: dict[str, int] = {}
+    repeated: Counter[str] = Counter()
+    for row in sorted(await sql.KNOWN_PARTS.rows(tx, asked)):  # by group: in order of time
+        text = texts.get(row.group_id)
+        if text is None:
+            text = texts[row.group_id] = PartedText(row.group_id, row.total)
+            assembly.know((row.sender, row.recipient, row.reference, row.total), text)
+        text.inbound_id = row.inbound_id
+        text.add(row.number, row.pdu, TextPiece(row.number, row.alphabet, bytes(row.octets)))
+        began_ms[row.group_id] = min(
+            row.received_at_ms, began_ms.get(row.group_id, row.received_at_ms)
+        )
+        repeated[row.group_id] += row.repeats
+    return assembly, began_ms, repeated
+
+
+def _stored_part(
+    carrier_id: int, text: PartedText, came: HandsetText, part: PartOf, now_ms: int
+) -> sql.StoredPart:
+    return sql.StoredPart(
+        group_id=text.group_id,
+        number=part.number,
+        total=part.total,
+        carrier_id=carrier_id,
+        sender=came.sender,
+        recipient=came.recipient,
+        reference=part.reference,
+        alphabet=came.alphabet,
+        octets=came.octets,
+        pdu=came.digest,
+        repeats=0,
+        received_at_ms=now_ms,
+        inbound_id=None,
+    )
+
+
+async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Recorded:
+    """Stores what there is of a text whose other parts have not come in time. It stores nothing if
+    they have come by now.
+    """
+    await sql.LOCK_CARRIER.rows(tx, sql.TextsOfCarrier(overdue.carrier_id))
+    parts = await sql.PARTS_OF_GROUP.rows(tx, sql.PartsOfText(overdue.group_id))
+    if not parts:
+        return Recorded(0, 0, 0)
+    inbound_id = _new_id(now_ms)
+    whole = _WholeText(
+        inbound_id,
+        parts[0].sender,
+        parts[0].recipient,
+        [TextPiece(part.number, part.alphabet, bytes(part.octets)) for part in parts],
+        parts[0].total,
+        pdu=None,
+        received_at_ms=min(part.received_at_ms for part in parts),
+    )
+    repeats = Counter({inbound_id: sum(part.repeats for part in parts)})
+    unowned = await _store(tx, overdue.carrier_id, [whole], repeats, now_ms)
+    await sql.JOIN_PARTS.rows(tx, [sql.JoinedParts(overdue.group_id, inbound_id)])
+    return Recorded(1, unowned, 0)
+
+
+async def _store(
+    tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
+) -> int:
+    """Stores texts, each for its number's account, and counts repetitions of those that were stored
+    before. Returns how many are no account's.
+    """
+    asked = [
+        sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in whole})
+    ]
+    owners = {each.digits: each.account_id for each in await sql.OWNERS.rows(tx, asked)}
+    rows = []
+    for each in whole:
+        decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
+        rows.append(
+            sql.StoredText(
+                id=each.id,
+                carrier_id=carrier_id,
+                account_id=owners.get(each.recipient),
+                sandbox=False,  # carriers bring live texts only
+                sender=each.sender,
+                recipient=each.recipient,
+                text=decoded.text,
+                encoding=decoded.encoding,
+                parts=each.parts,
+                parts_received=len(each.pieces),
+                pdu=each.pdu,
+                repeats=repeats.get(each.id, 0),
+                received_at_ms=each.received_at_ms,
+            )
+        )
+    await sql.STORE_TEXTS.rows(tx, rows)
+    new = {each.id for each in whole}
+    again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
+    await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
+    return sum(row.account_id is None for row in rows)
+
+
+def _new_id(now_ms: int) -> str:
+    return ids.raw_of_number(ids.new_number(now_ms))

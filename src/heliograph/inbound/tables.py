@@ -1,0 +1,94 @@
+"""Defines the tables of our numbers, of the texts that come in to them, and of the parts of texts
+that are not whole yet.
+"""
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
+
+DIGITS_MAX: Final = 15  # as long as a phone number may be
+ADDRESS_MAX: Final = 64  # characters; carriers may name a sender by letters
+
+numbers = sa.Table(
+    "numbers",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column(
+        "carrier_id",
+        sa.SmallInteger,
+        sa.ForeignKey("carriers.id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    sa.Column("digits", sa.String(DIGITS_MAX), nullable=False),
+    sa.Column(
+        "account_id",
+        RawId,
+        sa.ForeignKey("accounts.id"),
+        nullable=True,
+        comment="null: several accounts share it",
+    ),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Index("numbers_once", "carrier_id", "digits", unique=True),
+    sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
+)
+
+inbound = sa.Table(
+    "inbound",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column(
+        "account_id", RawId, nullable=True, comment="null: nobody's, or of a number that is shared"
+    ),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column(
+        "sender",
+        sa.String(ADDRESS_MAX),
+        nullable=True,
+        comment="the handset: digits, or a name; null after retention",
+    ),
+    sa.Column("recipient", sa.String(ADDRESS_MAX), nullable=False),
+    sa.Column(
+        "text", sa.Text, nullable=True, comment="base64 if it is binary; null after retention"
+    ),
+    sa.Column("encoding", sa.String(8), nullable=False),
+    sa.Column("parts", sa.SmallInteger, nullable=False),
+    sa.Column("parts_received", sa.SmallInteger, nullable=False),
+    sa.Column(
+        "pdu",
+        RawId,
+        nullable=True,
+        comment="128 bits of a hash of what came, by which it is known again; null of several",
+    ),
+    sa.Column("repeats", sa.Integer, nullable=False, comment="how often the carrier sent it again"),
+    sa.Column("received_at_ms", sa.BigInteger, nullable=False, comment="its first part"),
+    sa.Index("inbound_by_account", "account_id", "sandbox", "id"),
+    sa.Index("inbound_by_pdu", "carrier_id", "pdu", "id", **only_where("pdu IS NOT NULL")),
+    sa.Index("inbound_with_sender", "id", **only_where("sender IS NOT NULL")),
+)
+
+# The octets go when the text is whole. The rest stays for a while, so that a part that is sent
+# again is known.
+inbound_parts = sa.Table(
+    "inbound_parts",
+    metadata,
+    sa.Column("group_id", RawId, primary_key=True, comment="the same for all parts of a text"),
+    sa.Column("number", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("total", sa.SmallInteger, nullable=False),
+    sa.Column("carrier_id", sa.SmallInteger, nullable=False),
+    sa.Column("sender", sa.String(ADDRESS_MAX), nullable=False),
+    sa.Column("recipient", sa.String(ADDRESS_MAX), nullable=False),
+    sa.Column("reference", sa.Integer, nullable=False, comment="its kind, and the phone's number"),
+    sa.Column("alphabet", sa.String(8), nullable=False),
+    sa.Column("octets", sa.LargeBinary, nullable=False),
+    sa.Column("pdu", RawId, nullable=False),
+    sa.Column("repeats", sa.Integer, nullable=False),
+    sa.Column("received_at_ms", sa.BigInteger, nullable=False),
+    sa.Column("inbound_id", RawId, nullable=True, comment="the text, once it is stored"),
+    sa.Index("inbound_parts_by_text", "carrier_id", "sender", "recipient", "reference"),
+    sa.Index("inbound_parts_by_age", "received_at_ms"),
+)

@@ -1,0 +1,55 @@
+"""GET /inbound, GET /inbound/{id} and GET /numbers."""
+
+from heliograph import inbound
+from heliograph.base import clock
+from tests.support.api.cast import Actor
+from tests.support.api.inbound_texts import store_inbound
+from tests.support.api.service import Service
+
+
+def test_texts_are_listed_newest_first_page_by_page_for_their_account_alone(
+    api: Service, amina: Actor, chidi: Actor
+) -> None:
+    with api.db.write() as tx:
+        ids = [store_inbound(tx, amina.account_id, f"text {number}") for number in range(3)]
+        store_inbound(tx, None, "nobody's")
+        store_inbound(tx, chidi.account_id, "chidi's")
+    first = api.get(amina, "/inbound", limit=2)
+    assert [each["id"] for each in first.data] == ids[:0:-1]
+    rest = api.get(amina, "/inbound", limit=2, cursor=first.body["next_cursor"])
+    assert ([each["text"] for each in rest.data], rest.body["next_cursor"]) == (["text 0"], None)
+    one = api.get(amina, f"/inbound/{ids[0]}").data
+    assert one | {"received_at": ""} == {
+        "id": ids[0],
+        "from": "233201234567",
+        "to": "4567",
+        "text": "text 0",
+        "encoding": "GSM-7",
+        "parts": 1,
+        "parts_received": 1,
+        "complete": True,
+        "sandbox": False,
+        "received_at": "",
+    }
+    assert api.get(chidi, f"/inbound/{ids[0]}").reason == "no_such_record"
+    assert api.get(amina.key("sms.read", sandbox=True), "/inbound").data == []
+    assert api.get(amina.key("sms.read", sandbox=True), f"/inbound/{ids[0]}").status == 404
+    assert api.get(amina.key("sms.send"), "/inbound").reason == "missing_permission"
+
+
+def test_numbers_are_listed_for_their_account_alone(
+    api: Service, amina: Actor, chidi: Actor
+) -> None:
+    with api.db.write() as tx:
+        for digits, account_id in (
+            ("4567", amina.account_id),
+            ("4568", None),
+            ("4569", amina.account_id),
+        ):
+            inbound.add_number(tx, digits, "simulator", account_id, now_ms=clock.now_ms())
+    assert [each["number"] for each in api.get(amina, "/numbers").data] == ["4569", "4567"]
+    assert api.get(chidi, "/numbers").data == []
+    assert api.get(amina.key("sms.read", sandbox=True), "/numbers").data == []
+    page = api.get(amina, "/numbers", limit=1)
+    rest = api.get(amina, "/numbers", limit=1, cursor=page.body["next_cursor"])
+    assert [each["number"] for each in rest.data] == ["4567"]

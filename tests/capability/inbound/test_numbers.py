@@ -1,0 +1,149 @@
+"""Numbers, and the texts that came to them, by the commands that show and change them; and what
+becomes of texts after their days, and when a person asks.
+"""
+
+import json
+
+import sqlalchemy as sa
+
+from heliograph import accounts
+from heliograph.base import clock
+from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import PageWanted
+from heliograph.carriers import HandsetText
+from heliograph.database.database import Database
+from heliograph.inbound.record import record
+from heliograph.inbound.tables import inbound, inbound_parts, numbers
+from heliograph.jobs.retention import retain
+from heliograph.messages.retention import kept_for
+from heliograph.text import GSM_7
+from tests.support.capability.commands import Run
+from tests.support.factories import awaited, open_account, open_carrier
+
+PHONE, OTHER = "233201234567", "233201234568"
+PAST_MS = 8 * DAY_MS
+
+
+async def came(
+    db: Database, carrier_id: int, sender: str, to: str, text: str, at_ms: int | None = None
+) -> None:
+    digest = f"{hash((sender, to, text)) & (1 << 128) - 1:032x}"
+    arrived = HandsetText(sender, to, GSM_7, text.encode(), None, digest, None)
+    async with db.hot() as tx:
+        await record(tx, carrier_id, [arrived], at_ms or clock.now_ms())
+
+
+def kept(db: Database) -> list[tuple[str | None, str | None]]:
+    with db.read() as tx:
+        columns = inbound.c
+        query = sa.select(columns.sender, columns.text).order_by(columns.id)
+        return [(row[0], row[1]) for row in tx.execute(query)]
+
+
+def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
+    amina = open_account(db)
+    open_carrier(db, "gh-main")
+    open_carrier(db, "gh-spare", prefix=None)
+    added = run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina", "--json")
+    made = json.loads(added.out)
+    assert (made["number"], made["carrier"]) == ("4567", "gh-main")
+    assert made["account_id"].startswith("acc_")
+    again = run("number", "add", "4567", "--carrier", "gh-main")
+    assert again.status == 2, again
+    assert "4567 of the carrier gh-main is there already" in again.err
+    wrong = run("number", "add", "45x7", "--carrier", "gh-main")
+    assert "must have 3 to 15 digits" in wrong.err
+    assert run("number", "add", "4567", "--carrier", "gh-spare").status == 0
+    listed = json.loads(run("number", "list", "--json").out)
+    assert {(each["number"], each["carrier"], each["account_id"]) for each in listed} == {
+        ("4567", "gh-main", made["account_id"]),
+        ("4567", "gh-spare", None),
+    }
+    which = run("number", "remove", "4567")
+    assert "gh-main, gh-spare have" in which.err
+    assert run("number", "remove", "4567", "--carrier", "gh-main").status == 0
+    assert run("number", "remove", "4567").status == 0
+    assert "There is no number" in run("number", "remove", "4567").err
+    with db.read() as tx:
+        told = accounts.audited(tx, amina, PageWanted(10, None))
+    assert [(each.entry.action, each.entry.record) for each in told] == [
+        ("number.remove", made["id"]),
+        ("number.add", made["id"]),
+    ]
+
+
+def test_numbers_go_with_their_carrier(db: Database, run: Run) -> None:
+    open_carrier(db, "gh-main", prefix=None)
+    run("number", "add", "4567", "--carrier", "gh-main")
+    assert run("carrier", "remove", "gh-main").status == 0
+    with db.read() as tx:
+        assert tx.execute(sa.select(sa.func.count()).select_from(numbers)).scalar_one() == 0
+
+
+@awaited
+async def test_the_operator_sees_whose_texts_came_and_which_are_nobodys(
+    db: Database, run: Run
+) -> None:
+    open_account(db)
+    carrier_id = open_carrier(db, "gh-main")
+    run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina")
+    await came(db, carrier_id, PHONE, "4567", "=1+1 <b>hello</b>")
+    await came(db, carrier_id, OTHER, "9999", "whose?")
+    listed = json.loads(run("inbound", "list", "--json").out)
+    assert [(each["from"], each["to"], each["text"]) for each in listed] == [
+        (OTHER, "9999", "whose?"),
+        (PHONE, "4567", "=1+1 <b>hello</b>"),
+    ]
+    assert listed[1]["complete"] is True
+    assert listed[1]["carrier"] == "gh-main"
+    of_amina = json.loads(run("inbound", "list", "--account", "amina", "--json").out)
+    assert [each["from"] for each in of_amina] == [PHONE]
+    assert of_amina[0]["account_id"].startswith("acc_")
+    nobodys = json.loads(run("inbound", "list", "--unowned", "--json").out)
+    assert [(each["from"], each["account_id"]) for each in nobodys] == [(OTHER, None)]
+    assert "hello" in run("inbound", "list", "--limit", "2").out
+    await db.close_hot()
+
+
+@awaited
+async def test_texts_are_erased_after_their_days_and_deleted_after_more(db: Database) -> None:
+    carrier_id = open_carrier(db, "gh-main")
+    now_ms = clock.now_ms()
+    await came(db, carrier_id, PHONE, "4567", "long ago", now_ms - 50 * DAY_MS)
+    await came(db, carrier_id, PHONE, "4567", "old", now_ms - PAST_MS)
+    await came(db, carrier_id, PHONE, "4567", "new", now_ms)
+    await retain(db, kept_for(7, 40))
+    assert kept(db) == [(None, None), (PHONE, "new")]
+    with db.read() as tx:
+        pdus = tx.execute(sa.select(inbound.c.pdu).order_by(inbound.c.id)).scalars().all()
+    assert pdus[0] is None
+    assert pdus[1] is not None
+    await db.close_hot()
+
+
+@awaited
+async def test_a_number_is_erased_from_what_it_sent_to_the_account_or_to_nobody(
+    db: Database, run: Run
+) -> None:
+    open_account(db)
+    open_account(db, "kofi", sender=None)
+    carrier_id = open_carrier(db, "gh-main")
+    for number, account in (("4567", "amina"), ("4568", "kofi")):
+        run("number", "add", number, "--carrier", "gh-main", "--account", account)
+    await came(db, carrier_id, PHONE, "4567", "to amina")
+    await came(db, carrier_id, OTHER, "4567", "call 020 123 4567")
+    await came(db, carrier_id, OTHER, "4567", "nothing of it")
+    await came(db, carrier_id, PHONE, "4568", "to kofi")
+    await came(db, carrier_id, PHONE, "9999", "to nobody")
+    erased = run("erase", PHONE, "--account", "amina", "--yes")
+    assert erased.status == 0, erased
+    assert kept(db) == [
+        (None, None),
+        (OTHER, None),
+        (OTHER, "nothing of it"),
+        (PHONE, "to kofi"),
+        (None, None),
+    ]
+    with db.read() as tx:
+        assert tx.execute(sa.select(sa.func.count()).select_from(inbound_parts)).scalar_one() == 0
+    await db.close_hot()

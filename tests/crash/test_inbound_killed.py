@@ -1,0 +1,142 @@
+"""`kill -9` of a server between texts and their answers, again and again: none is lost, and none is
+there twice.
+"""
+
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock
+from heliograph.database.database import Database
+from heliograph.inbound import add_number
+from heliograph.inbound.tables import inbound
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
+from tests.support.factories import open_account, open_carrier
+
+ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "3"))
+SHORT_CODE = b"4567"
+PAUSE_S = 0.002  # of the carrier after a text: the load is steady, and no wait for anything
+TAKEN_WITHIN_S = 30.0
+PARTS = 3
+
+
+def deliver_sm(sender: str, octets: bytes, esm_class: int = 0) -> bytes:
+    return (
+        b"\0\1\1"
+        + sender.encode()
+        + b"\0\0\0"
+        + SHORT_CODE
+        + b"\0"
+        + bytes((esm_class, 0, 0, 0, 0, 0, 0, 0, 0, len(octets)))
+        + octets
+    )
+
+
+class Handsets:
+    """Writes texts until it is told to stop; every third one is long. All phones use one
+    reference.
+    """
+
+    def __init__(self, smsc: RememberingSmsc) -> None:
+        self._smsc = smsc
+        self._numbers = count()
+        self._stop = threading.Event()
+        self.written: list[tuple[str, str]] = []
+
+    def write(self) -> None:
+        while not self._stop.wait(PAUSE_S):
+            number = next(self._numbers)
+            sender, text = f"23320{number:07}", f"text {number}"
+            if number % 3 == 0:
+                text = "".join(f"part {part} of text {number};" for part in range(1, PARTS + 1))
+            self.written.append((sender, text))
+            for octets, esm_class in self._pdus(number, text):
+                self._smsc.bring(deliver_sm(sender, octets, esm_class))
+
+    def _pdus(self, number: int, text: str) -> Iterator[tuple[bytes, int]]:
+        if number % 3:
+            yield text.encode(), 0
+            return
+        pieces = [f"{piece};" for piece in text.split(";")[:PARTS]]
+        places = list(enumerate(pieces, 1))
+        random.Random(number).shuffle(places)
+        for place, piece in places:
+            yield bytes((5, 0, 3, 7, PARTS, place)) + piece.encode(), 0x40
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_server_killed_between_a_text_and_its_answer_loses_none_and_stores_none_twice(
+    kind: str, new_database: Callable[[str], str], tmp_path: Path
+) -> None:
+    url = new_database(kind)
+    db = Database(url)
+    chance = random.Random(ROUNDS)
+    unanswered = []
+    with remembering_smsc() as smsc:
+        amina = open_account(db)
+        open_carrier(db, port=smsc.port)
+        with db.write() as tx:
+            add_number(tx, SHORT_CODE.decode(), "carrier", amina, now_ms=clock.now_ms())
+        handsets = Handsets(smsc)
+        writing = threading.Thread(target=handsets.write)
+        writing.start()
+        try:
+            for _ in range(ROUNDS):
+                server = ServerProcess(url, tmp_path)
+                server.wait_until_ready()
+                _until_more(db)
+                time.sleep(chance.uniform(0.05, 0.5))  # the moment is the test
+                server.process.kill()
+                server.process.wait()
+                smsc.count_kill()
+                unanswered.append(len(smsc.unacknowledged))
+        finally:
+            handsets.stop()
+            writing.join()
+        server = ServerProcess(url, tmp_path)
+        try:
+            server.wait_until_ready()
+            _until(lambda: not smsc.unacknowledged)
+        finally:
+            assert server.end() == 0
+        stored = _stored(db)
+        with db.read() as tx:
+            repeats = tx.execute(sa.select(sa.func.sum(inbound.c.repeats))).scalar_one()
+            owners = set(tx.execute(sa.select(inbound.c.account_id)).scalars())
+    db.close()
+    assert stored == Counter(handsets.written)
+    assert owners == {amina}
+    print(
+        f"\n{kind}: {ROUNDS} kills, {len(handsets.written)} texts; {unanswered} PDUs were not"
+        f" answered at the kills, {repeats} had been stored by then"
+    )
+
+
+def _stored(db: Database) -> Counter[tuple[str, str]]:
+    with db.read() as tx:
+        rows = tx.execute(sa.select(inbound.c.sender, inbound.c.text))
+        return Counter((str(row[0]), str(row[1])) for row in rows)
+
+
+def _until_more(db: Database) -> None:
+    before = _stored(db).total()
+    _until(lambda: _stored(db).total() > before)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + TAKEN_WITHIN_S
+    while not holds():
+        assert time.monotonic() < until_s, "it has not come to that"
+        time.sleep(0.05)

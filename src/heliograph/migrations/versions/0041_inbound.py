@@ -6,7 +6,7 @@ The version before goes on working: it acknowledges texts, and stores none.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0042"
+revision = "0041"
 down_revision = "0040"
 
 

@@ -14,7 +14,9 @@ import sqlalchemy as sa
 import structlog
 
 from heliograph.base import clock
+from heliograph.carriers import HandsetText
 from heliograph.carriers.smpp import pdu
+from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.carriers.smpp.link import SmppLink
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
@@ -27,7 +29,7 @@ from heliograph.inbound import (
 )
 from heliograph.inbound import taker as takers
 from heliograph.inbound.parts import WAITED_MS
-from heliograph.inbound.record import REPEATED_WITHIN_MS
+from heliograph.inbound.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
 from tests.support.factories import open_account, open_carrier
 from tests.support.wire.raw_carrier import RawCarrier, RawSession, raw_carrier
@@ -230,3 +232,28 @@ async def test_what_cannot_be_stored_is_not_lost(
             tx.exec_driver_sql("ALTER TABLE inbound_away RENAME TO inbound")
         assert (await it.until_answered(2))[1:] == [(again, pdu.ESME_ROK)]
         assert it.stored() == [(PHONE, "STOP", True, 0)]
+
+
+async def test_two_parts_that_two_processes_hear_at_once_become_one_text(
+    postgresql_url: str,
+) -> None:
+    """Either sees what the other has stored, for it waits until that is committed."""
+    db, other = Database(postgresql_url), Database(postgresql_url)
+    carrier_id = open_carrier(db)
+    first, second = [read_handset_text(each, None) for each in long_text(LONG[:200])]
+
+    async def hears(where: Database, part: HandsetText) -> None:
+        async with where.hot() as tx:
+            await record(tx, carrier_id, [part], clock.now_ms())
+
+    async with db.hot() as tx:
+        await record(tx, carrier_id, [first], clock.now_ms())
+        hearing = asyncio.create_task(hears(other, second))
+        done, _ = await asyncio.wait([hearing], timeout=0.3)
+        assert not done
+    await hearing
+    with db.read() as reading:
+        assert reading.execute(sa.select(inbound.c.text)).scalar_one() == LONG[:200]
+    for each in (db, other):
+        await each.close_hot()
+        each.close()

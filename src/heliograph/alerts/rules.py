@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.alerts.tables import alert_rules
+from heliograph.alerts.upsert import upsert
 from heliograph.base.short_texts import refused
 
 HOLD_S_MAX: Final = 3_600  # who is told later than that is told of the past
@@ -91,5 +92,4 @@ def set_rule(tx: Connection, rule: AlertRule) -> None:
         raise refused("threshold", f"must be a whole number, {span}")
     if not 0 <= rule.hold_s <= HOLD_S_MAX:
         raise refused("hold_s", f"must be a whole number, 0 to {HOLD_S_MAX} s")
-    tx.execute(alert_rules.delete().where(alert_rules.c.kind == rule.kind))
-    tx.execute(alert_rules.insert().values(**{**rule._asdict(), "kind": rule.kind.value}))
+    upsert(tx, alert_rules, {**rule._asdict(), "kind": rule.kind.value})

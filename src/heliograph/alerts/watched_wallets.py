@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.alerts.tables import watched_wallets
+from heliograph.alerts.upsert import upsert
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.short_texts import refused
 
@@ -48,8 +49,7 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
     others = [each for each in all_watched(tx) if each.account.id != found.id]
     if len(others) >= WATCHED_MAX:
         raise refused("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")
-    tx.execute(watched_wallets.delete().where(watched_wallets.c.account_id == found.id))
-    tx.execute(watched_wallets.insert().values(account_id=found.id, credits_min=credits_min))
+    upsert(tx, watched_wallets, {"account_id": found.id, "credits_min": credits_min})
     return WatchedWallet(found, credits_min)
 
 

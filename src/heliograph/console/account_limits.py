@@ -10,7 +10,7 @@ from heliograph import accounts, keys
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query
-from heliograph.base.short_texts import cut
+from heliograph.base.short_texts import cut, refused
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
@@ -41,15 +41,16 @@ def one(
         text_id=accounts.text_id(account),
         tiers=[tier.name for tier in keys.all_tiers(tx)],
         may_change=visit.may(OperatorRight.ACCOUNTS) and account.closed_at_ms is None,
+        shown=_exact(account),
         typed=asking.sent.form if errors else _filled_with(account),
         errors={error.field: error.message for error in errors},
-        others=[error for error in errors if error.field not in (*FIELDS, "reason")],
+        others=[error for error in errors if error.field not in (*FIELDS, "reason", "shown")],
     )
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Sets the limits, as `heliograph account set` does. Raises NotFound, AccountClosed,
-    InvalidRequest.
+    """Sets the limits, as `heliograph account set` does. Raises NotFound, AccountClosed, and
+    InvalidRequest, also when what the page showed is not what there is now.
     """
     body = body_of(asking)
     reason = reason_of(asking)
@@ -65,6 +66,12 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     query.finish()
     found = accounts.with_text_id(tx, asking.path["account"])
     before = accounts.locked(tx, found.id)  # nobody else changes it between the two
+    if body.get("shown", "") != _exact(before):
+        raise refused(
+            "shown",
+            "are not what there is now: somebody set them after you had opened this page. They are"
+            f" now {_told(before)}. Look at them, then set yours",
+        )
     after = accounts.change(
         tx,
         before.id,
@@ -92,6 +99,11 @@ def _filled_with(account: Account) -> dict[str, str]:
         "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
         "otp_unverified": "" if account.otp_unverified is None else str(account.otp_unverified),
     }
+
+
+def _exact(account: Account) -> str:
+    """Returns the limits as the form says that it has shown them, with nothing cut."""
+    return ";".join(_filled_with(account).values())
 
 
 def _told(account: Account) -> str:

@@ -12,6 +12,7 @@ __all__ = [
     "doubt",
     "events",
     "groups",
+    "linked_hosts",
     "paid",
     "queue",
     "read",

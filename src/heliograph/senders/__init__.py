@@ -17,6 +17,7 @@ from heliograph.senders.documents import (
     remove_documents,
 )
 from heliograph.senders.history import Step, as_step_record, history, submitted_at_ms
+from heliograph.senders.host_names import LikeName, like_hosts
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
     PURPOSE_MAX,
@@ -56,6 +57,7 @@ __all__ = [
     "REJECTED",
     "STATUSES",
     "SUBMITTED",
+    "LikeName",
     "Reserved",
     "Sender",
     "SenderDocument",
@@ -77,6 +79,7 @@ __all__ = [
     "documents_of",
     "find",
     "history",
+    "like_hosts",
     "look_alikes",
     "make_default",
     "may_have_more",

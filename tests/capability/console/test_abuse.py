@@ -1,11 +1,15 @@
 """What operators see of abuse in the console, and do about it."""
 
-from heliograph import accounts, otp, users
+import pytest
+
+from heliograph import accounts, otp, senders, users
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from heliograph.messages import linked_hosts as linked
 from heliograph.users import OperatorRole
+from tests.support.console.messages import stored_message
 from tests.support.console.operators import come_in, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
@@ -75,3 +79,67 @@ def test_sudden_volume_and_look_alikes_lead_to_their_accounts(
     for shown in ("1\u202f234", "12.3", "AM1NA", "AMINA of"):
         assert shown in page, shown
     assert "Block the range" not in page, "an auditor blocks nothing"
+
+
+def test_links_are_shown_as_hosts_with_what_is_suspicious(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    chidi = open_account(db, "chidi", sender="CHIDI")
+    with db.write() as tx:
+        senders.reserve(tx, "Postbank", "a bank", now_ms=clock.now_ms())
+    stored_message(db, chidi, text="A day ago: http://10.1.2.3/")
+    clock.move(by_ms=DAY_MS + 1_000)
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    assert "No recent text has a link" in visitor.get(PATH).text
+    for text in (
+        "Pay at http://10.1.2.3/x?me=233201234567",
+        "Pay at http://10.1.2.3/y",
+        "bit.ly/3abc",
+        "https://am1na-login.com",
+        "www.p0st-bank.com and chidi.com",
+    ):
+        stored_message(db, chidi, text=text)
+    newest = stored_message(db, amina, text="Order at amina.com").replace("msg_", "")
+    stored_message(db, amina, text="http://10.9.9.9/", type="otp")
+    stored_message(db, amina, text="http://10.9.9.9/", sandbox=True)
+    stored_message(db, amina, text=None)
+    page = visitor.get(PATH).text
+    rows = [row for row in page.split("<tr>") if "[.]" in row]
+    seen = [
+        (host, "nothing" not in row, row.partition('class="number">')[2].partition("<")[0])
+        for row in rows
+        for host in [row.partition("<strong>")[2].partition("<")[0]]
+    ]
+    assert seen == [
+        ("10[.]1[.]2[.]3", True, "2"),
+        ("am1na-login[.]com", True, "1"),
+        ("bit[.]ly", True, "1"),
+        ("www[.]p0st-bank[.]com", True, "1"),
+        ("amina[.]com", False, "1"),
+        ("chidi[.]com", False, "1"),
+    ]
+    for shown in ("an address instead", "hides where", "AMINA of", "Postbank, which is reserved"):
+        assert shown in page, shown
+    assert "3abc" not in page, "a host is shown, and no more of the text"
+    assert f"/console/messages?q=snd_{newest[:20]}" in page
+    assert "6 live texts were read, of the last 24 hours" in page
+
+
+def test_who_reads_no_texts_sees_no_hosts(visitor: Visitor, db: Database, amina: str) -> None:
+    stored_message(db, amina, text="bit.ly/3abc")
+    come_in(visitor, db, OperatorRole.AUDITOR)
+    page = visitor.get(PATH).text
+    assert "hides where it leads" in page
+    assert "bit[.]ly" not in page
+
+
+def test_no_more_than_the_newest_texts_are_read(
+    db: Database, amina: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linked, "TEXTS_READ_MAX", 2)
+    for host in ("first.com", "second.com", "third.com"):
+        stored_message(db, amina, text=host, created_at_ms=len(host))
+    with db.read() as tx:
+        found = linked.linked_hosts(tx, clock.now_ms())
+    assert [each.host for each in found.hosts] == ["second.com", "third.com"]
+    assert (found.texts, found.since_ms) == (2, len("second.com"))

@@ -155,7 +155,7 @@ def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
         assert wallet.wallet_of(tx, amina).figures.sms_credits == 0
 
 
-def test_what_was_before_a_change_of_limits_is_what_others_left(
+def test_limits_that_others_set_meanwhile_are_not_overwritten(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
     come_in(visitor, db)
@@ -173,8 +173,14 @@ def test_what_was_before_a_change_of_limits_is_what_others_left(
     other.start()
     is_held.wait()
     form = {"max_tier": "standard", "daily_credits": "222", "reason": "a rush"}
-    assert visitor.post(f"{path}/limits", form).status_code == 303
+    visitor.page = visitor.post(f"{path}/limits", form)
     other.join()
+    assert visitor.page.status_code == 400
+    assert "daily_credits: 111" in visitor.page.text
+    assert 'value="222"' in visitor.page.text, "what was typed stays"
+    with db.read() as tx:
+        assert accounts.by_id(tx, amina).daily_credits == 111
+    assert visitor.post(f"{path}/limits", form).status_code == 303
     with db.read() as tx:
         entry = users.operator_entries(tx, PageWanted(1, None))[0].entry
     assert "daily_credits: 111" in (entry.before or "")

@@ -12,9 +12,9 @@ from heliograph.messages.tables import inflight, messages, queue, sends
 HOUR_MS = 3_600_000
 
 
-def stored_message(db: Database, account_id: str) -> str:
-    """Stores a message that waits for the simulator, and nothing that goes with it. Returns its id
-    in text form.
+def stored_message(db: Database, account_id: str, **of_send: object) -> str:
+    """Stores a message that waits for the simulator, and nothing that goes with it. `of_send`: what
+    its send has otherwise. Returns its id in text form.
     """
     number, now_ms = ids.new_number(), clock.now_ms()
     send_id, message_id = ids.raw_of_number(number), ids.raw_of_number(number + 1)
@@ -22,18 +22,21 @@ def stored_message(db: Database, account_id: str) -> str:
     with db.write() as tx:
         tx.execute(
             sa.insert(sends).values(
-                **shared,
-                id=send_id,
-                type="sms",
-                sender="AMINA",
-                text="amina's text",
-                encoding="GSM-7",
-                message_count=1,
-                expires_at_ms=now_ms + HOUR_MS,
-                credits_required=1,
-                credits_used=1,
-                credits_remaining=0,
-                created_at_ms=now_ms,
+                {
+                    **shared,
+                    "id": send_id,
+                    "type": "sms",
+                    "sender": "AMINA",
+                    "text": "amina's text",
+                    "encoding": "GSM-7",
+                    "message_count": 1,
+                    "expires_at_ms": now_ms + HOUR_MS,
+                    "credits_required": 1,
+                    "credits_used": 1,
+                    "credits_remaining": 0,
+                    "created_at_ms": now_ms,
+                    **of_send,
+                }
             )
         )
         tx.execute(

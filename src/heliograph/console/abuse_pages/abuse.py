@@ -1,5 +1,5 @@
-"""Shows where one-time passwords are refused, which accounts send suddenly more, and which sender
-IDs that wait look like others; blocks ranges of numbers, and lets them go.
+"""Shows where one-time passwords are refused, which accounts send suddenly more, what texts link
+to, and which sender IDs that wait look like others; blocks ranges of numbers, and lets them go.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,12 +10,15 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, otp, senders
 from heliograph.accounts import Account
+from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.short_texts import refused
 from heliograph.console.navigation import ABUSE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.messages.linked_hosts import LinkedHost, LinkedHosts, linked_hosts
+from heliograph.messages.read import SEND_PREFIX
 from heliograph.messages.sudden_volume import (
     DAYS_BEFORE,
     LEAST,
@@ -56,6 +59,22 @@ class NamedVolume(NamedTuple):
     volume: SuddenVolume
 
 
+class NamedLink(NamedTuple):
+    """Holds a host that an account links to, and the names that it looks like, each with its
+    account. None: the operator has reserved the name. `send` is the newest send, in text form.
+    """
+
+    owner: OwnerOfRow
+    link: LinkedHost
+    send: str
+    like: list[tuple[str, OwnerOfRow | None]]
+
+    @property
+    def defanged(self) -> str:
+        """Returns the host so that nothing makes a link of it."""
+        return self.link.host.replace(".", "[.]")
+
+
 class NamedLookAlike(NamedTuple):
     """Holds a sender ID that waits, and approved ones, each with its account."""
 
@@ -71,7 +90,8 @@ def listed(
     visit: OperatorVisit,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """Shows all of it, and the form that blocks a range."""
+    """Shows all of it, and the form that blocks a range. Hosts are shown to who may read texts."""
+    found = linked_hosts(tx, asking.now_ms)
     return page(
         "abuse.html",
         asking,
@@ -79,6 +99,8 @@ def listed(
         status=400 if errors else 200,
         refused=_refused(tx, asking.now_ms),
         volumes=_volumes(tx, asking.now_ms),
+        read=found,
+        links=_links(tx, found),
         look_alikes=_look_alikes(tx),
         shown_max=ABUSES_SHOWN_MAX,
         range_digits=otp.RANGE_DIGITS,
@@ -218,6 +240,21 @@ def _volumes(tx: Connection, now_ms: int) -> list[NamedVolume]:
     found = sudden_volumes(tx, now_ms)[:ABUSES_SHOWN_MAX]
     owners = _owners(tx, {each.account_id for each in found})
     return [NamedVolume(owners[each.account_id], each) for each in found]
+
+
+def _links(tx: Connection, found: LinkedHosts) -> list[NamedLink]:
+    shown = found.hosts[:ABUSES_SHOWN_MAX]
+    of_like = {name.account_id for each in shown for name in each.like if name.account_id}
+    owners = _owners(tx, of_like | {each.account_id for each in shown})
+    return [
+        NamedLink(
+            owners[each.account_id],
+            each,
+            ids.text_of_raw(SEND_PREFIX, each.send_id),
+            [(name.name, owners.get(name.account_id or "")) for name in each.like],
+        )
+        for each in shown
+    ]
 
 
 def _look_alikes(tx: Connection) -> list[NamedLookAlike]:

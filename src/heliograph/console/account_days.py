@@ -1,5 +1,5 @@
-"""Tells what became of an account's live texts, and of the credits for them, on each of the last days
-in UTC. Texts come from the roll-ups, credits from the ledger's sums by hour.
+"""Tells what became of an account's live texts, and of the credits for them, on each of the last
+days in UTC. Texts come from the roll-ups, credits from the ledger's sums by hour.
 """
 
 from collections import defaultdict

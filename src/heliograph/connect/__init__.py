@@ -6,6 +6,7 @@ from heliograph.connect.credits import move_credits
 from heliograph.connect.customer import (
     NEEDLE_MAX,
     Customer,
+    accounts_with_ref,
     as_record,
     of_partner,
     page,
@@ -22,6 +23,7 @@ __all__ = [
     "NEEDLE_MAX",
     "Customer",
     "CustomerRequest",
+    "accounts_with_ref",
     "api",
     "as_record",
     "move_credits",

@@ -117,6 +117,14 @@ def with_ref(
     return None if row is None else Customer(*row)
 
 
+def accounts_with_ref(tx: Connection, external_ref: str, *, limit: int) -> list[str]:
+    """Returns the accounts (raw ids) of the customers, of whatever partner, that have this
+    `external_ref`. It reads all customers, as a search by a name reads all names.
+    """
+    query = sa.select(customers.c.account_id).where(customers.c.external_ref == external_ref)
+    return list(tx.execute(query.limit(limit)).scalars())
+
+
 def page(
     tx: Connection,
     partner_id: str,

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, keys, plugin, senders, users, wallet
+from heliograph import accounts, connect, keys, plugin, senders, users, wallet
 from heliograph.accounts import Account, StatusChange
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import Query
@@ -121,8 +121,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
 
 def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:
     """Returns the account with this id, or those of which somebody with this address is a member,
-    or those with this text in their name, or else those with this sender ID, or with a key that
-    begins so.
+    or else, newest first, those with this text in their name, with this sender ID, with a key that
+    begins so, with this reference of their partner, or with a site of this URL or host.
     """
     try:
         return [accounts.with_text_id(tx, looked_for)]
@@ -136,13 +136,18 @@ def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Acco
         members = users.memberships(tx, user.id)[:SHOWN_MAX]
         return [accounts.by_id(tx, member.account_id) for member in members]
     named = accounts.found_by_name(tx, looked_for, limit=wanted.limit, before_id=wanted.before)
-    if named or wanted.before is not None:
+    if not looked_for:
         return named
     owners = {
         *senders.owners_of(tx, looked_for, limit=SHOWN_MAX),
         *keys.owners_of(tx, looked_for, limit=SHOWN_MAX),
+        *connect.accounts_with_ref(tx, looked_for, limit=SHOWN_MAX),
+        *plugin.owners_of(tx, looked_for, limit=SHOWN_MAX),
     }
-    return [account for _, account in sorted(accounts.by_ids(tx, owners).items())][:SHOWN_MAX]
+    found = {account.id: account for account in named} | accounts.by_ids(tx, owners)
+    before = wanted.before
+    newest = sorted((each for each in found if before is None or each < before), reverse=True)
+    return [found[account_id] for account_id in newest[: wanted.limit]]
 
 
 def _with_wallets(tx: Connection, found: Sequence[Account]) -> list[ListedAccount]:

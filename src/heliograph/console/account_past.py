@@ -17,12 +17,15 @@ QUARTERS_A_DAY: Final = 96  # of an hour: roll-ups count by these
 
 
 class AccountPast(NamedTuple):
-    """Holds an account, and what is known of it. `sent` counts live texts of the last 30 days."""
+    """Holds an account, and what is known of it. `sent` counts live texts of the last 30 days.
+    Its live sender IDs count in each status that they have ever been in.
+    """
 
     account: Account
     text_id: str
     approved: int
     rejected: int
+    suspended: int
     sent: int
 
 
@@ -34,7 +37,7 @@ def past_of(tx: Connection, account: Account, now_ms: int) -> AccountPast:
 def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str, AccountPast]:
     """Returns what is known of these accounts, by their raw ids."""
     account_ids = {account.id for account in asked}
-    counted = senders.counted_by_status(tx, account_ids)
+    counted = senders.counted_by_past_status(tx, account_ids)
     quarter_ms = DAY_MS // QUARTERS_A_DAY
     end_ms = now_ms - now_ms % quarter_ms + quarter_ms
     sent = rollup_reports.live_messages_of(
@@ -46,6 +49,7 @@ def pasts_of(tx: Connection, asked: Sequence[Account], now_ms: int) -> dict[str,
             accounts.text_id(account),
             counted.get(account.id, {}).get(senders.APPROVED, 0),
             counted.get(account.id, {}).get(senders.REJECTED, 0),
+            counted.get(account.id, {}).get(senders.SUSPENDED, 0),
             sent.get(account.id, 0),
         )
         for account in asked

@@ -18,7 +18,7 @@ from heliograph.senders import LikeName
 from heliograph.text.links import HostTrait, hosts_in, trait_of
 
 LINKS_OF_MS: Final = DAY_MS
-TEXTS_READ_MAX: Final = 2_000  # reading and judging them takes less than a tenth of a second
+TEXTS_READ_MAX: Final = 1_000  # reading and judging them takes some 40 ms
 SENDS_PASSED_MAX: Final = 20_000  # sends of all kinds, while those with a text are looked for
 
 

@@ -11,7 +11,16 @@ from heliograph.plugin.activity import (
     site_of,
 )
 from heliograph.plugin.logs import LogEntry, as_log_record, logs_page
-from heliograph.plugin.site import Site, SiteDetails, by_id, connect, find, sites_page, text_id
+from heliograph.plugin.site import (
+    Site,
+    SiteDetails,
+    by_id,
+    connect,
+    find,
+    owners_of,
+    sites_page,
+    text_id,
+)
 from heliograph.plugin.site import as_operators_record as as_site_record
 from heliograph.plugin.tables import KEPT
 from heliograph.plugin.url import URL_MAX
@@ -31,6 +40,7 @@ __all__ = [
     "find",
     "last_heard",
     "logs_page",
+    "owners_of",
     "read_filters",
     "request",
     "site_events_page",

@@ -12,9 +12,12 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.plugin.tables import sites
+from heliograph.plugin.url import sites_meant
 
 ID_PREFIX: Final = "site"
 SITES_PER_ACCOUNT_MAX: Final = 1_000  # of each mode
+# Newest sites of all accounts that a search by an address looks at, because no index leads to it.
+SITES_SEARCHED_MAX: Final = 50_000
 
 
 class SiteNotConnected(NotFound):
@@ -161,6 +164,29 @@ def sites_page(
     if before_id is not None:
         query = query.where(sites.c.id < before_id)
     return [Site(*row) for row in tx.execute(query)]
+
+
+def owners_of(tx: Connection, url_or_host: str, *, limit: int) -> list[str]:
+    """Returns the accounts (raw ids) that have linked a site with this URL or host, or one below
+    it, among the newest SITES_SEARCHED_MAX sites.
+    """
+    meant = sites_meant(url_or_host)
+    if not meant:
+        return []
+    newest = (
+        sa.select(sites.c.id, sites.c.account_id, sites.c.site_url)
+        .order_by(sites.c.id.desc())
+        .limit(SITES_SEARCHED_MAX)
+        .subquery()
+    )
+    below = [
+        newest.c.site_url.startswith(f"{url}{mark}", autoescape=True)
+        for url in meant
+        for mark in "/:"
+    ]
+    is_meant = sa.or_(newest.c.site_url.in_(meant), *below)
+    query = sa.select(newest.c.account_id).where(is_meant).distinct().limit(limit)
+    return list(tx.execute(query).scalars())
 
 
 def text_id(site: Site) -> str:

@@ -48,6 +48,17 @@ def site_url(given: str) -> str:
     return found
 
 
+def sites_meant(given: str) -> tuple[str, ...]:
+    """Returns the addresses that somebody may mean who names a site by its URL, or by its host and
+    what follows it: one for each scheme, as `site_url` spells them. What is no address means none.
+    """
+    rest = given.partition("://")[2] or given
+    try:
+        return tuple(site_url(f"{scheme}://{rest}") for scheme in _PORTS)
+    except ValueError:
+        return ()
+
+
 def _ascii_host(host: str) -> str:
     if ":" in host:
         return f"[{host}]"

@@ -16,7 +16,13 @@ from heliograph.senders.documents import (
     may_have_more,
     remove_documents,
 )
-from heliograph.senders.history import Step, as_step_record, history, submitted_at_ms
+from heliograph.senders.history import (
+    Step,
+    as_step_record,
+    counted_by_past_status,
+    history,
+    submitted_at_ms,
+)
 from heliograph.senders.host_names import LikeName, like_hosts
 from heliograph.senders.look_alikes import look_alikes, waiting_look_alikes
 from heliograph.senders.register import (
@@ -35,7 +41,6 @@ from heliograph.senders.sender import (
     Sender,
     approved_senders,
     as_record,
-    counted_by_status,
     default_senders,
     find,
     named,
@@ -46,7 +51,7 @@ from heliograph.senders.sender import (
     usable,
     waiting,
 )
-from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED
+from heliograph.senders.states import APPROVED, REJECTED, STATUSES, SUBMITTED, SUSPENDED
 
 __all__ = [
     "APPROVED",
@@ -57,6 +62,7 @@ __all__ = [
     "REJECTED",
     "STATUSES",
     "SUBMITTED",
+    "SUSPENDED",
     "LikeName",
     "Reserved",
     "Sender",
@@ -71,7 +77,7 @@ __all__ = [
     "changes",
     "check",
     "content_of",
-    "counted_by_status",
+    "counted_by_past_status",
     "decided_on",
     "default_senders",
     "detach",

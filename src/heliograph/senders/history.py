@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.senders.states import SUBMITTED
-from heliograph.senders.tables import sender_history
+from heliograph.senders.tables import sender_history, senders
 
 SHOWN_MAX: Final = 100
 
@@ -44,6 +44,24 @@ def history(tx: Connection, sender_id: str) -> list[Step]:
             .limit(SHOWN_MAX)
         )
     ]
+
+
+def counted_by_past_status(
+    tx: Connection, account_ids: Collection[str]
+) -> dict[str, dict[str, int]]:
+    """Returns how many live senders of each of these accounts (raw ids) have ever been in each
+    status: one that was approved and then suspended counts in both.
+    """
+    of_them = sa.and_(senders.c.account_id.in_(account_ids), senders.c.sandbox.is_(False))
+    now = sa.select(senders.c.account_id, senders.c.id, senders.c.status).where(of_them)
+    steps = sender_history.join(senders, senders.c.id == sender_history.c.sender_id)
+    then = sa.select(senders.c.account_id, senders.c.id, sender_history.c.status)
+    been = sa.union(now, then.select_from(steps).where(of_them)).subquery()
+    key = (been.c.account_id, been.c.status)
+    found: dict[str, dict[str, int]] = {}
+    for row in tx.execute(sa.select(*key, sa.func.count().label("number")).group_by(*key)):
+        found.setdefault(row.account_id, {})[row.status] = row.number
+    return found
 
 
 def last_decision_ms(tx: Connection, sender_id: str) -> int | None:

@@ -122,20 +122,6 @@ def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[
     return [Sender(*row) for row in tx.execute(query)]
 
 
-def counted_by_status(tx: Connection, account_ids: Collection[str]) -> dict[str, dict[str, int]]:
-    """Returns how many live senders each of these accounts (raw ids) has, by their status."""
-    columns = senders.c
-    query = (
-        sa.select(columns.account_id, columns.status, sa.func.count().label("number"))
-        .where(columns.account_id.in_(account_ids), columns.sandbox.is_(False))
-        .group_by(columns.account_id, columns.status)
-    )
-    found: dict[str, dict[str, int]] = {}
-    for row in tx.execute(query):
-        found.setdefault(row.account_id, {})[row.status] = row.number
-    return found
-
-
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     """Returns the approved senders that this account may send from in this mode: in live mode the
     live ones, in sandbox those of both modes.

@@ -1,15 +1,16 @@
 """What the page of an account tells of its last days and its sites, and how accounts are found."""
 
-from heliograph import accounts, plugin, wallet
+from heliograph import accounts, connect, plugin, senders, wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.connect import CustomerRequest
 from heliograph.console.account_pages import BELOW_MAX
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.written import NARROW
-from tests.support.console.operators import come_in
+from tests.support.console.operators import come_in, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
 from tests.support.portal.visitor import Visitor
@@ -41,6 +42,14 @@ def spend(db: Database, account_id: str, at_ms: int, charged: int, refunded: int
                 description="a send",
                 now_ms=at_ms,
             )
+
+
+def customer_of(db: Database, partner_id: str, name: str, ref: str) -> str:
+    """Provisions a customer with a reference of the partner, and returns its raw id."""
+    request = CustomerRequest(name, "233201234567", "GH", external_ref=ref)
+    with db.write() as tx:
+        made = connect.provision(tx, partner_id, request, sandbox=False, now_ms=clock.now_ms())
+        return made.customer.account_id
 
 
 def row(day: str, *cells: str) -> str:
@@ -80,14 +89,58 @@ def test_the_page_shows_the_newest_sites_of_both_modes(
     come_in(visitor, db)
     path = page_of(db, amina)
     assert "No site is linked to it" in visitor.get(path).text
-    linked(db, open_account(db, "other"), "https://other.example")
     linked(db, amina, "https://oldest.example")
     for number in range(BELOW_MAX):
         clock.move(1)
         linked(db, amina, f"https://shop{number}.example", sandbox=number == 0)
+    linked(db, open_account(db, "other"), "https://other.example")
     page = visitor.get(path).text
     assert page.count("https://shop") == BELOW_MAX
     assert "https://shop0.example</td><td>sandbox</td>" in page
     assert f"These are the newest {BELOW_MAX}." in page
     assert "oldest.example" not in page
     assert "other.example" not in page
+
+
+def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    bilal = customer_of(db, amina, "bilal", "crm-1001")
+    chidi, other = open_account(db, "chidi"), open_account(db, "Shop CRM-1001")
+    linked(db, chidi, "https://shop.example/blog")
+    linked(db, other, "http://shop.example.org:8080", sandbox=True)
+    for looked_for, found in (
+        ("crm-1001", {bilal, other}),
+        ("crm-100", {other}),
+        ("shop.example", {chidi}),
+        ("Shop.Example/blog/", {chidi}),
+        ("https://shop.example/blog", {chidi}),
+        ("shop.example/other", set()),
+        ("shop.example.org", {other}),
+        ("shop.example.org:8080", {other}),
+        ("shop.exampl", set()),
+    ):
+        page = visitor.get("/console/accounts", params={"q": looked_for}).text
+        listed = {each for each in (bilal, chidi, other, amina) if page_of(db, each) in page}
+        assert listed == found, looked_for
+    assert "phone numbers are found on" in visitor.get("/console/accounts").text
+
+
+def test_a_sender_id_counts_in_each_status_that_it_has_been_in(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    come_in(visitor, db)
+    again = waiting_sender(db, amina, "AGAIN")
+    withdrawn = waiting_sender(db, amina, "WITHDRAWN")
+    waiting = waiting_sender(db, amina, "WAITING")
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        sender_id = senders.find(tx, again).id
+        senders.reject(tx, sender_id, "Send a letter", now_ms=now_ms)
+        sender_id = senders.find(tx, withdrawn).id
+        senders.approve(tx, sender_id, now_ms=now_ms)
+        senders.suspend(tx, sender_id, "Complaints", now_ms=now_ms)
+    waiting_sender(db, amina, "AGAIN")
+    told = "2 were approved, 1 rejected, 1 suspended"  # one is that of the fixture
+    assert told in visitor.get(f"/console/approvals/senders/{waiting}").text

@@ -1,16 +1,19 @@
 """What operators do with messages of all accounts in the console."""
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import accounts, users
 from heliograph.base import clock, ids
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import ReceiptState
+from heliograph.carriers import ReceiptState, all_carriers
+from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.doubt import work_lists
@@ -154,6 +157,30 @@ def test_messages_in_doubt_are_settled_together_after_what_that_does_is_shown(
     assert again.status_code == 200
     assert "is not in doubt" in again.text
     house.assert_sound()
+
+
+def test_each_message_in_doubt_says_when_it_is_sent_again_by_itself(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    made(sent_to([PHONE]), house)
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    with db.read() as tx:
+        carrier = next(each for each in all_carriers(tx) if each.id == house.carrier_id)
+        assert carrier.settings.get("in_doubt", "resend") == "resend"
+    clock.move(20_000)
+    page = visitor.get(IN_DOUBT).text
+    assert f"{carrier.name} is set to send a message once more by itself, 120 s after" in page
+    told = re.search(r">in ([0-9]+) s</time>", page)
+    assert told is not None
+    assert 80 <= int(told[1]) <= 100
+    clock.move(120_000)
+    assert "<td>now</td>" in visitor.get(IN_DOUBT).text
+    with db.write() as tx:
+        never = json.dumps({**carrier.settings, "in_doubt": "never"})
+        tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(settings=never))
+    page = visitor.get(IN_DOUBT).text
+    assert f"{carrier.name} is set to send no message again by itself" in page
+    assert "<td>no</td>" in page
 
 
 def test_nothing_is_decided_without_a_choice_or_for_a_carrier_that_is_not_there(

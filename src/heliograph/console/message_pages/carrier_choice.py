@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
-from heliograph.carriers import Carrier, all_carriers
+from heliograph.carriers import Carrier, all_carriers, setting
 from heliograph.messages.carrier import CarrierFacts, facts_of
 from heliograph.messages.doubt import work_lists
 
@@ -32,6 +32,15 @@ class CarrierNames(NamedTuple):
             return "–"
         carrier = self.by_id.get(carrier_id)
         return f"removed ({carrier_id})" if carrier is None else carrier.name
+
+    @property
+    def resending(self) -> frozenset[int]:
+        """Returns the carriers whose messages in doubt are sent once more by themselves."""
+        return frozenset(
+            carrier.id
+            for carrier in self.by_id.values()
+            if setting(carrier, "in_doubt") == "resend"
+        )
 
     def facts(self, carrier_id: int) -> CarrierFacts:
         carrier = self.by_id.get(carrier_id)

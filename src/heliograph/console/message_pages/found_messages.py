@@ -36,6 +36,7 @@ class ListedMessage(NamedTuple):
     account_name: str
     carrier: str
     in_doubt_since_ms: int | None
+    resend_at_ms: int | None  # None: it is not sent again by itself
 
 
 def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -94,7 +95,7 @@ def listed_messages(
 ) -> list[ListedMessage]:
     """Returns messages as lines of a list."""
     owners = accounts.by_ids(tx, {each.account_id for each in found})
-    lines = []
+    lines, resending = [], names.resending
     for each in found:
         record = as_record(each.message)
         record.pop("message")
@@ -107,6 +108,7 @@ def listed_messages(
                 account_name=owner.name,
                 carrier=names.of(doubts[0].carrier_id if doubts else each.carrier_id),
                 in_doubt_since_ms=min((doubt.since_ms for doubt in doubts), default=None),
+                resend_at_ms=trace.resend_at_ms(each, carriers_that_resend=resending),
             )
         )
     return lines

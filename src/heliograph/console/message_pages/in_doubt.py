@@ -27,6 +27,7 @@ from heliograph.console.rendering import page
 from heliograph.messages.doubt import by_hand, trace, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
 from heliograph.messages.read import MESSAGE_PREFIX
+from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
@@ -87,6 +88,8 @@ def listed(
         carrier=carrier,
         messages=listed_messages(tx, shown.rows, names),
         later=shown.older,
+        resends=carrier is not None and carrier.id in names.resending,
+        resend_after_s=RESEND_AFTER_MS // 1_000,
         choices=CHOICES,
         counted_max=work_lists.COUNTED_MAX,
         typed=asking.sent.form,

@@ -134,3 +134,19 @@ def test_the_table_of_figures_fits_a_wide_screen(
     assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
     picture(page, "console-now-all-figures")
     page.context.close()
+
+
+def test_on_a_phone_no_part_of_a_rule_or_of_who_is_told_is_off_screen(
+    operator_at: Callable[[int], Page], server: Server, paths: list[str]
+) -> None:
+    page = operator_at(NARROW)
+    assert "/console/alerts" in paths
+    page.goto(f"{server.url}/console/alerts")
+    for name in ("Who is told", "Rules"):
+        box = page.get_by_role("region", name=name)
+        assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0, name
+    for each in page.get_by_role("button", name="Send a test").all():
+        place = each.bounding_box()
+        assert place is not None
+        assert place["x"] + place["width"] <= NARROW
+    page.context.close()

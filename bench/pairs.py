@@ -23,6 +23,7 @@ GROUPS: Final = "accept,bulk,drain,webhooks"
 # The load client's own limits and Kannel are the same on both sides.
 OURS: Final = "ours: "
 SIDE: Final = Path(__file__).with_name("pairs_side.py")
+NOTHING_TO_MEASURE: Final = 2  # exit status
 
 Readings = dict[str, float]  # the name of a figure → its value
 
@@ -82,6 +83,9 @@ def main(arguments: list[str]) -> int:
             and case in before.groups_of_cases
             and options.cases in case
         ]
+        if not cases:
+            print(f"No case of {options.only} has {options.cases!r} in its name.", file=sys.stderr)
+            return NOTHING_TO_MEASURE
         for number in range(options.rounds):
             order = (before, now) if number % 2 == 0 else (now, before)
             for case in cases:

@@ -8,6 +8,7 @@ quarter is always the sum of its ids, at the costs of the moment of the last cou
 before. The money of a carrier that was removed stays as it was counted last.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -42,6 +43,15 @@ AGES_PART: Final = 3  # … and at least a third of its age: about 30 times in a
 LAST_COUNT_MS: Final = HOUR_MS  # before its ids are deleted, a quarter is counted for the last time
 DELETED_MS: Final = 2 * MINUTE_MS  # so soon before nobody counts: some may be gone meanwhile
 _DELIVERED: Final = "DELIVRD"
+_FIRST: Final = (
+    sa.select(carrier_refs.c.created_at_ms)
+    .where(
+        carrier_refs.c.created_at_ms >= sa.bindparam("from_ms"),
+        carrier_refs.c.created_at_ms < sa.bindparam("until_ms"),
+    )
+    .order_by(carrier_refs.c.created_at_ms)
+    .limit(1)
+)
 
 SegmentCounts: TypeAlias = dict[str, int]
 
@@ -99,12 +109,16 @@ def due(tx: Connection, now_ms: int, kept_ms: int = RECEIPTS_KEPT_MS) -> list[in
 
 def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:
     """Counts the segments that carriers took in a quarter of an hour. It reads a minute at a time,
-    so no statement reads more than carriers take in one.
+    so no statement reads more than carriers take in one, and only minutes in which they took some:
+    most quarters that are counted again are of hours in which little or nothing was sent.
     """
     found: dict[CarrierCountry, SegmentCounts] = {}
     money: dict[CarrierCurrency, SegmentMoney] = {}
+    minutes = list(_minutes_with_ids(tx, quarter_ms, quarter_ms + QUARTER_MS))
+    if not minutes:
+        return CountedQuarter(found, money)
     prices = SegmentPrices(load_costs(tx))
-    for from_ms in range(quarter_ms, quarter_ms + QUARTER_MS, MINUTE_MS):
+    for from_ms in minutes:
         asked = {
             "from_ms": from_ms,
             "until_ms": from_ms + MINUTE_MS,
@@ -126,6 +140,18 @@ def segments_of(tx: Connection, quarter_ms: int) -> CountedQuarter:
             if row.sandbox is False:
                 prices.add(money, row)
     return CountedQuarter(found, money)
+
+
+def _minutes_with_ids(tx: Connection, from_ms: int, until_ms: int) -> Iterator[int]:
+    """Yields the minutes in [from_ms, until_ms) that have ids of carriers."""
+    next_ms = from_ms
+    while next_ms < until_ms:
+        first_ms = tx.execute(_FIRST, {"from_ms": next_ms, "until_ms": until_ms}).scalar()
+        if first_ms is None:
+            return
+        minute_ms = first_ms - first_ms % MINUTE_MS
+        yield minute_ms
+        next_ms = minute_ms + MINUTE_MS
 
 
 @cache

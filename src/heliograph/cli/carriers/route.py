@@ -6,7 +6,7 @@ import click
 
 from heliograph.cli.checked_values import MaybeEmpty
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list
+from heliograph.cli.output import show, show_list, tell_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,12 +47,15 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 def set_(session: CommandRun, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. The next one is used while those before it have been down for a
     minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
-    prefix gets in these proportions, as far as they are up.
+    prefix gets in these proportions, as far as they are up. What sells below cost then is told.
     """
     from heliograph.carriers import all_carriers, set_route
+    from heliograph.pricing import changed_with_warning
 
     with session.write() as tx:
-        route = set_route(tx, prefix, carriers.split(","))
+        route = changed_with_warning(
+            tx, lambda: set_route(tx, prefix, carriers.split(",")), tell_loss
+        )
         record = _record(route, _names(all_carriers(tx)))
     show(session, record)
 
@@ -73,7 +76,8 @@ def list_(session: CommandRun) -> None:
 def remove(session: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route
+    from heliograph.pricing import changed_with_warning
 
     with session.write() as tx:
-        remove_route(tx, prefix)
+        changed_with_warning(tx, lambda: remove_route(tx, prefix), tell_loss)
     show(session, {"prefix": prefix, "removed": True})

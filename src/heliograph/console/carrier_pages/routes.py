@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, carriers
+from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
@@ -104,12 +104,15 @@ def _change_route(
         ),
         None,
     )
-    after = None
-    if is_removed:
-        carriers.remove_route(tx, prefix)
-    else:
+
+    def change() -> str | None:
+        if is_removed:
+            carriers.remove_route(tx, prefix)
+            return None
         route = carriers.set_route(tx, prefix, body.get("carrier", "").split(","))
-        after = ", ".join(route.written(names))
+        return ", ".join(route.written(names))
+
+    after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
     action = "route.remove" if is_removed else "route.set"
     visit.audit(tx, None, action, prefix or "default", before=before, after=after, reason=reason)
 

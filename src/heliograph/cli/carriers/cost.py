@@ -91,17 +91,25 @@ def days(session: CommandRun, carrier: str | None) -> None:
     in that currency.
     """
     from heliograph.base import clock
+    from heliograph.base.clock import rfc3339
     from heliograph.carriers import carrier_named
-    from heliograph.monitoring import carrier_days
+    from heliograph.monitoring import carrier_days, carrier_money_began_ms
 
     with session.snapshot() as tx:
         if carrier is not None:
             carrier_named(tx, carrier)  # refuses an unknown one
         found = carrier_days(tx, clock.now_ms())
+        began_ms = carrier_money_began_ms(tx, clock.now_ms())
     columns = (
         *("day", "carrier", "segments", "credits", "currency", "cost", "sold_for_now"),
         "margin_now",
     )
+    if began_ms is not None:
+        click.echo(
+            f"What carriers took before {rfc3339(began_ms)} is missing, because the version of"
+            " Heliograph that was running did not count it.",
+            err=True,
+        )
     records = [_day_record(each) for each in found if carrier in (None, each.carrier)]
     show_list(session, records, columns)
 

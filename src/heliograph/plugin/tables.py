@@ -27,7 +27,7 @@ sites = sa.Table(
     ),
     sa.Index("sites_once", "account_id", "sandbox", "site_url", unique=True),
     # by their characters, whatever the language of the database
-    sa.Index("sites_by_url", "site_url", postgresql_ops={"site_url": "text_pattern_ops"}),
+    sa.Index("sites_by_url", "site_url", info={"postgresql_ops": {"site_url": "text_pattern_ops"}}),
 )
 
 site_logs = sa.Table(

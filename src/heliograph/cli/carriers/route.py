@@ -81,3 +81,49 @@ def remove(session: CommandRun, prefix: str) -> None:
     with session.write() as tx:
         changed_with_warning(tx, lambda: remove_route(tx, prefix), tell_loss)
     show(session, {"prefix": prefix, "removed": True})
+
+
+@command.command(
+    "which",
+    epilog=examples("route which 233201234567", "route which 0201234567 --account 'Amina Foods'"),
+)
+@click.argument("number")
+@click.option("--account", metavar="ACC", help="Of this account: its id or unique name.")
+def which(session: CommandRun, number: str, account: str | None) -> None:
+    """Say which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
+    sent. Without an account, no account's own rates and countries count.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.carriers import all_carriers
+    from heliograph.messages.accept import way_in_words, which_way
+    from heliograph.text import parse_phone
+
+    with session.read() as tx:
+        found = None if account is None else accounts.find(tx, account)
+        phone = parse_phone(number, None, found and found.country_code)
+        if phone is None:
+            raise click.BadParameter(
+                f"must be a phone number in international digits such as 233201234567, not"
+                f" {number!r}.",
+                param_hint="NUMBER",
+            )
+        way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
+        names = _names(all_carriers(tx))
+        told = way_in_words(phone, found, way, all_carriers(tx))
+    if not session.as_json:
+        click.echo("\n".join(told))
+        return
+    plan, refusal = way.offer
+    show(
+        session,
+        {
+            "to": phone.digits,
+            "country": phone.country_code,
+            "carrier": None if refusal else names[way.carrier_id],
+            "credits": None if refusal else plan.rate,
+            "refusal": refusal,
+            "prefix": None if way.route is None else way.route.prefix,
+            "why": told,
+        },
+    )

@@ -12,12 +12,11 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers import Route
-from heliograph.console.carrier_pages.way_in_words import way_in_words
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
-from heliograph.messages.accept import which_way
+from heliograph.messages.accept import way_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on

@@ -14,7 +14,7 @@ from heliograph.pricing.rate_change import losses_in_words, refuse_losses
 T = TypeVar("T")
 
 
-class _Place(NamedTuple):
+class _NumbersOfAccount(NamedTuple):
     """Names what an account, or GENERAL, pays for numbers with these first digits."""
 
     account_id: str
@@ -76,8 +76,8 @@ def _placed(
     rates: Sequence[Rate],
     about: Mapping[str, Sequence[Rate]],
     prefixes: frozenset[str],
-) -> Iterator[tuple[_Place, Weighed]]:
+) -> Iterator[tuple[_NumbersOfAccount, Weighed]]:
     every = Rates(rates)
     for account_id, of_one in about.items():
         for each in market.weighed(every, account_id, of_one, also=prefixes):
-            yield _Place(account_id, each.beginning.digits), each
+            yield _NumbersOfAccount(account_id, each.beginning.digits), each

@@ -22,6 +22,7 @@ from heliograph.alerts.rules import (
     AlertKind,
     AlertRule,
     all_rules,
+    locked_rules,
     rule_of,
     set_rule,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "ended_alerts",
     "find_breaches",
     "last_told",
+    "locked_rules",
     "open_alerts",
     "queue_telling",
     "recipient_of",

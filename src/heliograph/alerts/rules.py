@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.alerts.tables import alert_rules
-from heliograph.alerts.upsert import upsert
+from heliograph.alerts.upsert import lock_table, upsert
 from heliograph.base.short_texts import refused
 
 HOLD_S_MAX: Final = 3_600  # who is told later than that is told of the past
@@ -71,6 +71,12 @@ def all_rules(tx: Connection) -> list[AlertRule]:
         for row in tx.execute(sa.select(alert_rules))
     }
     return [changed.get(rule.kind, rule) for rule in DEFAULTS]
+
+
+def locked_rules(tx: Connection) -> list[AlertRule]:
+    """Returns the rule of each kind, and lets nobody else change one until the transaction ends."""
+    lock_table(tx, alert_rules)
+    return all_rules(tx)
 
 
 def rule_of(tx: Connection, kind: AlertKind) -> AlertRule:

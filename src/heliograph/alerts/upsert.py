@@ -1,10 +1,27 @@
-"""Stores a row in place of the one with its key, also if somebody else does so at the same time."""
+"""Stores a row in place of the one with its key, also if somebody else does so at the same time,
+and lets one transaction at a time change a table.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+
+from heliograph.alerts.tables import alert_rules, watched_wallets
+
+_LOCKS: Final = {
+    table: sa.text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE")
+    for table in (alert_rules, watched_wallets)
+}
+
+
+def lock_table(tx: Connection, table: sa.Table) -> None:
+    """Waits until nobody else changes a table, and lets nobody else until the transaction ends.
+    Others go on reading it.
+    """
+    if tx.dialect.name == "postgresql":  # on SQLite, a writer is alone
+        tx.execute(_LOCKS[table])
 
 
 def upsert(tx: Connection, table: sa.Table, row: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.alerts.tables import watched_wallets
-from heliograph.alerts.upsert import upsert
+from heliograph.alerts.upsert import lock_table, upsert
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.short_texts import refused
 
@@ -46,6 +46,7 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
         raise refused("account", f"names none: {none}") from none
     if not 1 <= credits_min <= CREDITS_MAX:
         raise refused("credits", f"must be a whole number, 1 to {CREDITS_MAX}")
+    lock_table(tx, watched_wallets)  # two at once would each count the others, and not each other
     others = [each for each in all_watched(tx) if each.account.id != found.id]
     if len(others) >= WATCHED_MAX:
         raise refused("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")

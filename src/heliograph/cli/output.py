@@ -50,6 +50,11 @@ def show_list(
     return None
 
 
+def tell_loss(words: str) -> None:
+    """Says on standard error what sells below cost after a change."""
+    click.echo(f"Warning: {words}.", err=True)
+
+
 def print_table(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Prints the named columns of records, aligned."""
     rows = [

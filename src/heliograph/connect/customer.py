@@ -117,12 +117,18 @@ def with_ref(
     return None if row is None else Customer(*row)
 
 
-def accounts_with_ref(tx: Connection, external_ref: str, *, limit: int) -> list[str]:
-    """Returns the accounts (raw ids) of the customers, of whatever partner, that have this
-    `external_ref`. It reads all customers, as a search by a name reads all names.
+def accounts_with_ref(
+    tx: Connection, external_ref: str, *, limit: int, before_id: str | None = None
+) -> list[str]:
+    """Returns the newest accounts (raw ids) of the customers, of whatever partner, that have this
+    `external_ref`: those made before the one with the raw id `before_id`. It reads all customers,
+    as a search by a name reads all names.
     """
-    query = sa.select(customers.c.account_id).where(customers.c.external_ref == external_ref)
-    return list(tx.execute(query.limit(limit)).scalars())
+    owner_id = customers.c.account_id
+    query = sa.select(owner_id).where(customers.c.external_ref == external_ref)
+    if before_id is not None:
+        query = query.where(owner_id < before_id)
+    return list(tx.execute(query.distinct().order_by(owner_id.desc()).limit(limit)).scalars())
 
 
 def page(

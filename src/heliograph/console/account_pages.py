@@ -120,34 +120,28 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
 
 
 def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:
-    """Returns the account with this id, or those of which somebody with this address is a member,
-    or else, newest first, those with this text in their name, with this sender ID, with a key that
-    begins so, with this reference of their partner, or with a site of this URL or host.
+    """Returns the account with this id, or else, newest first, those with this text in their name,
+    with a member of this address, with this sender ID, with a key that begins so, with this
+    reference of their partner, or with a site of this URL or host.
     """
     try:
         return [accounts.with_text_id(tx, looked_for)]
     except NotFound:
         pass
-    if "@" in looked_for:
-        try:
-            user = users.find(tx, looked_for)
-        except NotFound:
-            return []
-        members = users.memberships(tx, user.id)[:SHOWN_MAX]
-        return [accounts.by_id(tx, member.account_id) for member in members]
-    named = accounts.found_by_name(tx, looked_for, limit=wanted.limit, before_id=wanted.before)
+    limit, before = wanted.limit, wanted.before
+    named = accounts.found_by_name(tx, looked_for, limit=limit, before_id=before)
     if not looked_for:
         return named
+    # each gives its newest ones, so the newest of all are among them
     owners = {
-        *senders.owners_of(tx, looked_for, limit=SHOWN_MAX),
-        *keys.owners_of(tx, looked_for, limit=SHOWN_MAX),
-        *connect.accounts_with_ref(tx, looked_for, limit=SHOWN_MAX),
-        *plugin.owners_of(tx, looked_for, limit=SHOWN_MAX),
+        *users.accounts_of(tx, looked_for, limit=limit, before_id=before),
+        *senders.owners_of(tx, looked_for, limit=limit, before_id=before),
+        *keys.owners_of(tx, looked_for, limit=limit, before_id=before),
+        *connect.accounts_with_ref(tx, looked_for, limit=limit, before_id=before),
+        *plugin.owners_of(tx, looked_for, limit=limit, before_id=before),
     }
     found = {account.id: account for account in named} | accounts.by_ids(tx, owners)
-    before = wanted.before
-    newest = sorted((each for each in found if before is None or each < before), reverse=True)
-    return [found[account_id] for account_id in newest[: wanted.limit]]
+    return [found[account_id] for account_id in sorted(found, reverse=True)[:limit]]
 
 
 def _with_wallets(tx: Connection, found: Sequence[Account]) -> list[ListedAccount]:

@@ -39,12 +39,9 @@ class ExportColumns:
         return line_of(header_of(sorted(self._names)), DELIMITER)
 
     def lines(self, page: Sequence[Contact]) -> list[str]:
-        """Raises InvalidRequest when a new column came up since they were shown."""
-        if any(contact.custom.keys() - self._names.keys() for contact in page):
-            raise InvalidRequest(
-                "A new custom field was added during the export, so the file is incomplete. Export"
-                " again."
-            )
+        """Returns a line for each contact. A custom field that came up since they were shown has no
+        column, and is left out.
+        """
         columns = sorted(self._names)
         return [line_of(cells_of(contact, columns), DELIMITER) for contact in page]
 
@@ -58,8 +55,8 @@ def write(
     """Writes all contacts of an owner, in the order in which they were made, and returns how many.
     `tell` is called after each page.
 
-    They are read twice, for the columns and for the cells. Raises InvalidRequest when there are too
-    many columns, or a new one came up between.
+    They are read twice, for the columns and for the cells. A custom field that comes up between is
+    left out. Raises InvalidRequest when there are too many columns.
     """
     columns = ExportColumns()
     for page in _pages(db, owner):

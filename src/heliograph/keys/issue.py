@@ -203,11 +203,17 @@ def page(
     return [_of_row(row) for row in tx.execute(query)]
 
 
-def owners_of(tx: Connection, beginning: str, *, limit: int) -> list[str]:
-    """Returns the accounts (raw ids) that have a key with this beginning, as lists show it."""
-    columns = api_keys.c
-    query = sa.select(columns.account_id).where(columns.prefix == beginning)
-    return list(tx.execute(query.distinct().limit(limit)).scalars())
+def owners_of(
+    tx: Connection, beginning: str, *, limit: int, before_id: str | None = None
+) -> list[str]:
+    """Returns the newest accounts (raw ids) that have a key with this beginning, as lists show it:
+    those made before the one with the raw id `before_id`.
+    """
+    owner_id = api_keys.c.account_id
+    query = sa.select(owner_id).where(api_keys.c.prefix == beginning)
+    if before_id is not None:
+        query = query.where(owner_id < before_id)
+    return list(tx.execute(query.distinct().order_by(owner_id.desc()).limit(limit)).scalars())
 
 
 def revoke(tx: Connection, key_id: str, *, now_ms: int) -> ApiKey:

@@ -5,6 +5,7 @@ from heliograph.monitoring.carrier_days import (
     CarrierDay,
     by_carrier,
     carrier_days,
+    carrier_money_began_ms,
 )
 from heliograph.monitoring.carrier_hours import (
     FIGURE_SPANS,
@@ -45,6 +46,7 @@ __all__ = [
     "carrier_checks",
     "carrier_days",
     "carrier_hours",
+    "carrier_money_began_ms",
     "carrier_rollups",
     "last_waiting",
     "parts_of",

@@ -10,12 +10,11 @@ from sqlalchemy.engine import Connection
 from heliograph import carriers, wallet
 from heliograph.base.clock import DAY_MS
 from heliograph.monitoring.carrier_money import SegmentMoney
-from heliograph.monitoring.tables import carrier_money
+from heliograph.monitoring.tables import carrier_money, carrier_rollups
 from heliograph.pricing import MICRO_PLACES
 from heliograph.wallet import Price, money
 
 CARRIER_DAYS_SHOWN: Final = 30
-REMOVED: Final = "(removed)"
 
 
 class CarrierDay(NamedTuple):
@@ -60,7 +59,6 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
     """
     columns = carrier_money.c
     day_ms = columns.quarter_ms - columns.quarter_ms % DAY_MS
-    since_ms = now_ms - now_ms % DAY_MS - (CARRIER_DAYS_SHOWN - 1) * DAY_MS
     query = (
         sa.select(
             day_ms.label("day_ms"),
@@ -68,7 +66,7 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
             columns.currency,
             *(sa.func.sum(columns[name]).label(name) for name in SegmentMoney._fields),
         )
-        .where(columns.quarter_ms >= since_ms)
+        .where(columns.quarter_ms >= _since_ms(now_ms))
         .group_by(day_ms, columns.carrier_id, columns.currency)
     )
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
@@ -76,7 +74,7 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
     found = [
         CarrierDay(
             int(row.day_ms),
-            names.get(row.carrier_id, REMOVED),
+            names.get(row.carrier_id) or removed_carrier(row.carrier_id),
             row.currency,
             SegmentMoney(int(row.segments), int(row.credits), int(row.cost_micro)),
             prices.get(row.currency),
@@ -84,6 +82,38 @@ def carrier_days(tx: Connection, now_ms: int) -> list[CarrierDay]:
         for row in tx.execute(query)
     ]
     return sorted(found, key=lambda each: (each.day_ms, each.carrier, each.currency))
+
+
+def removed_carrier(carrier_id: int) -> str:
+    """Returns what stands for the name of a carrier that is there no more. Ids are chosen at
+    random, so hardly ever is it that of another one.
+    """
+    return f"carrier {carrier_id} (removed)"
+
+
+def carrier_money_began_ms(tx: Connection, now_ms: int) -> int | None:
+    """Returns when the money of carriers began to be counted, if some of what they took in the
+    days that are shown has none: the version of the service that counted it did not count money.
+    """
+    since_ms = _since_ms(now_ms)
+    segments, money = carrier_rollups.c, carrier_money.c
+    first_segments_ms = tx.execute(
+        sa.select(sa.func.min(segments.quarter_ms)).where(
+            segments.quarter_ms >= since_ms,
+            # what the simulator took is of the sandbox too, which has no money
+            segments.carrier_id != carriers.SIMULATOR_ID,
+        )
+    ).scalar_one()
+    first_money_ms = tx.execute(
+        sa.select(sa.func.min(money.quarter_ms)).where(money.quarter_ms >= since_ms)
+    ).scalar_one()
+    if first_segments_ms is None or first_money_ms is None or first_segments_ms >= first_money_ms:
+        return None
+    return int(first_money_ms)
+
+
+def _since_ms(now_ms: int) -> int:
+    return now_ms - now_ms % DAY_MS - (CARRIER_DAYS_SHOWN - 1) * DAY_MS
 
 
 def by_carrier(days: Iterable[CarrierDay]) -> list[CarrierDay]:

@@ -17,7 +17,6 @@ from heliograph.plugin.url import sites_meant
 ID_PREFIX: Final = "site"
 SITES_PER_ACCOUNT_MAX: Final = 1_000  # of each mode
 # Newest sites of all accounts that a search by an address looks at, because no index leads to it.
-SITES_SEARCHED_MAX: Final = 50_000
 
 
 class SiteNotConnected(NotFound):
@@ -166,27 +165,34 @@ def sites_page(
     return [Site(*row) for row in tx.execute(query)]
 
 
-def owners_of(tx: Connection, url_or_host: str, *, limit: int) -> list[str]:
-    """Returns the accounts (raw ids) that have linked a site with this URL or host, or one below
-    it, among the newest SITES_SEARCHED_MAX sites.
+def owners_of(
+    tx: Connection, url_or_host: str, *, limit: int, before_id: str | None = None
+) -> list[str]:
+    """Returns the newest accounts (raw ids) that have linked a site with this URL or host, or one
+    below it, or, by a word without a dot, one whose host begins with it: accounts made before the
+    one with the raw id `before_id`.
     """
     meant = sites_meant(url_or_host)
     if not meant:
         return []
-    newest = (
-        sa.select(sites.c.id, sites.c.account_id, sites.c.site_url)
-        .order_by(sites.c.id.desc())
-        .limit(SITES_SEARCHED_MAX)
-        .subquery()
-    )
-    below = [
-        newest.c.site_url.startswith(f"{url}{mark}", autoescape=True)
-        for url in meant
-        for mark in "/:"
-    ]
-    is_meant = sa.or_(newest.c.site_url.in_(meant), *below)
-    query = sa.select(newest.c.account_id).where(is_meant).distinct().limit(limit)
+    marks = "/:" if "." in url_or_host else "/:."
+    below = [_begins_with(tx, url + mark) for url in meant for mark in marks]
+    query = sa.select(sites.c.account_id).where(sa.or_(sites.c.site_url.in_(meant), *below))
+    if before_id is not None:
+        query = query.where(sites.c.account_id < before_id)
+    query = query.distinct().order_by(sites.c.account_id.desc()).limit(limit)
     return list(tx.execute(query).scalars())
+
+
+def _begins_with(tx: Connection, beginning: str) -> sa.ColumnElement[bool]:
+    """Returns that a site's address begins so, as a span of `sites_by_url`. On PostgreSQL that
+    compares by characters with operators of its own (its manual, 11.10).
+    """
+    behind = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    is_postgresql = tx.dialect.name == "postgresql"
+    least, below = ("~>=~", "~<~") if is_postgresql else (">=", "<")
+    url = sites.c.site_url
+    return sa.and_(url.bool_op(least)(beginning), url.bool_op(below)(behind))
 
 
 def text_id(site: Site) -> str:

@@ -26,6 +26,8 @@ sites = sa.Table(
         "updated_at_ms", sa.BigInteger, nullable=False, comment="when its plugin last saved a key"
     ),
     sa.Index("sites_once", "account_id", "sandbox", "site_url", unique=True),
+    # by their characters, whatever the language of the database
+    sa.Index("sites_by_url", "site_url", info={"postgresql_ops": {"site_url": "text_pattern_ops"}}),
 )
 
 site_logs = sa.Table(

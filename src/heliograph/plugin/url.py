@@ -3,12 +3,14 @@ that is there.
 """
 
 import re
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
 from heliograph.base.forms import shown
 
 URL_MAX: Final = 255
+WWW: Final = "www."  # people leave it out when they name a site
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII)
 _RULE: Final = (
@@ -50,13 +52,18 @@ def site_url(given: str) -> str:
 
 def sites_meant(given: str) -> tuple[str, ...]:
     """Returns the addresses that somebody may mean who names a site by its URL, or by its host and
-    what follows it: one for each scheme, as `site_url` spells them. What is no address means none.
+    what follows it: one for each scheme, with and without `www.`, as `site_url` spells them. What
+    is no address means none.
     """
     rest = given.partition("://")[2] or given
-    try:
-        return tuple(site_url(f"{scheme}://{rest}") for scheme in _PORTS)
-    except ValueError:
-        return ()
+    if rest[: len(WWW)].lower() == WWW:
+        rest = rest[len(WWW) :]
+    meant = []
+    for scheme in _PORTS:
+        for www in ("", WWW):
+            with suppress(ValueError):
+                meant.append(site_url(f"{scheme}://{www}{rest}"))
+    return tuple(meant)
 
 
 def _ascii_host(host: str) -> str:

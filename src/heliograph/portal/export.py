@@ -19,13 +19,14 @@ def pieces(
     read: ReadLines,
     may_see: Callable[[Connection, PageRequest], object] = visit_of,
 ) -> Iterator[str]:
-    """Yields the lines of a file, each piece of a transaction of its own, and only as long as the
-    visitor may still see them: `may_see` raises otherwise. Raises NotSignedIn and NotFound.
+    """Yields the lines of a file, each piece of a transaction of its own that sees one moment, and
+    only as long as the visitor may still see them: `may_see` raises otherwise. Raises NotSignedIn
+    and NotFound.
     """
     yield first_line
     before: str | None = None
     while True:
-        with asking.db.read() as tx:
+        with asking.db.snapshot() as tx:
             may_see(tx, asking._replace(now_ms=clock.now_ms()))
             lines, before = read(tx, before)
         yield lines

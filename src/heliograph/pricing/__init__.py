@@ -10,6 +10,7 @@ from heliograph.pricing.costs import (
     set_cost,
 )
 from heliograph.pricing.difference import ChangeKind
+from heliograph.pricing.loss_of_change import changed_with_warning, changed_without_loss
 from heliograph.pricing.market import Weighed, load_market
 from heliograph.pricing.rate_change import loss_words
 from heliograph.pricing.sheet_file import ROWS_MAX as SHEET_ROWS_MAX
@@ -27,6 +28,8 @@ __all__ = [
     "Costs",
     "Weighed",
     "change_rate",
+    "changed_with_warning",
+    "changed_without_loss",
     "load_costs",
     "load_market",
     "loss_words",

@@ -93,21 +93,30 @@ class Market:
         listed = list(routes)
         self._routes, self._costs = Routes(listed), Costs(costs)
         self._prices: Mapping[str, Price] = {price.currency: price for price in prices}
-        self._prefixes = {route.prefix for route in listed} | self._costs.prefixes
+        # of routes and costs: what a segment costs changes at them
+        self.prefixes = self._costs.prefixes | {route.prefix for route in listed}
 
     @property
     def has_costs(self) -> bool:
         return bool(self._costs.prefixes)
 
-    def weighed(self, rates: Rates, account_id: str, about: Iterable[Rate]) -> Iterator[Weighed]:
+    def weighed(
+        self,
+        rates: Rates,
+        account_id: str,
+        about: Iterable[Rate],
+        *,
+        also: frozenset[str] = frozenset(),
+    ) -> Iterator[Weighed]:
         """Yields what segments bring and cost for an account, or GENERAL, wherever `about`, which
-        are rates of it that hold or have held, may decide.
+        are rates of it that hold or have held, may decide. `also`: the prefixes of another market,
+        which this one is compared with.
         """
         if not self.has_costs:
             return
         destinations = {rate.destination for rate in about}
         told = set()
-        for beginning in self._beginnings(destinations):
+        for beginning in self._beginnings(destinations, also):
             weighed = self._weigh(rates, account_id, beginning)
             if weighed is not None:
                 told.add((weighed.rate, weighed.cost))
@@ -118,10 +127,10 @@ class Market:
             if weighed is not None and (weighed.rate, weighed.cost) not in told:
                 yield weighed
 
-    def _beginnings(self, destinations: set[str]) -> list[Beginning]:
+    def _beginnings(self, destinations: set[str], also: frozenset[str]) -> list[Beginning]:
         countries = _countries(destinations)
         prefixes = {each for each in destinations if each.isdigit()}
-        every = sorted(self._prefixes | prefixes)
+        every = sorted(self.prefixes | also | prefixes)
         chosen: set[Beginning] = set()
         if DEFAULT in destinations:
             chosen |= {_beginning(prefix) for prefix in every}

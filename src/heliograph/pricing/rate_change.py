@@ -23,16 +23,22 @@ def require_no_loss(
     """
     if allows_loss:
         return
-    losses = [each for each in weighed_after(load_market(tx), today, planned) if each.is_loss]
+    weighed = weighed_after(load_market(tx), today, planned)
+    refuse_losses(tx, [each for each in weighed if each.is_loss])
+
+
+def refuse_losses(tx: Connection, losses: Sequence[Weighed]) -> None:
+    """Raises InvalidRequest if there are any."""
     if losses:
-        names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
-        said = "; ".join(loss_words(each, names) for each in losses[:LOSSES_NAMED_MAX])
-        more = len(losses) - LOSSES_NAMED_MAX
-        raise refused(
-            "allow_loss",
-            f"is needed, because this sells below cost: {said}"
-            + (f"; and {more} more" if more > 0 else ""),
-        )
+        raise refused("allow_loss", f"is needed, because {losses_in_words(tx, losses)}")
+
+
+def losses_in_words(tx: Connection, losses: Sequence[Weighed]) -> str:
+    """Returns what sells below cost, such as `this sells below cost: 233 brings …`."""
+    names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
+    said = "; ".join(loss_words(each, names) for each in losses[:LOSSES_NAMED_MAX])
+    more = len(losses) - LOSSES_NAMED_MAX
+    return f"this sells below cost: {said}" + (f"; and {more} more" if more > 0 else "")
 
 
 def loss_words(weighed: Weighed, carrier_names: Mapping[int, str]) -> str:

@@ -148,12 +148,15 @@ def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
     return [Sender(*row) for row in tx.execute(query)]
 
 
-def owners_of(tx: Connection, name: str, *, limit: int) -> list[str]:
-    """Returns the accounts (raw ids) that have registered a sender of this name, whatever its case
-    and status.
+def owners_of(tx: Connection, name: str, *, limit: int, before_id: str | None = None) -> list[str]:
+    """Returns the newest accounts (raw ids) that have registered a sender of this name, whatever
+    its case and status: those made before the one with the raw id `before_id`.
     """
-    query = sa.select(senders.c.account_id).where(senders.c.folded == folded(name))
-    return list(tx.execute(query.distinct().limit(limit)).scalars())
+    owner_id = senders.c.account_id
+    query = sa.select(owner_id).where(senders.c.folded == folded(name))
+    if before_id is not None:
+        query = query.where(owner_id < before_id)
+    return list(tx.execute(query.distinct().order_by(owner_id.desc()).limit(limit)).scalars())
 
 
 def approved_senders(

@@ -93,6 +93,7 @@ from heliograph.users.sign_in import (
 from heliograph.users.tables import KEPT
 from heliograph.users.user import (
     User,
+    accounts_of,
     add,
     by_id,
     choose_language,
@@ -128,6 +129,7 @@ __all__ = [
     "User",
     "WrongCode",
     "accept",
+    "accounts_of",
     "add",
     "any_link_request",
     "any_mail_due",

@@ -193,6 +193,20 @@ def memberships(tx: Connection, user_id: str) -> list[Member]:
     return [Member(row.user_id, row.account_id, Role(row.role)) for row in tx.execute(query)]
 
 
+def accounts_of(
+    tx: Connection, email: str, *, limit: int, before_id: str | None = None
+) -> list[str]:
+    """Returns the newest accounts (raw ids) with a member of this address: those made before the
+    one with the raw id `before_id`.
+    """
+    user = with_email(tx, email.strip().lower())
+    owner_id = members.c.account_id
+    query = sa.select(owner_id).where(members.c.user_id == (user and user.id))
+    if before_id is not None:
+        query = query.where(owner_id < before_id)
+    return list(tx.execute(query.order_by(owner_id.desc()).limit(limit)).scalars())
+
+
 def end_all_sessions(tx: Connection, user_id: str) -> int:
     """Ends all sessions of a user, and takes back the links that could begin new ones. Returns how
     many sessions there were.

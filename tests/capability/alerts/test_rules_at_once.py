@@ -4,11 +4,17 @@ import threading
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import alerts
+from heliograph import accounts, alerts
 from heliograph.alerts import AlertKind
+from heliograph.alerts.tables import watched_wallets
+from heliograph.alerts.watched_wallets import WATCHED_MAX
+from heliograph.base import clock
+from heliograph.base.errors import InvalidRequest
 from heliograph.database.database import Database
+from tests.support.factories import open_account
 
 WAITS_S = 0.3  # long enough to come to the other's lock, and shorter than a lock is waited for
 
@@ -45,3 +51,33 @@ def test_who_saves_second_waits_and_has_the_last_word(
         stored = alerts.rule_of(tx, AlertKind.DISK).hold_s
         watched = [each.credits_min for each in alerts.all_watched(tx)]
     assert 22 in (stored, *watched)
+
+
+def test_two_who_watch_the_last_wallet_that_is_allowed_do_not_exceed_the_limit(
+    db: Database, amina: str
+) -> None:
+    chidi = open_account(db, "chidi")
+    with db.write() as tx:
+        for number in range(WATCHED_MAX - 1):
+            other = accounts.create(tx, f"other {number}", "GH", now_ms=clock.now_ms())
+            alerts.watch_wallet(tx, accounts.text_id(other), 1)
+    refusals: list[InvalidRequest] = []
+
+    def second() -> None:
+        try:
+            with db.write() as tx:
+                alerts.watch_wallet(tx, "chidi", 1)
+        except InvalidRequest as refusal:
+            refusals.append(refusal)
+
+    other_one = threading.Thread(target=second)
+    with db.write() as tx:
+        alerts.watch_wallet(tx, "amina", 1)
+        other_one.start()
+        other_one.join(WAITS_S)
+    other_one.join()
+    with db.read() as tx:
+        watched = {each.account.id for each in alerts.all_watched(tx)}
+        count = tx.execute(sa.select(sa.func.count()).select_from(watched_wallets)).scalar_one()
+    assert (count, amina in watched, chidi in watched) == (WATCHED_MAX, True, False)
+    assert [each.field for each in refusals[0].fields] == ["account"]

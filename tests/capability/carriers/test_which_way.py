@@ -4,7 +4,8 @@ from heliograph import accounts, carriers
 from heliograph.base import clock
 from heliograph.carriers import GENERAL, SIMULATOR_ID, Rate, Route, Sharing
 from heliograph.database.database import Database
-from heliograph.messages.accept import WhichWay, which_way
+from heliograph.messages.accept import which_way
+from heliograph.messages.accept.which_way import WhichWay
 from heliograph.text import parse_phone
 from tests.support.factories import PHONE, SECRET_KEY, open_carrier
 

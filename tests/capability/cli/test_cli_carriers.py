@@ -155,3 +155,37 @@ def test_rates_and_tiers_are_set_listed_and_removed(run: Run, amina_foods: str) 
     assert run("rate", "remove", "23324", "--account", amina_foods).status == 0
     assert run("tier", "set", "bulk", 5000, "--json").json == {"name": "bulk", "per_minute": 5000}
     assert run("tier", "list", "--json").json[-1] == {"name": "bulk", "per_minute": 5000}
+
+
+def test_which_way_a_text_would_go_is_told_with_its_price_and_the_reasons(
+    run: Run, amina_foods: str
+) -> None:
+    refused = run("route", "which", "233201234567", "--json").json
+    assert (refused["refusal"], refused["carrier"], refused["credits"]) == ("no_route", None, None)
+    for line in (
+        'route set "" simulator',
+        "rate set GH 2",
+        f"rate set 23320 3 --account {amina_foods}",
+    ):
+        run(*typed(line))
+    general = run("route", "which", "+233 20 123 4567", "--json").json
+    assert general["why"] == run("route", "which", "233201234567").out.splitlines()
+    assert (
+        general["why"][0]
+        == "A text to 233201234567 would go to simulator, and cost 2 credits a segment."
+    )
+    own = run("route", "which", "0201234567", "--account", amina_foods, "--json").json
+    assert {name: own[name] for name in own if name != "why"} == {
+        "to": "233201234567",
+        "country": "GH",
+        "carrier": "simulator",
+        "credits": 3,
+        "refusal": None,
+        "prefix": "",
+    }
+    wrong = run("route", "which", "0201234567")
+    assert (wrong.status, "must be a phone number in international digits" in wrong.err) == (
+        2,
+        True,
+    )
+    assert run("route", "which", "233201234567", "--account", "nobody").status != 0

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from heliograph.database.database import Database
 from tests.support.capability.commands import Run, typed
+from tests.support.factories import open_carrier
 
 
 def test_a_sheet_is_looked_at_set_exported_and_changes_nothing_more(
@@ -47,6 +49,34 @@ def test_a_sheet_with_a_loss_or_a_wrong_row_sets_nothing(run: Run, tmp_path: Pat
     assert "line 3: destination must be" in wrong
     assert "line 4: credits must be" in wrong
     assert [rate["credits"] for rate in run("rate", "list", "--json").json] == [1]
+
+
+def test_each_command_that_makes_something_sell_below_cost_warns_of_that_and_does_it(
+    run: Run, db: Database
+) -> None:
+    open_carrier(db, "dear", prefix=None)
+    loss = "Warning: this sells below cost: default brings {} GHS a segment, and {} charges {} GHS"
+    for line, warning in (
+        ("price set GHS 35 --per 1000", None),
+        ('route set "" simulator', None),
+        ("cost set simulator 233 0.03 GHS", None),
+        ("cost set simulator 233 0.05 GHS", ("0.035", "simulator", "0.05")),
+        ("cost set simulator 233 0.04 GHS", None),
+        ("price set GHS 30 --per 1000", ("0.03", "simulator", "0.04")),
+        ("cost set dear 23324 9 GHS", None),
+        ("route set 23324 dear", ("0.03", "dear", "9.00")),
+        ("rate set default 1000", None),
+        ("rate set default 2", ("0.06", "dear", "9.00")),
+        ("route remove 23324", None),
+        ("cost set simulator 2332 0.04 GHS", None),
+        ("cost set simulator 233 3 GHS", ("0.06", "simulator", "3.00")),
+        ("cost remove simulator 2332", ("0.06", "simulator", "3.00")),
+        ("cost remove simulator 2332", None),
+        ("price remove GHS", None),
+    ):
+        said = run(*typed(line)).err
+        assert said.startswith("Warning") == (warning is not None), (line, said)
+        assert warning is None or loss.format(*warning) in said, (line, said)
 
 
 def test_a_planned_sheet_is_listed_and_withdrawn(run: Run, tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
 """What the page of an account tells of its last days and its sites, and how accounts are found."""
 
-from heliograph import accounts, connect, plugin, senders, wallet
+import html
+import re
+
+from heliograph import accounts, connect, plugin, senders, users, wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.connect import CustomerRequest
-from heliograph.console.account_pages import BELOW_MAX
+from heliograph.console.account_pages import BELOW_MAX, SHOWN_MAX
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.written import NARROW
+from heliograph.users import Role
 from tests.support.console.operators import come_in, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
@@ -110,6 +114,14 @@ def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
     chidi, other = open_account(db, "chidi"), open_account(db, "Shop CRM-1001")
     linked(db, chidi, "https://shop.example/blog")
     linked(db, other, "http://shop.example.org:8080", sandbox=True)
+    linked(db, amina, "https://www.stoffe.example")
+    member = "sales@stoffe.example"
+    with db.write() as tx:
+        user = users.add(tx, member, now_ms=clock.now_ms())
+        users.set_role(tx, user.id, chidi, Role.OWNER, now_ms=clock.now_ms())
+    mailed = open_account(db, member)
+    by_mail = customer_of(db, amina, "customer", member)
+    everybody = (bilal, chidi, other, amina, mailed, by_mail)
     for looked_for, found in (
         ("crm-1001", {bilal, other}),
         ("crm-100", {other}),
@@ -120,11 +132,31 @@ def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
         ("shop.example.org", {other}),
         ("shop.example.org:8080", {other}),
         ("shop.exampl", set()),
+        ("shop", {chidi, other}),  # the one by its name, too
+        ("stoffe", {amina, mailed}),
+        ("stoffe.example", {amina, mailed}),
+        ("https://www.stoffe.example", {amina}),
+        (member, {chidi, mailed, by_mail}),
+        ("nobody@stoffe.example", set()),
     ):
         page = visitor.get("/console/accounts", params={"q": looked_for}).text
-        listed = {each for each in (bilal, chidi, other, amina) if page_of(db, each) in page}
+        listed = {each for each in everybody if page_of(db, each) in page}
         assert listed == found, looked_for
     assert "phone numbers are found on" in visitor.get("/console/accounts").text
+
+
+def test_all_accounts_with_one_sender_id_are_found_page_by_page(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    made = [open_account(db, f"n{number}", sender="SHARED") for number in range(SHOWN_MAX + 5)]
+    path, found = "/console/accounts?q=shared", list[str]()
+    while path:
+        page = visitor.get(path).text
+        found += re.findall(r'href="(/console/accounts/acc_\w+)"', page)
+        older = re.search(r'rel="next" href="([^"]+)"', page)
+        path = html.unescape(older[1]) if older else ""
+    assert found == [page_of(db, each) for each in sorted(made, reverse=True)]
 
 
 def test_a_sender_id_counts_in_each_status_that_it_has_been_in(

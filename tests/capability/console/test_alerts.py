@@ -4,6 +4,7 @@ from heliograph import alerts, users
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
+from heliograph.console.alert_pages.alert_list import told
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
@@ -21,6 +22,7 @@ def as_it_is(db: Database) -> dict[str, str]:
     with db.read() as tx:
         for rule in alerts.all_rules(tx):
             fields[f"{rule.kind}_hold"] = str(rule.hold_s)
+            fields[f"{rule.kind}_shown"] = told(rule)
             if rule.is_on:
                 fields[f"{rule.kind}_on"] = "yes"
             if rule.threshold is not None:
@@ -64,6 +66,29 @@ def test_a_refused_rule_changes_none_and_keeps_what_was_typed(
     with db.read() as tx:
         assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 300
     assert logged(db) == []
+
+
+def test_a_rule_that_somebody_changed_meanwhile_is_looked_at_first(
+    db: Database, visitor: Visitor, run: Run
+) -> None:
+    come_in(visitor, db)
+    visitor.get(PAGE)
+    fields = as_it_is(db) | {"disk_threshold": "512"}
+    run("alert", "set", "backlog", "--threshold", "120")
+    late = visitor.post(PAGE, fields)
+    assert late.status_code == 400
+    assert "It is now on, threshold 120 s, held 60 s." in late.text
+    assert 'name="backlog_threshold" value="120"' in late.text
+    assert 'name="disk_threshold" value="512"' in late.text, "what was typed stays"
+    with db.read() as tx:
+        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert alerts.rule_of(tx, AlertKind.DISK).threshold == 2_048
+    looked_at = as_it_is(db) | {"disk_threshold": "512"}
+    assert all(f'value="{looked_at[f"{kind}_shown"]}"' in late.text for kind in AlertKind)
+    assert visitor.post(PAGE, looked_at).status_code == 303
+    with db.read() as tx:
+        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert alerts.rule_of(tx, AlertKind.DISK).threshold == 512
 
 
 def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor) -> None:

@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from heliograph import wallet
 from heliograph.base import clock
-from heliograph.base.clock import DAY_MS, date_in_utc
+from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
+from heliograph.carriers import SIMULATOR_ID
 from heliograph.database.database import Database
-from heliograph.messages.tables import QUARTER_MS
-from heliograph.monitoring.tables import carrier_money
+from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
+from heliograph.monitoring.tables import SEGMENT_COUNTS, carrier_money, carrier_rollups
 from heliograph.users import OperatorRole
 from tests.support.capability.commands import runner, typed
 from tests.support.console.operators import come_in
@@ -20,10 +21,22 @@ from tests.support.portal.visitor import Visitor
 PATH = "/console/money/carriers"
 
 
-def took(db: Database, carrier_id: int, days_ago: int, currency: str, *figures: int) -> None:
+def quarter_of(days_ago: int) -> int:
     at_ms = clock.now_ms() - days_ago * DAY_MS
+    return at_ms - at_ms % QUARTER_MS
+
+
+def counted(db: Database, carrier_id: int, days_ago: int) -> None:
+    """Counts a segment, as the version did that counted no money."""
+    row = dict.fromkeys((*SEGMENT_COUNTS, *DELIVERY_STEPS), 0) | {"handed_over": 1}
+    key = {"carrier_id": carrier_id, "country_code": "GH", "quarter_ms": quarter_of(days_ago)}
+    with db.write() as tx:
+        tx.execute(carrier_rollups.insert().values(**key, **row))
+
+
+def took(db: Database, carrier_id: int, days_ago: int, currency: str, *figures: int) -> None:
     row = dict(zip(("segments", "credits", "cost_micro"), figures, strict=True))
-    key = {"carrier_id": carrier_id, "quarter_ms": at_ms - at_ms % QUARTER_MS}
+    key = {"carrier_id": carrier_id, "quarter_ms": quarter_of(days_ago)}
     with db.write() as tx:
         tx.execute(carrier_money.insert().values(**key, currency=currency, **row))
 
@@ -52,7 +65,7 @@ def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
     main_sums = cells("110", "330", "2.50 GHS", "11.55 GHS", "9.05 GHS")
     assert f"<tr><td>gh-main</td>{main_sums}</tr>" in shown
     assert f"<td>gh-main</td>{cells('7', '7', '–', '–', '–')}" in shown
-    assert f"<td>(removed)</td>{cells('1', '1', '0.01 EUR', '–', '–')}" in shown
+    assert f"<td>carrier {gone} (removed)</td>{cells('1', '1', '0.01 EUR', '–', '–')}" in shown
     of_today = cells("100", "300", "2.00 GHS", "10.50 GHS", "8.50 GHS")
     assert f"<td>{today}</td><td>gh-main</td>{of_today}" in shown
     assert "Refunds have no carrier" in shown
@@ -73,7 +86,7 @@ def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
         "margin_now": "8.5",
     }
     assert [(row["day"], row["carrier"]) for row in rows[:3]] == [
-        (before, "(removed)"),
+        (before, f"carrier {gone} (removed)"),
         (before, "gh-main"),
         (before, "gh-main"),
     ]
@@ -82,3 +95,32 @@ def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
     assert run(*typed("cost days --carrier none")).status != 0
     with db.read() as tx:
         assert tx.execute(sa.select(sa.func.count()).select_from(carrier_money)).scalar() == 5
+
+
+def test_removed_carriers_are_kept_apart(visitor: Visitor, db: Database) -> None:
+    come_in(visitor, db, OperatorRole.AUDITOR)
+    for gone in (51, 52):
+        took(db, gone, 3, "EUR", gone, 1, 12_500)
+    shown = visitor.get(PATH).text
+    for gone in (51, 52):
+        assert f"<td>carrier {gone} (removed)</td>{cells(str(gone), '1')}" in shown
+
+
+def test_the_page_says_since_when_money_is_counted_where_segments_are_older(
+    visitor: Visitor, db: Database, tmp_path: Path
+) -> None:
+    come_in(visitor, db, OperatorRole.AUDITOR)
+    main = open_carrier(db, "gh-main")
+    took(db, main, 2, "GHS", 100, 300, 2_000_005)
+    counted(db, SIMULATOR_ID, 9)  # may be of the sandbox, which has no money
+    counted(db, main, 40)  # not shown
+    counted(db, main, 2)
+    run = runner(db.url, tmp_path)
+    assert "The last 30 days" in visitor.get(PATH).text
+    assert run(*typed("cost days")).err == ""
+    counted(db, main, 5)
+    shown = visitor.get(PATH).text
+    began = rfc3339(quarter_of(2))
+    assert "did not count it" in shown
+    assert f'<h2>Since <time datetime="{began}"' in shown
+    assert f"What carriers took before {began} is missing" in run(*typed("cost days")).err

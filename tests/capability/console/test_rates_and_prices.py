@@ -12,6 +12,7 @@ from heliograph.jobs.rate_sheets import apply_next
 from heliograph.users import OperatorRole
 from heliograph.wallet import Price
 from tests.support.console.operators import come_in
+from tests.support.factories import open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 RATES = "/console/rates"
@@ -199,3 +200,46 @@ def test_finance_sets_prices_and_no_rates(visitor: Visitor, db: Database) -> Non
     assert "Change a price" in visitor.get(f"{RATES}/prices").text
     assert "Change a rate" not in visitor.get(RATES).text
     assert "Upload a sheet" not in visitor.get(SHEETS).text
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "words"),
+    [
+        (
+            f"{RATES}/costs",
+            {"do": "set cost", "carrier": "simulator", "prefix": "233", "amount": "0.08"},
+            "GH brings 0.07 GHS a segment, and simulator charges 0.08 GHS for 233",
+        ),
+        (
+            f"{RATES}/prices",
+            {"do": "set price", "amount": "20", "per": "1000"},
+            "default brings 0.02 GHS a segment, and simulator charges 5.00 GHS for all other"
+            " numbers; GH brings 0.04 GHS a segment, and simulator charges 0.05 GHS for 233",
+        ),
+        (
+            "/console/routes",
+            {"do": "set route", "prefix": "23324", "carrier": "dear"},
+            "GH brings 0.07 GHS a segment, and dear charges 0.09 GHS for 23324",
+        ),
+    ],
+)
+def test_what_makes_a_rate_sell_below_cost_is_refused_until_it_is_agreed_to(
+    visitor: Visitor, db: Database, path: str, form: dict[str, str], words: str
+) -> None:
+    """Other numbers sell at a loss before, and nobody is told of them again."""
+    open_carrier(db, "dear", prefix=None)
+    with db.write() as tx:
+        carriers.set_rate(tx, "GH", 2)
+        pricing.set_cost(tx, "dear", "", "0.09", "GHS")
+        pricing.set_cost(tx, "simulator", "", "5", "GHS")
+    come_in(visitor, db)
+    visitor.get(path)
+    form = {"currency": "GHS", "reason": "as agreed", **form}
+    refused = visitor.post(path, form)
+    assert (refused.status_code, logged(db)) == (400, [])
+    assert "allow_loss-error" in refused.text
+    assert f"because this sells below cost: {words}." in refused.text
+    assert visitor.post(path, {**form, "allow_loss": "yes"}).status_code == 303
+    again = visitor.post(path, form)
+    assert again.status_code == 303, "it makes nothing worse"
+    assert len(logged(db)) == 2

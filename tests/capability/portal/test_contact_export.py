@@ -167,3 +167,26 @@ def test_a_file_ends_with_the_session_that_began_it(
         assert b"233201234567" not in slow.read
 
     run_loop(read_slowly())
+
+
+def test_a_custom_field_that_comes_up_while_a_file_is_sent_is_left_out_of_it(
+    visitor: Visitor, db: Database, amina: str, home: str, portal: Portal, run_loop: Loop
+) -> None:
+    stored(db, amina, custom={"city": "Accra"})
+
+    async def read_slowly() -> None:
+        slow = SlowReader(portal, visitor, f"{home}/contacts/export")
+        download = asyncio.create_task(slow.download())
+        await slow.has_begun.wait()
+        stored(db, amina, custom={"city": "Tema", "street": "Ring Road"})
+        stored(db, amina, phone="233201234568", custom={"street": "High Street"})
+        slow.goes_on.set()
+        await download
+        head, *rows = rows_of(slow.read.decode())
+        assert head[-1] == "city"
+        assert sorted((row[0], row[-1]) for row in rows) == [
+            ("233201234567", "Tema"),
+            ("233201234568", ""),
+        ]
+
+    run_loop(read_slowly())

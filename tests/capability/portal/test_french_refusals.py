@@ -10,9 +10,7 @@ from heliograph.accounts.quotas import StoredKind
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import InvalidRequest, ServiceError
 from heliograph.campaigns import read_preview_request
-from heliograph.contacts import Contact
 from heliograph.contacts.csv_file import BadContactRow, Sheet
-from heliograph.contacts.export_file import ExportColumns
 from heliograph.database.database import Database
 from heliograph.portal import languages
 from heliograph.portal.languages import refusals
@@ -96,10 +94,3 @@ def test_why_a_line_of_a_file_is_no_csv(row: str, french: str) -> None:
     assert str(refusals.told(wrong.value)).startswith(
         f"La ligne 1 n’est pas du CSV\u00a0: {french}"
     )
-
-
-def test_that_a_field_came_up_while_contacts_were_written() -> None:
-    contact = Contact("1", "233201234560", "GH", None, None, (), {"town": "Accra"}, False, 0, 0)
-    with pytest.raises(InvalidRequest) as wrong:
-        ExportColumns().lines([contact])
-    assert str(refusals.told(wrong.value)).startswith("Un nouveau champ personnalisé a été ajouté")

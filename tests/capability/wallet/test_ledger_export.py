@@ -9,9 +9,10 @@ from beancount.core import data
 
 from heliograph import wallet
 from heliograph.base import clock
-from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
+from heliograph.base.paging import ALWAYS
 from heliograph.database.database import Database
-from heliograph.wallet.files import ledger_export
+from heliograph.wallet.files import CsvLedger, ExportWanted, ledger_export
 from tests.support.capability.beancount_file import checked, exported, held, told
 from tests.support.factories import open_account
 
@@ -94,3 +95,33 @@ def test_the_whole_ledger_is_exported_as_csv_piece_by_piece(db: Database, tmp_pa
     assert (moved["credits"], moved["counterpart_credits_after"]) == ("-40", "40")
     (paid,) = [row for row in rows if row["type"] == "topup"]
     assert (paid["counterpart"], paid["amount"], paid["reference"]) == ("bank", "12.5", "'=1+1")
+
+
+def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_exported(
+    db: Database,
+) -> None:
+    now_ms = clock.now_ms()
+    amina, chidi = open_account(db, "amina"), open_account(db, "chidi")
+
+    def give(account_id: str, description: str, count: int, at_ms: int) -> None:
+        with db.write() as tx:
+            for _ in range(count):
+                wallet.grant(tx, account_id, 1, description, now_ms=at_ms)
+
+    give(chidi, "long ago", ledger_export.PIECE + 1, now_ms - DAY_MS)
+    give(chidi, "before", ledger_export.PIECE + 1, now_ms)
+    read, of = ledger_export.read_pieces(ExportWanted(ALWAYS), CsvLedger()), CsvLedger()
+    text, above = of.head(), None
+    while True:
+        with db.snapshot() as tx:
+            piece, above = read(tx, above)
+        text += piece
+        if above is None:
+            break
+        if "before" in piece:
+            # its id was made before those that were read, and its transaction has waited
+            give(amina, "late", 1, now_ms - HOUR_MS // 60)
+            give(chidi, "after it", 1, clock.now_ms())
+    rows = [row["description"] for row in csv.DictReader(StringIO(text))]
+    assert rows.count("long ago") == rows.count("before") == ledger_export.PIECE + 1
+    assert rows.count("late") == rows.count("after it")

@@ -8,7 +8,7 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.checked_values import MaybeEmpty
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list
+from heliograph.cli.output import show, show_list, tell_loss
 from heliograph.cli.values import Money
 
 if TYPE_CHECKING:
@@ -44,11 +44,15 @@ def _record(cost: "CarrierCost", names: "Mapping[int, str]") -> dict[str, Any]:
 @click.argument("amount", type=Money())
 @click.argument("currency", type=checked_values.CURRENCY)
 def set_(session: CommandRun, name: str, prefix: str, amount: Decimal, currency: str) -> None:
-    """Set what a segment costs with a carrier. AMOUNT has at most six decimals."""
-    from heliograph.pricing import set_cost
+    """Set what a segment costs with a carrier. AMOUNT has at most six decimals. What sells below
+    cost then is told.
+    """
+    from heliograph.pricing import changed_with_warning, set_cost
 
     with session.write() as tx:
-        cost = set_cost(tx, name, prefix, amount, currency)
+        cost = changed_with_warning(
+            tx, lambda: set_cost(tx, name, prefix, amount, currency), tell_loss
+        )
     show(session, _record(cost, {cost.carrier_id: name}))
 
 
@@ -71,10 +75,10 @@ def list_(session: CommandRun, carrier: str | None) -> None:
 @click.argument("prefix", type=MaybeEmpty())
 def remove(session: CommandRun, name: str, prefix: str) -> None:
     """Remove a cost, so that the next shorter prefix counts."""
-    from heliograph.pricing import remove_cost
+    from heliograph.pricing import changed_with_warning, remove_cost
 
     with session.write() as tx:
-        cost = remove_cost(tx, name, prefix)
+        cost = changed_with_warning(tx, lambda: remove_cost(tx, name, prefix), tell_loss)
     show(session, {**_record(cost, {cost.carrier_id: name}), "removed": True})
 
 
@@ -87,17 +91,25 @@ def days(session: CommandRun, carrier: str | None) -> None:
     in that currency.
     """
     from heliograph.base import clock
+    from heliograph.base.clock import rfc3339
     from heliograph.carriers import carrier_named
-    from heliograph.monitoring import carrier_days
+    from heliograph.monitoring import carrier_days, carrier_money_began_ms
 
     with session.snapshot() as tx:
         if carrier is not None:
             carrier_named(tx, carrier)  # refuses an unknown one
         found = carrier_days(tx, clock.now_ms())
+        began_ms = carrier_money_began_ms(tx, clock.now_ms())
     columns = (
         *("day", "carrier", "segments", "credits", "currency", "cost", "sold_for_now"),
         "margin_now",
     )
+    if began_ms is not None:
+        click.echo(
+            f"What carriers took before {rfc3339(began_ms)} is missing, because the version of"
+            " Heliograph that was running did not count it.",
+            err=True,
+        )
     records = [_day_record(each) for each in found if carrier in (None, each.carrier)]
     show_list(session, records, columns)
 

@@ -71,7 +71,7 @@ def _write(session: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: 
     read, above = read_pieces(wanted, of), None
     to.write(of.head())
     while True:
-        with session.read() as tx:
+        with session.snapshot() as tx:
             text, above = read(tx, above)
         to.write(text)
         if above is None:

@@ -7,7 +7,7 @@ import click
 
 from heliograph.cli import checked_values
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list
+from heliograph.cli.output import show, show_list, tell_loss
 from heliograph.cli.values import Money, Whole
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ def _record(price: "Price") -> dict[str, Any]:
     help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
 )
 def set_(session: CommandRun, currency: str, amount: Decimal, per: int) -> None:
-    """Set what credits cost in a currency, from now on."""
+    """Set what credits cost in a currency, from now on. What sells below cost then is told."""
+    from heliograph.pricing import changed_with_warning
     from heliograph.wallet import set_price
 
     with session.write() as tx:
-        price = set_price(tx, currency, amount, per)
+        price = changed_with_warning(tx, lambda: set_price(tx, currency, amount, per), tell_loss)
     show(session, _record(price))
 
 

@@ -6,7 +6,7 @@ import click
 
 from heliograph.cli.carriers.rate_sheet import export, import_, sheets_, withdraw
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list
+from heliograph.cli.output import show, show_list, tell_loss
 from heliograph.cli.values import OrWord, Whole, given
 
 if TYPE_CHECKING:
@@ -59,18 +59,18 @@ def _account_id(tx: "Connection", account: str | None) -> str:
 @click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
 def set_(session: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
-    """Set what a segment costs there; none: messages there are refused."""
+    """Set what a segment costs there; none: messages there are refused. What sells below cost then
+    is told.
+    """
     from heliograph.base import clock
     from heliograph.carriers import set_rate
-    from heliograph.pricing import sheets
+    from heliograph.pricing import changed_with_warning, sheets
 
     with session.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
-        rate = set_rate(
-            tx,
-            destination,
-            given(credits=per_segment)["credits"],
-            account_id=_account_id(tx, account),
+        account_id, credits = _account_id(tx, account), given(credits=per_segment)["credits"]
+        rate = changed_with_warning(
+            tx, lambda: set_rate(tx, destination, credits, account_id=account_id), tell_loss
         )
         record = _record(tx, rate)
     show(session, record)
@@ -95,10 +95,12 @@ def remove(session: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.base import clock
     from heliograph.carriers import remove_rate
-    from heliograph.pricing import sheets
+    from heliograph.pricing import changed_with_warning, sheets
 
     with session.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
-        remove_rate(tx, destination, account_id=account_id)
+        changed_with_warning(
+            tx, lambda: remove_rate(tx, destination, account_id=account_id), tell_loss
+        )
     show(session, {"destination": destination, "account": account, "removed": True})

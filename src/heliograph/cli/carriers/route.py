@@ -6,7 +6,7 @@ import click
 
 from heliograph.cli.checked_values import MaybeEmpty
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list
+from heliograph.cli.output import show, show_list, tell_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,12 +47,15 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 def set_(session: CommandRun, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. The next one is used while those before it have been down for a
     minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
-    prefix gets in these proportions, as far as they are up.
+    prefix gets in these proportions, as far as they are up. What sells below cost then is told.
     """
     from heliograph.carriers import all_carriers, set_route
+    from heliograph.pricing import changed_with_warning
 
     with session.write() as tx:
-        route = set_route(tx, prefix, carriers.split(","))
+        route = changed_with_warning(
+            tx, lambda: set_route(tx, prefix, carriers.split(",")), tell_loss
+        )
         record = _record(route, _names(all_carriers(tx)))
     show(session, record)
 
@@ -73,7 +76,54 @@ def list_(session: CommandRun) -> None:
 def remove(session: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route
+    from heliograph.pricing import changed_with_warning
 
     with session.write() as tx:
-        remove_route(tx, prefix)
+        changed_with_warning(tx, lambda: remove_route(tx, prefix), tell_loss)
     show(session, {"prefix": prefix, "removed": True})
+
+
+@command.command(
+    "which",
+    epilog=examples("route which 233201234567", "route which 0201234567 --account 'Amina Foods'"),
+)
+@click.argument("number")
+@click.option("--account", metavar="ACC", help="Of this account: its id or unique name.")
+def which(session: CommandRun, number: str, account: str | None) -> None:
+    """Say which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
+    sent. Without an account, no account's own rates and countries count.
+    """
+    from heliograph import accounts
+    from heliograph.base import clock
+    from heliograph.carriers import all_carriers
+    from heliograph.messages.accept import way_in_words, which_way
+    from heliograph.text import parse_phone
+
+    with session.read() as tx:
+        found = None if account is None else accounts.find(tx, account)
+        phone = parse_phone(number, None, found and found.country_code)
+        if phone is None:
+            raise click.BadParameter(
+                f"must be a phone number in international digits such as 233201234567, not"
+                f" {number!r}.",
+                param_hint="NUMBER",
+            )
+        way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
+        names = _names(all_carriers(tx))
+        told = way_in_words(phone, found, way, all_carriers(tx))
+    if not session.as_json:
+        click.echo("\n".join(told))
+        return
+    plan, refusal = way.offer
+    show(
+        session,
+        {
+            "to": phone.digits,
+            "country": phone.country_code,
+            "carrier": None if refusal else names[way.carrier_id],
+            "credits": None if refusal else plan.rate,
+            "refusal": refusal,
+            "prefix": None if way.route is None else way.route.prefix,
+            "why": told,
+        },
+    )

@@ -1,6 +1,6 @@
 """Shows what is open now, the rules, who is told, and the last alerts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -41,6 +41,8 @@ class ShownRule(NamedTuple):
     on_field: str
     threshold_field: str
     hold_field: str
+    shown_field: str
+    told: str
 
 
 class ShownRecipient(NamedTuple):
@@ -53,6 +55,24 @@ class ShownRecipient(NamedTuple):
 def fields_of(kind: AlertKind) -> tuple[str, str, str]:
     """Returns the names of a rule's fields in the form: on, threshold, hold."""
     return (f"{kind}_on", f"{kind}_threshold", f"{kind}_hold")
+
+
+def shown_field(kind: AlertKind) -> str:
+    """Returns the name of the field that says what the page has shown of a rule."""
+    return f"{kind}_shown"
+
+
+def is_changed(rule: AlertRule, sent: Mapping[str, str]) -> bool:
+    """Returns whether a rule is not what the page of a form has shown."""
+    return sent.get(shown_field(rule.kind), "") != told(rule)
+
+
+def told(rule: AlertRule) -> str:
+    """Returns a rule as the log holds it, such as `on, threshold 300 s, held 60 s`."""
+    parts = ["on" if rule.is_on else "off"]
+    if rule.threshold is not None:
+        parts.append(f"threshold {rule.threshold} {alerts.THRESHOLDS[rule.kind].unit}")
+    return ", ".join([*parts, f"held {rule.hold_s} s"])
 
 
 def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -68,7 +88,13 @@ def listed(
 ) -> Response:
     """Shows all of it, and the forms to those who may use them."""
     rules = [
-        ShownRule(rule, *RULE_WORDS[rule.kind], *fields_of(rule.kind))
+        ShownRule(
+            rule,
+            *RULE_WORDS[rule.kind],
+            *fields_of(rule.kind),
+            shown_field(rule.kind),
+            told(rule),
+        )
         for rule in alerts.all_rules(tx)
     ]
     recipients = alerts.all_recipients(tx)
@@ -93,12 +119,17 @@ def listed(
 def _typed_rules(
     rules: list[ShownRule], asking: PageRequest, errors: Sequence[FieldError]
 ) -> dict[str, str]:
-    """Returns what the fields of the rules hold: what was typed, if it was refused."""
+    """Returns what the fields of the rules hold: what was typed, if it was refused. A rule that
+    somebody else has changed meanwhile is shown as it is now.
+    """
     sent = asking.sent.form
-    if errors and any(each.hold_field in sent for each in rules):
-        return dict(sent)
-    filled = {}
+    is_refused = bool(errors) and any(each.hold_field in sent for each in rules)
+    filled = dict[str, str]()
     for each in rules:
+        if is_refused and not is_changed(each.rule, sent):
+            names = (each.on_field, each.threshold_field, each.hold_field)
+            filled |= {name: sent[name] for name in names if name in sent}
+            continue
         if each.rule.is_on:
             filled[each.on_field] = "yes"
         if each.rule.threshold is not None:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from heliograph import alerts
 from heliograph.alerts import AlertRule
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.console.alert_pages.alert_list import fields_of
+from heliograph.console.alert_pages.alert_list import fields_of, is_changed, shown_field, told
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.portal.filled_form import body_of, choice_of
@@ -20,12 +20,24 @@ from heliograph.portal.rendering import Said, led_on
 WHOLE: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 NO_NUMBER: Final = -1  # no rule takes it, so each says in its own words what it takes
 WALLET_CHANGES: Final = ("watch", "unwatch")
+CHANGED_SINCE: Final = (
+    "is not what there is now: somebody set it after you had opened this page. It is now {}. Look"
+    " at it, then save the rules"
+)
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
-    """Sets all rules, as they stand in the form. Raises InvalidRequest."""
-    body, errors = body_of(asking), list[FieldError]()
-    for before in alerts.all_rules(tx):
+    """Sets all rules, as they stand in the form. Raises InvalidRequest, also when what the page
+    showed is not what there is now.
+    """
+    body = body_of(asking)
+    rules = alerts.locked_rules(tx)
+    errors = [
+        FieldError(shown_field(rule.kind), CHANGED_SINCE.format(told(rule)))
+        for rule in rules
+        if is_changed(rule, body)
+    ]
+    for before in rules:
         after = _read(before, body)
         if after == before:
             continue
@@ -36,7 +48,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             names = {"threshold": threshold_field, "hold_s": hold_field}
             errors += [FieldError(names[each.field], each.message) for each in refused.fields]
             continue
-        visit.audit(tx, None, "alert.set", before.kind, before=_told(before), after=_told(after))
+        visit.audit(tx, None, "alert.set", before.kind, before=told(before), after=told(after))
     if errors:
         raise InvalidRequest("A rule was refused.", fields=errors)
     return led_on(ALERTS, Said.SAVED)
@@ -72,11 +84,3 @@ def _read(before: AlertRule, body: Mapping[str, str]) -> AlertRule:
 def _whole(text: str) -> int:
     digits = "".join(text.split())
     return int(digits) if WHOLE.fullmatch(digits) else NO_NUMBER
-
-
-def _told(rule: AlertRule) -> str:
-    """Returns a rule as the log holds it, such as `on, over 300, held 60 s`."""
-    parts = ["on" if rule.is_on else "off"]
-    if rule.threshold is not None:
-        parts.append(f"threshold {rule.threshold} {alerts.THRESHOLDS[rule.kind].unit}")
-    return ", ".join([*parts, f"held {rule.hold_s} s"])

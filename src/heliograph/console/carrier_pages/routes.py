@@ -7,17 +7,16 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import accounts, carriers
+from heliograph import accounts, carriers, pricing
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers import Route
-from heliograph.console.carrier_pages.way_in_words import way_in_words
 from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
-from heliograph.messages.accept import which_way
+from heliograph.messages.accept import way_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
@@ -104,12 +103,15 @@ def _change_route(
         ),
         None,
     )
-    after = None
-    if is_removed:
-        carriers.remove_route(tx, prefix)
-    else:
+
+    def change() -> str | None:
+        if is_removed:
+            carriers.remove_route(tx, prefix)
+            return None
         route = carriers.set_route(tx, prefix, body.get("carrier", "").split(","))
-        after = ", ".join(route.written(names))
+        return ", ".join(route.written(names))
+
+    after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
     action = "route.remove" if is_removed else "route.set"
     visit.audit(tx, None, action, prefix or "default", before=before, after=after, reason=reason)
 

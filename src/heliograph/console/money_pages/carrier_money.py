@@ -12,7 +12,13 @@ from heliograph.base.csv.cells import line_of
 from heliograph.base.forms import Query
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
-from heliograph.monitoring import CARRIER_DAYS_SHOWN, CarrierDay, by_carrier, carrier_days
+from heliograph.monitoring import (
+    CARRIER_DAYS_SHOWN,
+    CarrierDay,
+    by_carrier,
+    carrier_days,
+    carrier_money_began_ms,
+)
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download
 from heliograph.pricing import micro_text
@@ -36,6 +42,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         rows=[(date_in_utc(each.day_ms), each) for each in newest[:CARRIER_DAYS_LISTED_MAX]],
         is_cut=len(days) > CARRIER_DAYS_LISTED_MAX,
         days_shown=CARRIER_DAYS_SHOWN,
+        began_ms=carrier_money_began_ms(tx, asking.now_ms),
     )
 
 

@@ -58,14 +58,22 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         raise refused("carrier", f"names none: {error}") from error
     if wanted == "remove cost":
         try:
-            before = _in_words(pricing.remove_cost(tx, name, prefix))
+            removed = pricing.changed_without_loss(
+                tx, lambda: pricing.remove_cost(tx, name, prefix), allows_loss="allow_loss" in body
+            )
         except NotFound as error:
             raise refused("prefix", f"has no cost: {error}") from error
+        before = _in_words(removed)
     else:
         known = [cost for cost in pricing.load_costs(tx, carrier.id) if cost.prefix == prefix]
         before = _in_words(known[0]) if known else None
         amount, currency = body.get("amount", ""), body.get("currency", "")
-        after = _in_words(pricing.set_cost(tx, name, prefix, amount, currency))
+        made = pricing.changed_without_loss(
+            tx,
+            lambda: pricing.set_cost(tx, name, prefix, amount, currency),
+            allows_loss="allow_loss" in body,
+        )
+        after = _in_words(made)
     action = "cost.remove" if after is None else "cost.set"
     visit.audit(tx, None, action, name, before=before, after=after, reason=reason)
     return led_on(COSTS, Said.REMOVED if after is None else Said.SAVED)

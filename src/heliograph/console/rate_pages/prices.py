@@ -6,7 +6,7 @@ from typing import Final
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph import wallet
+from heliograph import pricing, wallet
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
@@ -60,7 +60,12 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         amount, credits = _number("amount", body), _number("per", body)
         if not credits.isdigit():
             raise refused("per", f"must be a whole number, not {shown(credits)}")
-        after = _in_words(wallet.set_price(tx, currency, amount, int(credits)))
+        made = pricing.changed_without_loss(
+            tx,
+            lambda: wallet.set_price(tx, currency, amount, int(credits)),
+            allows_loss="allow_loss" in body,
+        )
+        after = _in_words(made)
     visit.audit(
         tx,
         None,

@@ -27,7 +27,8 @@ from heliograph.messages.accept.request import (
 from heliograph.messages.accept.sealed_text import text_sealer
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
-from heliograph.messages.accept.which_way import WhichWay, which_way
+from heliograph.messages.accept.way_in_words import way_in_words
+from heliograph.messages.accept.which_way import which_way
 
 __all__ = [
     "ACCOUNT_SUSPENDED",
@@ -51,12 +52,12 @@ __all__ = [
     "SendRequest",
     "SendResult",
     "Tariff",
-    "WhichWay",
     "accept_or_tell",
     "approved_sender",
     "load_tariff",
     "read_send",
     "send_answer",
     "text_sealer",
+    "way_in_words",
     "which_way",
 ]

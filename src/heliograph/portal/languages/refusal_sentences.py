@@ -199,9 +199,6 @@ OF_ROOMS: Final = (
     marked(
         "The contacts have more than %(most)s different custom fields: too many columns for a file."
     ),
-    marked(
-        "A new custom field was added during the export, so the file is incomplete. Export again."
-    ),
     marked("The file has more than %(most)s numbers."),
     marked("The file has %(columns)s columns; allowed: %(most)s."),
     marked("The file has %(columns)s columns; %(most)s are allowed."),

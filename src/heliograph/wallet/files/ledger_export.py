@@ -1,28 +1,32 @@
 """Gives out the entries of the ledger, of all accounts or of one, oldest first. They are read
-piece by piece, so that ten million of them take no more memory than ten.
+piece by piece, so that ten million of them take no more memory than ten. Entries are committed in
+another order than that of their ids, so the newest ones are read in one transaction.
 """
 
 from collections.abc import Callable
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol
+from tempfile import TemporaryFile
+from typing import IO, Final, NamedTuple, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts
-from heliograph.base import ids
+from heliograph.base import clock, ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import DELIMITER, line_of, neutral
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import Span, first_id_of
 from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
+from heliograph.wallet.ledger_hours import SETTLED_AFTER_MS
 from heliograph.wallet.money import to_number
 from heliograph.wallet.tables import ledger_entries
 
 PIECE: Final = 2_000  # entries that are read at once, and so in memory
+WAITING_CHARACTERS: Final = 256 * 1_024  # of the newest entries, given out at once
 SERVICE_NAMES: Final = {ISSUANCE_ID: "issuance", SALES_ID: "sales", BANK_ID: "bank"}
 COLUMNS: Final = (
     "created_at",
@@ -134,17 +138,63 @@ ReadPiece = Callable[[Connection, str | None], tuple[str, str | None]]
 
 def read_pieces(wanted: ExportWanted, of: LedgerFormat) -> ReadPiece:
     """Returns what reads the lines of the entries above a raw id, and the id above which the next
-    ones stand. None ends it, and its lines have the foot.
+    ones stand. None ends it, and its lines have the foot. Each piece may have a transaction of its
+    own, which sees one moment (`Database.snapshot`).
+    """
+    return _LedgerReading(wanted, of).next_piece
+
+
+class _LedgerReading:
+    """Reads a file so that no entry is missed which is committed after one with a higher id. Pieces
+    of entries that are settled are read as they are asked for. What is newer is read in the
+    transaction of the last of them, all at once, and waits on the disk until it is asked for.
     """
 
-    def read(tx: Connection, above: str | None) -> tuple[str, str | None]:
-        entries = _oldest(tx, wanted, above)
-        text = of.lines(tx, entries[:PIECE])
+    def __init__(self, wanted: ExportWanted, of: LedgerFormat) -> None:
+        self._wanted = wanted
+        self._of = of
+        self._unsettled: IO[str] | None = None
+
+    def next_piece(self, tx: Connection, above: str | None) -> tuple[str, str | None]:
+        if self._unsettled is not None:
+            return self._waiting(above)
+        settled_ms = clock.now_ms() - SETTLED_AFTER_MS
+        until_ms = self._wanted.span.until_ms
+        is_all = until_ms is not None and until_ms <= settled_ms
+        end_ms = until_ms if is_all else settled_ms
+        entries = _oldest(tx, self._until(end_ms), above)
+        text = self._of.lines(tx, entries[:PIECE])
         if len(entries) > PIECE:
             return text, entries[PIECE - 1].id
-        return text + of.foot(), None
+        if is_all:
+            return text + self._of.foot(), None
+        last = entries[-1].id if entries else above
+        self._unsettled = self._read_unsettled(tx, last)
+        rest, after = self._waiting(last or first_id_of(0))
+        return text + rest, after
 
-    return read
+    def _until(self, until_ms: int | None) -> ExportWanted:
+        return self._wanted._replace(span=Span(self._wanted.span.since_ms, until_ms))
+
+    def _read_unsettled(self, tx: Connection, above: str | None) -> IO[str]:
+        file = TemporaryFile("w+", encoding="utf-8", newline="")  # noqa: SIM115  it is read later
+        is_last = False
+        while not is_last:
+            entries = _oldest(tx, self._wanted, above)
+            file.write(self._of.lines(tx, entries[:PIECE]))
+            is_last = len(entries) <= PIECE
+            above = above if is_last else entries[PIECE - 1].id
+        file.write(self._of.foot())
+        file.seek(0)
+        return file
+
+    def _waiting(self, above: str | None) -> tuple[str, str | None]:
+        assert self._unsettled is not None
+        text = self._unsettled.read(WAITING_CHARACTERS)
+        if len(text) == WAITING_CHARACTERS:
+            return text, above
+        self._unsettled.close()
+        return text, None
 
 
 def _oldest(tx: Connection, wanted: ExportWanted, above: str | None) -> list[Entry]:

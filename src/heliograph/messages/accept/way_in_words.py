@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heliograph.accounts import Account
 from heliograph.carriers import GENERAL, Carrier, Rate, Route, Sharing
-from heliograph.messages.accept import WhichWay
+from heliograph.messages.accept.which_way import WhichWay
 from heliograph.text import Phone
 
 

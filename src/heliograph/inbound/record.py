@@ -15,6 +15,7 @@ from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
+from heliograph.inbound.route import NOBODYS, Way, routes
 from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
@@ -234,18 +235,17 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    asked = [
-        sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in whole})
-    ]
-    owners = {each.digits: each.account_id for each in await sql.OWNERS.rows(tx, asked)}
+    ways = [Way(each.sender, each.recipient) for each in whole]
+    routed = await routes(tx, carrier_id, ways, now_ms)
     rows = []
-    for each in whole:
+    for each, way in zip(whole, ways, strict=True):
+        route = routed.get(way, NOBODYS)
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
                 id=each.id,
                 carrier_id=carrier_id,
-                account_id=owners.get(each.recipient),
+                account_id=route.account_id,
                 sandbox=False,  # carriers bring live texts only
                 sender=each.sender,
                 recipient=each.recipient,
@@ -256,9 +256,14 @@ async def _store(
                 pdu=each.pdu,
                 repeats=repeats.get(each.id, 0),
                 received_at_ms=each.received_at_ms,
+                in_reply_to=route.in_reply_to,
             )
         )
     await sql.STORE_TEXTS.rows(tx, rows)
+    replies = [
+        sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
+    ]
+    await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)

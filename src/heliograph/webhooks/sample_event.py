@@ -118,6 +118,7 @@ def _inbound(at: str, *, sandbox: bool) -> dict[str, Any]:
         "parts": 1,
         "parts_received": 1,
         "complete": True,
+        "in_reply_to": None,
         "sandbox": sandbox,
         "received_at": at,
     }

@@ -72,7 +72,9 @@ def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
     raw = ids.raw_of_text("inb", data["id"]) or ""
     text = "A sample of heliograph webhook test."
     return as_inbound_record(
-        InboundText(raw, 1, None, False, "233201234567", "4567", text, "GSM-7", 1, 1, 0, at_ms)
+        InboundText(
+            raw, 1, None, False, "233201234567", "4567", text, "GSM-7", 1, 1, 0, at_ms, None
+        )
     )
 
 

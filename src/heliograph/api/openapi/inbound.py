@@ -45,6 +45,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         parts=integer("How many parts the text has.", minimum=1),
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
+        in_reply_to=identity(
+            "msg",
+            "The message of yours that it answers: the newest one that you sent to this phone from"
+            " this number within 72 hours. Null if there is none.",
+            nullable=True,
+        ),
         sandbox=flag("Always false: the sandbox has no inbound texts."),
         received_at=moment("When the first part came."),
     ),
@@ -66,6 +72,7 @@ EXAMPLE: Final[Json] = {
     "parts": 1,
     "parts_received": 1,
     "complete": True,
+    "in_reply_to": example_id("msg", 1),
     "sandbox": False,
     "received_at": EXAMPLE_AT,
 }

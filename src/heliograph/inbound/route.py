@@ -35,28 +35,52 @@ NOBODYS: Final = TextRoute()
 async def routes(
     tx: HotTx, carrier_id: int, ways: Sequence[Way], now_ms: int
 ) -> dict[Way, TextRoute]:
-    """Returns the route of each way. Texts of the same way have the same route."""
-    asked = [
-        sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in ways})
-    ]
-    owners = {each.digits: each.account_id for each in await sql.OWNERS.rows(tx, asked)}
-    owned = {way: owners[way.recipient] for way in ways if way.recipient in owners}
-    answered = await _answered(tx, owned, now_ms)
-    return {way: TextRoute(account_id, answered.get(way)) for way, account_id in owned.items()}
-
-
-async def _answered(tx: HotTx, owned: dict[Way, str], now_ms: int) -> dict[Way, str]:
-    """Returns the newest message that the owner of a number sent from it to the phone."""
+    """Returns the route of each way. Texts of the same way have the same route; to a number that is
+    not ours there is none.
+    """
+    called = sorted({each.recipient for each in ways})
+    found = await sql.OWNERS.rows(tx, [sql.OurNumber(carrier_id, digits) for digits in called])
+    numbers = {each.digits: each for each in found}
+    owned: dict[Way, str] = {}
+    shared: dict[Way, str | None] = {}  # with the number's catch-all account
+    for way in ways:
+        number = numbers.get(way.recipient)
+        if number is not None and number.account_id is not None:
+            owned[way] = number.account_id
+        elif number is not None:
+            shared[way] = number.catch_all_id
     since = first_id_of(now_ms - ANSWERS_WITHIN_MS)
+    return {**await _owned(tx, owned, since), **await _shared(tx, shared, since)}
+
+
+async def _owned(tx: HotTx, owned: dict[Way, str], since: str) -> dict[Way, TextRoute]:
+    """Returns the routes of texts to numbers that one account has. They answer the newest message
+    that the account sent from the number to the phone.
+    """
     asked = sorted(
         sql.Addressed(account_id, way.recipient, int(way.sender))
         for way, account_id in owned.items()
         if _is_phone(way.sender)
     )
-    return {
+    answered = {
         Way(str(each.phone), each.digits): each.message_id
         for each in await sql.newest_messages(tx, asked, since)
     }
+    return {way: TextRoute(account_id, answered.get(way)) for way, account_id in owned.items()}
+
+
+async def _shared(tx: HotTx, shared: dict[Way, str | None], since: str) -> dict[Way, TextRoute]:
+    """Returns the routes of texts to numbers that several accounts share: to the account that
+    texted the phone from the number last, else to the number's catch-all account.
+    """
+    asked = sorted(
+        sql.SharedNumber(way.recipient, int(way.sender)) for way in shared if _is_phone(way.sender)
+    )
+    last = {
+        Way(str(each.phone), each.digits): TextRoute(each.account_id, each.message_id)
+        for each in await sql.newest_of_all(tx, asked, since)
+    }
+    return {way: last.get(way, TextRoute(catch_all_id)) for way, catch_all_id in shared.items()}
 
 
 def _is_phone(sender: str) -> bool:

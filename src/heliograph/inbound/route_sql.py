@@ -22,19 +22,19 @@ class OurNumber(Row, frozen=True):
 
 class NumberOwner(Row, frozen=True):
     digits: Text
-    account_id: Id
+    account_id: Id | None
+    catch_all_id: Id | None
 
 
 OWNERS: Final = BatchStatement(
     OurNumber,
     NumberOwner,
     postgresql="""
-        SELECT n.digits, n.account_id FROM :given AS g JOIN numbers n
-            ON n.carrier_id = g.carrier_id AND n.digits = g.digits
-        WHERE n.account_id IS NOT NULL""",
+        SELECT n.digits, n.account_id, n.catch_all_id FROM :given AS g JOIN numbers n
+            ON n.carrier_id = g.carrier_id AND n.digits = g.digits""",
     sqlite="""
-        SELECT digits, account_id FROM numbers
-        WHERE carrier_id = :carrier_id AND digits = :digits AND account_id IS NOT NULL""",
+        SELECT digits, account_id, catch_all_id FROM numbers
+        WHERE carrier_id = :carrier_id AND digits = :digits""",
 )
 
 
@@ -81,6 +81,51 @@ _NEWEST_MESSAGES: Final = SharingStatement(
             AND NOT m.sandbox AND s.sender = :digits
         ORDER BY m.id DESC LIMIT 1""",
 )
+
+
+class SharedNumber(Row, frozen=True):
+    """Asks for the newest message that anybody sent from a shared number to a phone."""
+
+    digits: Text
+    phone: BigInt
+
+
+# Messages have no index by recipient alone, which every send would pay for. So those who may send
+# from the number are found by their sender IDs (the skeleton of a number is itself), and each is
+# looked up.
+_NEWEST_OF_ALL: Final = SharingStatement(
+    SharedNumber,
+    _MessagesSince,
+    NewestMessage,
+    postgresql="""
+        SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id
+        FROM :given AS g CROSS JOIN LATERAL (
+            SELECT m.account_id, m.id
+            FROM senders n JOIN accounts a ON a.id = n.account_id CROSS JOIN LATERAL (
+                SELECT id, send_id, account_id FROM messages
+                WHERE account_id = n.account_id AND recipient = g.phone
+                    AND id >= CAST(:since AS uuid) AND NOT sandbox OFFSET 0) m
+            JOIN sends s ON s.id = m.send_id
+            WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
+                AND a.closed_at_ms IS NULL AND s.sender = g.digits
+            ORDER BY m.id DESC LIMIT 1) newest""",
+    sqlite="""
+        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
+        FROM senders n JOIN accounts a ON a.id = n.account_id
+            JOIN messages m INDEXED BY messages_by_recipient
+                ON m.account_id = n.account_id AND m.recipient = :phone
+            JOIN sends s ON s.id = m.send_id
+        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
+            AND a.closed_at_ms IS NULL AND m.id >= :since AND NOT m.sandbox AND s.sender = :digits
+        ORDER BY m.id DESC LIMIT 1""",
+)
+
+
+async def newest_of_all(
+    tx: HotTx, asked: Sequence[SharedNumber], since: str
+) -> list[NewestMessage]:
+    """Returns the newest message of each, if there is one since that id (raw)."""
+    return await _NEWEST_OF_ALL.rows_with(tx, asked, _MessagesSince(since))
 
 
 async def newest_messages(tx: HotTx, asked: Sequence[Addressed], since: str) -> list[NewestMessage]:

@@ -32,6 +32,12 @@ numbers = sa.Table(
     ),
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column(
+        "catch_all_id",
+        RawId,
+        nullable=True,
+        comment="of a shared one: the account that gets what is no other's",
+    ),
     sa.Index("numbers_once", "carrier_id", "digits", unique=True),
     sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
 )

@@ -1,6 +1,8 @@
-"""What answers what: a handset's text a message of ours, and a send of ours a handset's text.
+"""What answers what: a handset's text a message of ours, and a send of ours a handset's text. And
+whose the other texts to a shared number are.
 
-The version before goes on working: it stores texts without saying what they answer.
+The version before goes on working: it stores texts without saying what they answer, and those to
+shared numbers as nobody's.
 """
 
 import sqlalchemy as sa
@@ -18,6 +20,15 @@ def upgrade() -> None:
             sa.Uuid(as_uuid=False),
             nullable=True,
             comment="the message of ours that it answers",
+        ),
+    )
+    op.add_column(
+        "numbers",
+        sa.Column(
+            "catch_all_id",
+            sa.Uuid(as_uuid=False),
+            nullable=True,
+            comment="of a shared one: the account that gets what is no other's",
         ),
     )
     op.create_table(

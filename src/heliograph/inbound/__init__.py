@@ -8,7 +8,9 @@ from heliograph.inbound.numbers import (
     add_number,
     all_numbers,
     as_number_record,
+    give_back_numbers,
     remove_number,
+    set_catch_all,
 )
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
@@ -31,7 +33,9 @@ __all__ = [
     "as_number_record",
     "erase_some_inbound",
     "forget_parts",
+    "give_back_numbers",
     "newest_inbound",
     "remove_number",
+    "set_catch_all",
     "store_all_overdue",
 ]

@@ -10,8 +10,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import PageWanted
 from heliograph.inbound.tables import inbound
-
-INBOUND_PREFIX: Final = "inb"
+from heliograph.messages.read import INBOUND_PREFIX, MESSAGE_PREFIX
 
 
 class InboundText(NamedTuple):
@@ -29,6 +28,7 @@ class InboundText(NamedTuple):
     parts_received: int
     repeats: int
     received_at_ms: int
+    in_reply_to: str | None
 
 
 _COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
@@ -88,6 +88,9 @@ def as_inbound_record(found: InboundText) -> dict[str, Any]:
         "parts": found.parts,
         "parts_received": found.parts_received,
         "complete": found.parts_received == found.parts,
+        "in_reply_to": None
+        if found.in_reply_to is None
+        else ids.text_of_raw(MESSAGE_PREFIX, found.in_reply_to),
         "sandbox": found.sandbox,
         "received_at": rfc3339(found.received_at_ms),
     }

@@ -12,7 +12,11 @@ from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
+from heliograph.inbound.events import events_of
 from heliograph.inbound.parts import Assembly, PartedText, key_of
+from heliograph.inbound.read import InboundText
+from heliograph.inbound.route import NOBODYS, Way, routes
+from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
 REPEATED_WITHIN_MS: Final = 60_000
@@ -228,21 +232,20 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
 async def _store(
     tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
 ) -> int:
-    """Stores texts, each for its number's account, and counts repetitions of those that were stored
-    before. Returns how many are no account's.
+    """Stores texts, each for its number's account, with the events that tell of them, and counts
+    repetitions of those that were stored before. Returns how many are no account's.
     """
-    asked = [
-        sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in whole})
-    ]
-    owners = {each.digits: each.account_id for each in await sql.OWNERS.rows(tx, asked)}
+    ways = [Way(each.sender, each.recipient) for each in whole]
+    routed = await routes(tx, carrier_id, ways, now_ms)
     rows = []
-    for each in whole:
+    for each, way in zip(whole, ways, strict=True):
+        route = routed.get(way, NOBODYS)
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
                 id=each.id,
                 carrier_id=carrier_id,
-                account_id=owners.get(each.recipient),
+                account_id=route.account_id,
                 sandbox=False,  # carriers bring live texts only
                 sender=each.sender,
                 recipient=each.recipient,
@@ -253,13 +256,32 @@ async def _store(
                 pdu=each.pdu,
                 repeats=repeats.get(each.id, 0),
                 received_at_ms=each.received_at_ms,
+                in_reply_to=route.in_reply_to,
             )
         )
     await sql.STORE_TEXTS.rows(tx, rows)
+    replies = [
+        sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
+    ]
+    await sql.STORE_REPLIES.rows(tx, replies)
+    await _tell(tx, rows, now_ms)
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
     return sum(row.account_id is None for row in rows)
+
+
+async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
+    """Stores the events of texts, if anybody wants to hear them."""
+    account_ids = {each.account_id for each in stored if each.account_id is not None}
+    if not account_ids:
+        return
+    listeners = await load_listeners(tx, account_ids)
+    if listeners:
+        texts = [
+            InboundText(*(getattr(row, name) for name in InboundText._fields)) for row in stored
+        ]
+        await emit(tx, listeners, events_of(texts, listeners, now_ms))
 
 
 def _new_id(now_ms: int) -> str:

@@ -32,6 +32,12 @@ numbers = sa.Table(
     ),
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column(
+        "catch_all_id",
+        RawId,
+        nullable=True,
+        comment="of a shared one: the account that gets what is no other's",
+    ),
     sa.Index("numbers_once", "carrier_id", "digits", unique=True),
     sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
 )
@@ -66,6 +72,7 @@ inbound = sa.Table(
     ),
     sa.Column("repeats", sa.Integer, nullable=False, comment="how often the carrier sent it again"),
     sa.Column("received_at_ms", sa.BigInteger, nullable=False, comment="its first part"),
+    sa.Column("in_reply_to", RawId, nullable=True, comment="the message of ours that it answers"),
     sa.Index("inbound_by_account", "account_id", "sandbox", "id"),
     sa.Index("inbound_by_pdu", "carrier_id", "pdu", "id", **only_where("pdu IS NOT NULL")),
     sa.Index("inbound_with_sender", "id", **only_where("sender IS NOT NULL")),

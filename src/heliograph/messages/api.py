@@ -16,6 +16,7 @@ from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.replies import answers_of
 from heliograph.messages.report_filters import campaign_of, read_filters
 from heliograph.requests import (
     Answer,
@@ -38,7 +39,9 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             found = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
-        return Answer({"data": {**read.as_record(found), "timeline": read.timeline(found)}})
+            answers = answers_of(tx, found)
+        record = {**read.as_record(found), "timeline": read.timeline(found), **answers}
+        return Answer({"data": record})
 
     def reports(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)

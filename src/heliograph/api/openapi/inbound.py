@@ -38,13 +38,19 @@ SCHEMAS: Final[dict[str, Json]] = {
         to=text("Your number or short code, digits."),
         text=text(
             "The text. With the encoding `binary` it is base64 of the octets. Null after"
-            " retention.",
+            " retention, and in an event if it is too long for that.",
             nullable=True,
         ),
         encoding=one_of(ENCODINGS, "How the text came."),
         parts=integer("How many parts the text has.", minimum=1),
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
+        in_reply_to=identity(
+            "msg",
+            "The message of yours that it answers: the newest one that you sent to this phone from"
+            " this number within 72 hours. Null if there is none.",
+            nullable=True,
+        ),
         sandbox=flag("Always false: the sandbox has no inbound texts."),
         received_at=moment("When the first part came."),
     ),
@@ -57,7 +63,7 @@ SCHEMAS: Final[dict[str, Json]] = {
     ),
 }
 
-_EXAMPLE: Final[Json] = {
+EXAMPLE: Final[Json] = {
     "id": example_id("inb"),
     "from": EXAMPLE_PHONE,
     "to": "4567",
@@ -66,6 +72,7 @@ _EXAMPLE: Final[Json] = {
     "parts": 1,
     "parts_received": 1,
     "complete": True,
+    "in_reply_to": example_id("msg", 1),
     "sandbox": False,
     "received_at": EXAMPLE_AT,
 }
@@ -82,7 +89,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "List inbound texts",
         "Lists the texts that handsets have sent to your numbers, newest first.",
         a_list(ref("InboundText")),
-        {"data": [_EXAMPLE], "next_cursor": None},
+        {"data": [EXAMPLE], "next_cursor": None},
         parameters=(limit(), CURSOR),
     ),
     ("GET", "/inbound/{id}"): Operation(
@@ -90,7 +97,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "Get an inbound text",
         "Returns one text that a handset has sent to a number of yours.",
         one_record(ref("InboundText")),
-        {"data": _EXAMPLE},
+        {"data": EXAMPLE},
         parameters=(path_id("The text's id.", example_id("inb")),),
     ),
     ("GET", "/numbers"): Operation(

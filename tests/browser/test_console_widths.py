@@ -136,6 +136,19 @@ def test_the_table_of_figures_fits_a_wide_screen(
     page.context.close()
 
 
+def test_on_a_phone_what_is_suspicious_about_a_link_is_not_off_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    amina = server.cast.amina
+    stored_message(amina.db, amina.account_id, text="paypa1.payments.example.com http://10.1.2.3/x")
+    page = operator_at(NARROW)
+    page.goto(f"{server.url}/console/abuse")
+    box = page.get_by_role("region", name="Links in texts")
+    expect(box.get_by_text("an address instead of a name")).to_be_visible()
+    assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    page.context.close()
+
+
 def test_on_a_phone_no_part_of_a_rule_or_of_who_is_told_is_off_screen(
     operator_at: Callable[[int], Page], server: Server, paths: list[str]
 ) -> None:

@@ -106,7 +106,7 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
     page = visitor.get(PATH).text
     rows = [row for row in page.split("<tr>") if "[.]" in row]
     seen = [
-        (host, "nothing" not in row, row.partition('class="number">')[2].partition("<")[0])
+        (host, "nothing" not in row, row.partition('data-name="Sends:">')[2].partition("<")[0])
         for row in rows
         for host in [row.partition("<strong>")[2].partition("<")[0]]
     ]

@@ -63,6 +63,7 @@ NO_PAGE_ASKS: Final = {
     "inbound": "no page shows texts that came in, or numbers",
     "jobs": "they end by themselves; what a page shows of it is stored in other rooms",
     "keys/acting_for_customer.py": BY_API,
+    "opt_outs/api.py": BY_API,
     "keys/tiers.py": BY_COMMAND,
     "messages/doubt": BY_COMMAND,
     "migrations": BY_COMMAND,

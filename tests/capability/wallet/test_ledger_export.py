@@ -4,6 +4,7 @@ import csv
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from beancount import loader
 from beancount.core import data
 
@@ -18,6 +19,12 @@ from tests.support.factories import open_account
 
 HOSTILE = 'ends "here" \\" * 2026-01-01 open Assets:Stolen'
 LONG_AGO_DAYS = 70
+PIECE = 40  # entries; a whole one takes ten seconds to be filled
+
+
+@pytest.fixture
+def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_export, "PIECE", PIECE)
 
 
 def lived(db: Database, now_ms: int) -> tuple[str, str]:
@@ -77,12 +84,13 @@ def test_beancount_finds_an_entry_that_was_changed(db: Database, tmp_path: Path)
     assert "Balance failed" in told(errors)
 
 
+@pytest.mark.usefixtures("short_pieces")
 def test_the_whole_ledger_is_exported_as_csv_piece_by_piece(db: Database, tmp_path: Path) -> None:
     now_ms = clock.now_ms()
     lived(db, now_ms)
     other = open_account(db, "other")
     with db.write() as tx:
-        for _ in range(ledger_export.PIECE + 1):
+        for _ in range(PIECE + 1):
             wallet.grant(tx, other, 1, "gift", now_ms=now_ms)
     rows = list(csv.DictReader(StringIO(exported(db, tmp_path))))
     with db.read() as tx:
@@ -97,6 +105,7 @@ def test_the_whole_ledger_is_exported_as_csv_piece_by_piece(db: Database, tmp_pa
     assert (paid["counterpart"], paid["amount"], paid["reference"]) == ("bank", "12.5", "'=1+1")
 
 
+@pytest.mark.usefixtures("short_pieces")
 def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_exported(
     db: Database,
 ) -> None:
@@ -108,8 +117,8 @@ def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_expo
             for _ in range(count):
                 wallet.grant(tx, account_id, 1, description, now_ms=at_ms)
 
-    give(chidi, "long ago", ledger_export.PIECE + 1, now_ms - DAY_MS)
-    give(chidi, "before", ledger_export.PIECE + 1, now_ms)
+    give(chidi, "long ago", PIECE + 1, now_ms - DAY_MS)
+    give(chidi, "before", PIECE + 1, now_ms)
     read, of = ledger_export.read_pieces(ExportWanted(ALWAYS), CsvLedger()), CsvLedger()
     text, above = of.head(), None
     while True:
@@ -123,5 +132,5 @@ def test_an_entry_that_is_committed_late_is_not_missed_while_later_ones_are_expo
             give(amina, "late", 1, now_ms - HOUR_MS // 60)
             give(chidi, "after it", 1, clock.now_ms())
     rows = [row["description"] for row in csv.DictReader(StringIO(text))]
-    assert rows.count("long ago") == rows.count("before") == ledger_export.PIECE + 1
+    assert rows.count("long ago") == rows.count("before") == PIECE + 1
     assert rows.count("late") == rows.count("after it")

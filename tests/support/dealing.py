@@ -15,8 +15,16 @@ from xdist.workermanage import WorkerController
 
 WAITING: Final = ("crash", "faults")
 WHOLE: Final = ("tests/faults/test_patroni.py",)  # its tests share what takes long to start
-# what these files have made once a session, on each database, is dealt with them
-TOGETHER: Final = "tests/capability/audit/test_audit"
+# Files that have something made once in a process are dealt together: the rows of the audit, and
+# the syntax trees of all sources, which take seven seconds of a processor.
+TOGETHER: Final = ("tests/capability/audit/test_audit", "tests/architecture/")
+# these look at no syntax trees, and take long
+NO_TREES: Final = (
+    "tests/architecture/test_deploy",
+    "tests/architecture/test_documents.py",
+    "tests/architecture/test_package.py",
+    "tests/architecture/test_skips.py",
+)
 VERY_FIRST: Final = "tests/crash/test_install_documented.py"  # takes two minutes
 # by what their names begin with: the longest of each folder, which begin before its others
 LONGEST: Final = (
@@ -35,8 +43,9 @@ WAITING_UNTIL: Final = 0.9
 
 def unit_of(test: str) -> str:
     """Returns what is dealt with a test (its id): some files, its file, or the test alone."""
-    if test.startswith(TOGETHER):
-        return TOGETHER
+    together = next((name for name in TOGETHER if test.startswith(name)), None)
+    if together and not test.startswith(NO_TREES):
+        return together
     file = test.partition("::")[0]
     return test if folder_of(test) in WAITING and file not in WHOLE else file
 

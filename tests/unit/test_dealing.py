@@ -9,7 +9,7 @@ from tests.support.dealing import VERY_FIRST, WAITING, dealt, folder_of, unit_of
 
 tests_of_files = st.lists(
     st.tuples(
-        st.sampled_from(["crash", "faults", "browser", "capability/audit", "unit"]),
+        st.sampled_from(["crash", "faults", "browser", "capability/audit", "architecture", "unit"]),
         st.sampled_from(["test_audit_rows", "test_patroni", "test_install_documented", "test_x"]),
         st.integers(0, 9),
     ).map(lambda named: "tests/{}/{}.py::test_{}".format(*named)),
@@ -48,5 +48,8 @@ def test_what_shares_what_is_made_once_is_one_unit() -> None:
         rows,
         erased,
     ]
+    trees = {f"tests/architecture/test_{name}.py::test" for name in ("size", "front_doors")}
+    assert len({*map(unit_of, trees)}) == 1
+    assert unit_of("tests/architecture/test_documents.py::test") not in map(unit_of, trees)
     assert unit_of("tests/faults/test_patroni.py::a") == unit_of("tests/faults/test_patroni.py::b")
     assert unit_of("tests/faults/test_cut.py::a") != unit_of("tests/faults/test_cut.py::b")

@@ -80,3 +80,22 @@ def test_a_send_names_the_text_that_it_answers(api: Service, amina: Actor, chidi
     with api.db.read() as tx:
         stored = tx.execute(sa.select(sa.func.count()).select_from(answering_sends)).scalar_one()
     assert stored == 1
+
+
+def test_a_partner_reads_the_texts_and_numbers_of_its_customer_alone(
+    api: Service, amina: Actor, bilal: Actor, chidi: Actor
+) -> None:
+    with api.db.write() as tx:
+        his = store_inbound(tx, bilal.account_id)
+        number = inbound.add_number(
+            tx, "4567", "simulator", bilal.account_id, now_ms=clock.now_ms()
+        )
+    as_bilal = {"customer_id": bilal.text_id}
+    assert api.get(amina, "/inbound", **as_bilal).ids == [his]
+    assert api.get(amina, f"/inbound/{his}", **as_bilal).data["id"] == his
+    assert [each["number"] for each in api.get(amina, "/numbers", **as_bilal).data] == [
+        number.digits
+    ]
+    assert api.get(amina, "/inbound").data == []
+    for path in ("/inbound", f"/inbound/{his}", "/numbers"):
+        assert api.get(chidi, path, **as_bilal).status in (403, 404)

@@ -15,6 +15,7 @@ from heliograph.inbound.numbers import (
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
     InboundText,
+    answered_text,
     as_inbound_record,
     newest_inbound,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Taker",
     "add_number",
     "all_numbers",
+    "answered_text",
     "api",
     "as_inbound_record",
     "as_number_record",

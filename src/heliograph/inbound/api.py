@@ -4,6 +4,7 @@ from heliograph.base.paging import page_body, read_page
 from heliograph.database.database import Database
 from heliograph.inbound.numbers import as_number_record, numbers_page
 from heliograph.inbound.read import as_inbound_record, inbound_page, inbound_text
+from heliograph.keys import acting_for, customer_asked_for
 from heliograph.requests import Answer, Call, Endpoint
 
 
@@ -23,24 +24,28 @@ class _InboundHandlers:
         self._db = db
 
     def list_inbound(self, call: Call) -> Answer:
-        wanted = read_page(call.query)
+        who, wanted = call.principal, read_page(call.query)
+        customer_id = customer_asked_for(who, call.query)
         call.query.finish()
-        who = call.principal
         with self._db.read() as tx:
-            found = inbound_page(tx, who.account_id, wanted, sandbox=who.sandbox)
+            account_id = acting_for(tx, who, customer_id)
+            found = inbound_page(tx, account_id, wanted, sandbox=who.sandbox)
         return Answer(page_body(found, wanted, lambda each: each.id, as_inbound_record))
 
     def show_inbound(self, call: Call) -> Answer:
-        call.query.finish()
         who = call.principal
+        customer_id = customer_asked_for(who, call.query)
+        call.query.finish()
         with self._db.read() as tx:
-            found = inbound_text(tx, who.account_id, call.path["id"], sandbox=who.sandbox)
+            account_id = acting_for(tx, who, customer_id)
+            found = inbound_text(tx, account_id, call.path["id"], sandbox=who.sandbox)
         return Answer({"data": as_inbound_record(found)})
 
     def list_numbers(self, call: Call) -> Answer:
-        wanted = read_page(call.query)
+        who, wanted = call.principal, read_page(call.query)
+        customer_id = customer_asked_for(who, call.query)
         call.query.finish()
-        who = call.principal
         with self._db.read() as tx:
-            found = numbers_page(tx, who.account_id, wanted, sandbox=who.sandbox)
+            account_id = acting_for(tx, who, customer_id)
+            found = numbers_page(tx, account_id, wanted, sandbox=who.sandbox)
         return Answer(page_body(found, wanted, lambda each: each.id, as_number_record))

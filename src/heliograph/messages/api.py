@@ -2,7 +2,9 @@
 /campaigns/{id}/messages.
 """
 
-from typing import Final
+from typing import Final, Protocol
+
+from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.json import encode
@@ -32,7 +34,17 @@ from heliograph.requests import (
 SEND_PATH: Final = "POST /sms/send"
 
 
-def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endpoint]:
+class FindAnswered(Protocol):
+    """Describes what finds the inbound text that a send is to answer. It returns the raw id of the
+    text `text_id`, and raises InvalidRequest unless it is the account's.
+    """
+
+    def __call__(self, tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> str: ...
+
+
+def endpoints(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
+) -> list[Endpoint]:
     def message(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
@@ -75,7 +87,7 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
             "POST",
             "/sms/send",
             "sms.send",
-            handle=_sender(acceptor, cache, db),
+            handle=_sender(acceptor, cache, db, find_answered),
             other_paths=("/messages/send",),
         ),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
@@ -86,7 +98,13 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
     ]
 
 
-def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
+def _sender(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
+) -> Handler:
+    def answered(request: SendRequest, text_id: str) -> str:
+        with db.read() as tx:
+            return find_answered(tx, request.account_id, text_id, sandbox=request.sandbox)
+
     async def send(call: Call) -> Answer:
         call.query.finish()
         who, number = call.principal, ids.new_number()
@@ -101,6 +119,8 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
             request.account_id = await acting_for_call(
                 db, cache, call, SEND_PATH, request.customer_id
             )
+        if (text_id := request.in_reply_to) is not None:
+            request.answers_id = await call.in_thread(lambda: answered(request, text_id))
         # it stores no key and replays none, so whatever used this one had another body
         if request.dry_run:
             await refuse_used_key_of(db, call, SEND_PATH)

@@ -4,6 +4,7 @@ from typing import Final
 
 from heliograph.api.openapi.parts import (
     CURSOR,
+    CUSTOMER_ID,
     EXAMPLE_AT,
     EXAMPLE_PHONE,
     Json,
@@ -90,7 +91,8 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "Lists the texts that handsets have sent to your numbers, newest first.",
         a_list(ref("InboundText")),
         {"data": [EXAMPLE], "next_cursor": None},
-        parameters=(limit(), CURSOR),
+        parameters=(limit(), CURSOR, CUSTOMER_ID),
+        reasons=("no_such_record",),
     ),
     ("GET", "/inbound/{id}"): Operation(
         TAG,
@@ -98,7 +100,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "Returns one text that a handset has sent to a number of yours.",
         one_record(ref("InboundText")),
         {"data": EXAMPLE},
-        parameters=(path_id("The text's id.", example_id("inb")),),
+        parameters=(path_id("The text's id.", example_id("inb")), CUSTOMER_ID),
     ),
     ("GET", "/numbers"): Operation(
         TAG,
@@ -107,6 +109,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         " operator adds them. A short code that several accounts share is in nobody's list.",
         a_list(ref("InboundNumber")),
         {"data": [_NUMBER], "next_cursor": None},
-        parameters=(limit(), CURSOR),
+        parameters=(limit(), CURSOR, CUSTOMER_ID),
+        reasons=("no_such_record",),
     ),
 }

@@ -183,6 +183,13 @@ SCHEMAS: Final[dict[str, Json]] = {
         dry_run=flag(
             "Checks and prices the request. Nothing is stored, sent or charged.", nullable=True
         ),
+        in_reply_to=text(
+            "The id of the inbound text that this answers, of the same account and mode. It takes"
+            " one recipient. `GET /messages/{id}` shows it.",
+            nullable=True,
+            minLength=1,
+            maxLength=64,
+        ),
         customer_id=CUSTOMER_ID_FIELD,
     ),
     "Send": record(

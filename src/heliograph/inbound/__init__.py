@@ -8,12 +8,15 @@ from heliograph.inbound.numbers import (
     add_number,
     all_numbers,
     as_number_record,
+    numbers_page,
     remove_number,
 )
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
+    INBOUND_PREFIX,
     InboundText,
     as_inbound_record,
+    inbound_text,
     newest_inbound,
 )
 from heliograph.inbound.retention import erase_some_inbound
@@ -21,6 +24,7 @@ from heliograph.inbound.taker import Taker
 
 __all__ = [
     "ENCODINGS",
+    "INBOUND_PREFIX",
     "InboundText",
     "OwnNumber",
     "Taker",
@@ -29,9 +33,12 @@ __all__ = [
     "api",
     "as_inbound_record",
     "as_number_record",
+    "conversations",
     "erase_some_inbound",
     "forget_parts",
+    "inbound_text",
     "newest_inbound",
+    "numbers_page",
     "remove_number",
     "store_all_overdue",
 ]

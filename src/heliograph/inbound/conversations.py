@@ -15,8 +15,8 @@ from heliograph.inbound.read import INBOUND_COLUMNS, InboundText
 from heliograph.inbound.tables import DIGITS_MAX, inbound
 from heliograph.messages import newest_texts, read
 
-# texts that one page of the list looks through, 20 ms: a phone may have written thousands of them
-LOOKED_AT_MAX: Final = 5_000
+# texts that one page of the list looks through, 10 ms: a phone may have written thousands of them
+LOOKED_AT_MAX: Final = 2_000
 
 Line: TypeAlias = InboundText | read.Message
 

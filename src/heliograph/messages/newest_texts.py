@@ -44,9 +44,11 @@ def newest_to(
         )
         .order_by(messages.c.id.desc())
         .limit(1)
+        .correlate(wanted)
         .scalar_subquery()
     )
-    found = [each for each in tx.execute(sa.select(newest)).scalars() if each is not None]
+    newest_ids = tx.execute(sa.select(newest).select_from(wanted)).scalars()
+    found = [each for each in newest_ids if each is not None]
     rows = tx.execute(JOINED.where(messages.c.id.in_(found))) if found else ()
     read = [Message(*row) for row in rows]
     return {each.recipient: each for each in read if each.recipient is not None}

@@ -45,6 +45,7 @@ def test_a_conversation_shows_both_directions_in_order_and_the_list_what_was_sai
     assert visitor.page.headers["location"] == f"{path}?mode=sandbox"
     wrote(db, amina, "thanks")
     assert answer(visitor, path, "see you") == 303
+    assert answer(visitor, f"{home}/conversations/{OTHER}", "to the other") == 303
     shown = visitor.get(f"{path}?mode=sandbox").text
     assert re.findall(r'<p dir="auto">(.*?)</p>', shown) == [
         *("is it open", "until six", "thanks", "see you")
@@ -53,6 +54,7 @@ def test_a_conversation_shows_both_directions_in_order_and_the_list_what_was_sai
     listed = visitor.get(f"{home}/conversations?mode=sandbox").text
     assert listed.index(ONE) < listed.index(OTHER)
     assert "see you" in listed
+    assert "to the other" in listed
     assert "thanks" not in listed
     assert "until six" not in listed
     assert "thanks" not in visitor.get(f"{home}/conversations?mode=live").text

@@ -16,11 +16,12 @@ from heliograph.inbound.read import (
     INBOUND_PREFIX,
     InboundText,
     as_inbound_record,
+    inbound_page,
     inbound_text,
     newest_inbound,
 )
 from heliograph.inbound.retention import erase_some_inbound
-from heliograph.inbound.taker import Taker
+from heliograph.inbound.taker import Taker, take
 
 __all__ = [
     "ENCODINGS",
@@ -36,9 +37,11 @@ __all__ = [
     "conversations",
     "erase_some_inbound",
     "forget_parts",
+    "inbound_page",
     "inbound_text",
     "newest_inbound",
     "numbers_page",
     "remove_number",
     "store_all_overdue",
+    "take",
 ]

@@ -92,13 +92,7 @@ def conversation_page(
     """Returns a page of what an account and a phone have written to each other, newest first. The
     phone is what it calls itself: digits, or a name.
     """
-    texts = sa.select(*INBOUND_COLUMNS).where(
-        *_of_account(account_id, sandbox), inbound.c.sender == phone
-    )
-    if wanted.before is not None:
-        texts = texts.where(inbound.c.id < wanted.before)
-    rows = tx.execute(texts.order_by(inbound.c.id.desc()).limit(wanted.limit + 1))
-    lines: list[Line] = [InboundText(*row) for row in rows]
+    lines: list[Line] = [*texts_of(tx, account_id, phone, wanted, sandbox=sandbox)]
     number = number_of(phone)
     if number is not None:
         filters = read.Filters(recipient=number)
@@ -109,15 +103,23 @@ def conversation_page(
     return LinesPage(lines[: wanted.limit], None if is_last else lines[wanted.limit - 1].id)
 
 
+def texts_of(
+    tx: Connection, account_id: str, phone: str, wanted: PageWanted, *, sandbox: bool
+) -> list[InboundText]:
+    """Returns at most `limit` + 1 texts that a phone has sent to the account, newest first."""
+    query = sa.select(*INBOUND_COLUMNS).where(
+        *_of_account(account_id, sandbox), inbound.c.sender == phone
+    )
+    if wanted.before is not None:
+        query = query.where(inbound.c.id < wanted.before)
+    rows = tx.execute(query.order_by(inbound.c.id.desc()).limit(wanted.limit + 1))
+    return [InboundText(*row) for row in rows]
+
+
 def newest_of(tx: Connection, account_id: str, phone: str, *, sandbox: bool) -> InboundText | None:
     """Returns the newest text that a phone has sent to the account, if there is one."""
-    row = tx.execute(
-        sa.select(*INBOUND_COLUMNS)
-        .where(*_of_account(account_id, sandbox), inbound.c.sender == phone)
-        .order_by(inbound.c.id.desc())
-        .limit(1)
-    ).one_or_none()
-    return None if row is None else InboundText(*row)
+    found = texts_of(tx, account_id, phone, PageWanted(1, None), sandbox=sandbox)
+    return found[0] if found else None
 
 
 def number_of(phone: str) -> int | None:

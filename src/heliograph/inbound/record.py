@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
@@ -43,6 +45,7 @@ class _WholeText(NamedTuple):
     parts: int
     pdu: str | None
     received_at_ms: int
+    sandbox_of: str | None = None
 
 
 async def record(
@@ -93,6 +96,7 @@ async def _singles(
                 parts=1,
                 pdu=each.digest,
                 received_at_ms=now_ms,
+                sandbox_of=each.sandbox_of,
             )
         )
     return whole
@@ -243,7 +247,7 @@ async def _store(
                 id=each.id,
                 carrier_id=carrier_id,
                 account_id=owners.get(each.recipient),
-                sandbox=False,  # carriers bring live texts only
+                sandbox=False,
                 sender=each.sender,
                 recipient=each.recipient,
                 text=decoded.text,
@@ -255,11 +259,17 @@ async def _store(
                 received_at_ms=each.received_at_ms,
             )
         )
+    rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
     await sql.STORE_TEXTS.rows(tx, rows)
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
     return sum(row.account_id is None for row in rows)
+
+
+def _in_its_mode(row: sql.StoredText, sandbox_of: str | None) -> sql.StoredText:
+    """Returns a text as one of an account's sandbox, if that has the phone."""
+    return row if sandbox_of is None else replace(row, account_id=sandbox_of, sandbox=True)
 
 
 def _new_id(now_ms: int) -> str:

@@ -114,6 +114,7 @@ PAGES: Final = (
     does(f"{CONVERSATIONS}/{{phone}}", conversations.answer),
     shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
     shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
+    does(f"{OF_ACCOUNT}/handsets/{{phone}}", handsets.write),
     shows(CONTACTS, to_members(contacts.listed)),
     shows(f"{CONTACTS}/new", to_members(contacts.new)),
     does(f"{CONTACTS}/new", by_members(Right.CONTACTS, contacts.add, contacts.new)),

@@ -119,7 +119,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
         body["recipients"] = [
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
-    body["message"] = _typed_text(asking)
+    body["message"] = typed_text(asking)
     return read_send(
         body,
         ids.new_number(asking.now_ms),
@@ -129,7 +129,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     )
 
 
-def _typed_text(asking: PageRequest) -> str:
+def typed_text(asking: PageRequest) -> str:
     """Returns the text as it was typed: forms carry each end of a line as two characters."""
     return asking.sent.form.get("message", "").replace("\r\n", "\n")
 
@@ -143,7 +143,7 @@ def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
 
 def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     """Returns what the text takes, and its price if all is there that a price needs."""
-    text = _typed_text(asking)
+    text = typed_text(asking)
     if not text:
         return None
     beyond = beyond_gsm7(text)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0045"
-down_revision = "0041"
+down_revision = "0042"
 
 transactional = False
 

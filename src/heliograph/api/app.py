@@ -37,6 +37,7 @@ from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.api import endpoints as message_endpoints
 from heliograph.messages.queue import FairQueue, account_ends
+from heliograph.opt_outs.api import endpoints as opt_out_endpoints
 from heliograph.otp import OtpExtension
 from heliograph.otp.api import endpoints as otp_endpoints
 from heliograph.plugin.api import endpoints as plugin_endpoints
@@ -249,6 +250,7 @@ def endpoints(
         *sender_endpoints(db, service_sender=service_sender),
         *message_endpoints(acceptor, cache, db),
         *inbound_endpoints(db),
+        *opt_out_endpoints(db),
         *otp_endpoints(
             acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender
         ),

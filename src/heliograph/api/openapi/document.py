@@ -12,6 +12,7 @@ from heliograph.api.openapi import (
     errors,
     inbound,
     messages,
+    opt_outs,
     otp,
     plugin,
     senders,
@@ -44,6 +45,7 @@ VERSION: Final = "1.0.0"  # docs/api.md, "Versions"
 BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
+    opt_outs.TAG: "Keep who wants no texts of yours, or none of one sender.",
     inbound.TAG: "Read the texts that handsets have sent to your numbers.",
     otp.TAG: "Send a code to a phone, and verify it.",
     wallet.TAG: "Read the balance, the SMS credits, and every change of them.",
@@ -61,7 +63,18 @@ TAGS: Final = {
     ),
 }
 SUCCESS: Final = always(True, "True for every success.")
-_ROOMS: Final = (wallet, messages, inbound, otp, campaigns, senders, contacts, connect, plugin)
+_ROOMS: Final = (
+    wallet,
+    messages,
+    opt_outs,
+    inbound,
+    otp,
+    campaigns,
+    senders,
+    contacts,
+    connect,
+    plugin,
+)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()
 }

@@ -233,8 +233,8 @@ class Acceptor:
             given.used_keys.copy(),
             given.stored,
             await self._batch_extensions(tx, given.requests),
-            rooms,
-            given.opted_out,
+            rooms=rooms,
+            opted_out=given.opted_out,
         )
 
         def decide() -> list[SendResult | ServiceError]:

@@ -116,7 +116,9 @@ class SendBatch:
         before = replace(wallet) if self._rooms else wallet
         extension = self.extensions.get(request.type)
         refuses = refusing(request, self._opted_out)
-        verdict = judge(request, facts, tariff, wallet, self.now_ms, extension, refuses)
+        verdict = judge(
+            request, facts, tariff, wallet, self.now_ms, extension=extension, refusing=refuses
+        )
         if isinstance(verdict, ServiceError):
             return verdict
         send = send_of(verdict, send_id, self.now_ms)

@@ -112,6 +112,10 @@ PAGES: Final = (
     shows(CONVERSATIONS, to_members(conversations.listed)),
     shows(f"{CONVERSATIONS}/{{phone}}", to_members(conversations.one)),
     does(f"{CONVERSATIONS}/{{phone}}", conversations.answer),
+    does(
+        f"{CONVERSATIONS}/{{phone}}/opt-out",
+        by_members(Right.SEND, conversations.opt_out, conversations.not_opted_out),
+    ),
     shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
     shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
     does(f"{OF_ACCOUNT}/handsets/{{phone}}", handsets.write),

@@ -7,11 +7,12 @@ import re
 
 import pytest
 
-from heliograph import senders
+from heliograph import opt_outs, senders
 from heliograph.base import clock
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.inbound import conversations
+from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.users import Role
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.service import Loop
@@ -219,3 +220,42 @@ def test_hostile_texts_stay_texts(visitor: Visitor, db: Database, amina: str, ho
         for text in texts:
             store_inbound(tx, amina, text, sender=phones[0], sandbox=True)
     assert [structure_of(visitor.get(path).text) for path in paths] == before
+
+
+def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    wrote(db, amina, "please stop texting me")
+    path = f"{home}/conversations/{ONE}"
+    owner = OptOutOwner(amina, sandbox=True)
+    visitor.get(f"{path}?mode=sandbox")
+    for _ in range(2):
+        assert visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "add"}).status_code == 303
+    with db.read() as tx:
+        assert opt_outs.suppressed_among(tx, owner, [ONE]) == {ONE: OptOutSource.PORTAL}
+        assert not opt_outs.is_suppressed(tx, OptOutOwner(amina, sandbox=False), ONE)
+    page = visitor.get(f"{path}?mode=sandbox")
+    assert "opted out</span>" in page.text
+    assert 'name="message"' not in page.text
+    fields = {"mode": "sandbox", "sender": "SANDBOX", "message": "hello", "once": "x", "do": "send"}
+    answered = visitor.post(path, fields)
+    assert answered.status_code == 400, "what the API refuses, the page refuses"
+    assert "hello" not in visitor.get(f"{home}/messages?mode=sandbox").text
+    visitor.get(f"{path}?mode=sandbox")
+    assert visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "remove"}).status_code == 303
+    assert answer(visitor, path, "welcome back") == 303
+    log = visitor.get(f"{home}/audit").text
+    assert log.count("Opted a phone out") == 1
+    assert log.count("Lifted the opt-out of a phone") == 1
+    wrong = visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "x"})
+    assert wrong.status_code == 400
+
+
+def test_what_has_no_phone_number_cannot_be_opted_out(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    named = wrote(db, amina, "an offer", "MTN")
+    page = visitor.get(f"{home}/conversations/{named}?mode=sandbox")
+    assert "Opt out" not in page.text
+    sent = visitor.post(f"{home}/conversations/{named}/opt-out", {"mode": "sandbox", "do": "add"})
+    assert sent.status_code == 404

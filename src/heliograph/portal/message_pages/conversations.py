@@ -10,16 +10,19 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import contacts, inbound
+from heliograph import contacts, inbound, opt_outs
 from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound, ServiceError
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import PageWanted, read_page
+from heliograph.base.short_texts import refused
 from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.inbound import InboundText, OwnNumber, conversations
 from heliograph.messages.read import Message
+from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.portal import send
+from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.once import once_after
@@ -75,8 +78,8 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     numbers: Sequence[OwnNumber] = ()
     try:
         asked = _asked(asking, visit)
-    except InvalidRequest as refused:
-        errors = list(refused.fields)
+    except InvalidRequest as wrong:
+        errors = list(wrong.fields)
     else:
         if asked.phone is not None:
             path = f"{visit.home}/conversations/{asked.phone}?mode={asked.mode}"
@@ -124,6 +127,34 @@ def answer(asking: PageRequest) -> Response:
     return led_on(path, Said.ON_ITS_WAY)
 
 
+def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Opts the phone out of all texts of the account, as POST /opt-outs does, or lifts that."""
+    phone = _phone(tx, asking, visit)
+    if conversations.number_of(phone) is None or parse_phone(phone) is None:
+        raise NotFound(f"There is no phone {shown(phone)} to opt out.")
+    mode = choice_of("mode", asking.sent.form.get("mode", ""), MODES)
+    owner = OptOutOwner(visit.account.id, mode == "sandbox")
+    match asking.sent.form.get("do"):
+        case "add":
+            changed = opt_outs.suppress(
+                tx, owner, [phone], source=OptOutSource.PORTAL, now_ms=asking.now_ms
+            )
+        case "remove":
+            changed = opt_outs.lift(tx, owner, [phone], by=OptOutSource.PORTAL, scope=None)
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    if changed:
+        visit.audit(tx, asking, f"opt_out.{asking.sent.form['do']}")
+    return led_on(f"{visit.home}/conversations/{phone}?mode={mode}", Said.SAVED)
+
+
+def not_opted_out(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+) -> Response:
+    """Shows the conversation again, with what is wrong with the form that opts out."""
+    return _conversation(tx, asking, visit, InvalidRequest(errors[0].message, fields=[*errors]))
+
+
 def _conversation(
     tx: Connection,
     asking: PageRequest,
@@ -140,6 +171,8 @@ def _conversation(
     number = conversations.number_of(phone)
     owner = ContactOwner(visit.account.id, asked.sandbox)
     contact = _contact(tx, owner, number)
+    can_be_answered = number is not None and parse_phone(phone) is not None
+    opted_out = _opted_out(tx, visit, phone, sandbox=asked.sandbox) if can_be_answered else None
     errors, why = send.told_at(error, FIELDS)
     return page(
         "conversation.html",
@@ -154,7 +187,8 @@ def _conversation(
         lines=[_line(each) for each in reversed(found.lines)],
         older=older_query(asking, found.next_before),
         is_newest=asked.page.before is None,
-        can_be_answered=number is not None and parse_phone(phone) is not None,
+        can_be_answered=can_be_answered,
+        opted_out=opted_out,
         written_to=newest.recipient if newest is not None else None,
         names=_senders(tx, visit, newest, sandbox=asked.sandbox),
         once=once_after(asking, 200 if error is None else error.status),
@@ -222,6 +256,12 @@ def _senders(
     names = list(dict.fromkeys(send.sender_names(tx, visit, sandbox=sandbox)))
     written_to = "" if newest is None else newest.recipient.lower()
     return sorted(names, key=lambda name: name.lower() != written_to)
+
+
+def _opted_out(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> str | None:
+    """Returns what has opted the phone out of all texts of the account; None: nothing has."""
+    found = opt_outs.suppressed_among(tx, OptOutOwner(visit.account.id, sandbox), [phone])
+    return found[phone].value if phone in found else None
 
 
 def _contact(tx: Connection, owner: ContactOwner, number: int | None) -> Contact | None:

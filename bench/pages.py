@@ -45,6 +45,8 @@ DAY_MS: Final = 86_400_000
 DAYS: Final = 30
 KEYS: Final = 10_000
 REQUESTS: Final = 600_000
+INBOUND: Final = 100_000
+WRITER: Final = "233201234567"
 # in the statements: an id of this time and this place, as a version 7 of RFC 9562 has it
 _ID: Final = (
     "(lpad(to_hex({ms}), 12, '0') || '7000' || '8' || lpad(to_hex({place}), 15, '0'))::uuid"
@@ -92,6 +94,16 @@ _REQUESTS: Final = f"""
         CASE WHEN n % 7 = 0 THEN 'INVALID_REQUEST' END,
         CASE WHEN n % 7 = 0 THEN 'no_valid_recipient' END, 12
     FROM generate_series(1::bigint, {REQUESTS}) AS n"""
+
+# of 40,000 phones; every fourth text is of one phone, and so are the newest ones
+_INBOUND: Final = f"""
+    INSERT INTO inbound (id, carrier_id, account_id, sandbox, sender, recipient, text, encoding,
+        parts, parts_received, repeats, received_at_ms)
+    SELECT {_ID.format(ms="(:begun + n * :step)", place="n")}, 1, :account, false,
+        CASE WHEN n % 4 = 0 OR n > {INBOUND} - 4000 THEN '{WRITER}'
+            ELSE (233200000000 + (n * 7919) % 40000 * 25)::text END,
+        '4567', 'Is it open on Sunday?', 'GSM-7', 1, 1, 0, :begun + n * :step
+    FROM generate_series(1::bigint, {INBOUND}) AS n"""
 
 
 class Measured(NamedTuple):
@@ -149,6 +161,8 @@ def _fill(db: Database, plain: sa.Engine, account: str, messages: int, contacts:
         for statement in (_SENDS, _MESSAGES, _ENTRIES, _KEYS):
             connection.execute(sa.text(statement), given)
         connection.execute(sa.text(_REQUESTS), {**given, "begun": now_ms - 7 * DAY_MS})
+        step_ms = DAYS * DAY_MS // INBOUND
+        connection.execute(sa.text(_INBOUND), {**given, "step": step_ms})
     done = Import(db, ContactOwner(account, sandbox=False), OPERATOR)
     lines = ["phone,name,email,tags\n"]
     lines += [
@@ -191,7 +205,7 @@ def _paths(tx: Connection, home: str, account: str) -> list[str]:
     known = {
         "{message}": ids.text_of_raw("msg", message.hex),
         "{contact}": ids.text_of_raw("con", contact.hex),
-        "{phone}": "233201234567",
+        "{phone}": WRITER,
         "{account}": accounts.text_id(accounts.by_id(tx, account)),
     }
     paths = []
@@ -206,6 +220,8 @@ def _paths(tx: Connection, home: str, account: str) -> list[str]:
         "/messages?status=failed",
         "/messages?recipient=233200000001",
         "/messages?type=otp",
+        "/conversations?limit=200",
+        "/conversations/233200000025",
         "/contacts?q=customer+99",
         "/contacts?q=vip",
         "/requests?show=failures",

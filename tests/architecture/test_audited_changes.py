@@ -14,6 +14,8 @@ from heliograph.portal.settings_pages.audit_log import ACTIONS
 
 # they send texts and samples, or only count
 CHANGE_NOTHING = {
+    "/handsets/{phone}",
+    "/conversations/{phone}",
     "/campaigns/new/preview",
     "/campaigns/{campaign}/test",
     "/send",

@@ -12,6 +12,7 @@ from heliograph.base import clock
 from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.pages import PAGES
+from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint
@@ -111,6 +112,8 @@ def test_every_page_can_be_found_and_used_by_everybody(
     with amina.db.write() as tx:
         owner = ContactOwner(amina.account_id, False)
         stored_import.begin(tx, owner, sheet, EMAIL, now_ms=clock.now_ms())
+    with amina.db.write() as tx:
+        store_inbound(tx, amina.account_id)
     amina.key("sms.send")
     waiting_sender(amina.db, amina.account_id)
     send(server, "233201234567", "Your parcel is at the gate.")

@@ -8,7 +8,16 @@ from tests.support.api.server import Server
 from tests.support.portal.browsing import at_both_widths, link, opened, picture, send
 
 PAGES = (
-    *("messages", "handsets", "campaigns", "campaigns/new", "contacts", "reports", "money"),
+    *(
+        "messages",
+        "conversations",
+        "handsets",
+        "campaigns",
+        "campaigns/new",
+        "contacts",
+        "reports",
+        "money",
+    ),
     *("senders", "customers", "quickstart", "keys", "webhooks", "requests", "sites"),
     *("members", "settings"),
 )

@@ -19,6 +19,7 @@ from heliograph.carriers.link import (
 )
 from heliograph.carriers.manage import (
     SEALED,
+    SIMULATOR,
     SIMULATOR_ID,
     Carrier,
     add_carrier,
@@ -54,6 +55,7 @@ from heliograph.carriers.routes import (
     remove_route,
     set_route,
 )
+from heliograph.carriers.simulated_texts import text_of_phone
 from heliograph.carriers.smpp import SmppSettings, user_message_reference
 from heliograph.carriers.smpp.described import DescribedSubmission
 from heliograph.carriers.smpp.statuses import meaning_of
@@ -73,6 +75,7 @@ __all__ = [
     "GENERAL",
     "LATIN_1",
     "SEALED",
+    "SIMULATOR",
     "SIMULATOR_ID",
     "Carrier",
     "DescribedSubmission",
@@ -125,6 +128,7 @@ __all__ = [
     "simulator",
     "smpp",
     "smsc",
+    "text_of_phone",
     "trial_connection",
     "unbound_links",
     "user_message_reference",

@@ -139,6 +139,8 @@ class HandsetText(msgspec.Struct, frozen=True):
     part: PartOf | None
     digest: str  # 32 hex digits, the same whenever the carrier sends this again
     token: object  # the Link's own: which PDU to answer, on which session
+    # the account whose sandbox has the phone (raw id): carriers bring live texts only
+    sandbox_of: str | None = None
 
 
 class LinkState(Enum):

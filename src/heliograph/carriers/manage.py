@@ -25,6 +25,7 @@ from heliograph.database import config
 from heliograph.database.sealed_columns import Encrypted, Sealed
 
 SIMULATOR_ID: Final = 1
+SIMULATOR: Final = "simulator"  # the name of that carrier
 # so long must a carrier have been down before its routes' next one is taken (docs/states.md,
 # "Carriers")
 DOWN_MS: Final = 60_000

@@ -9,6 +9,7 @@ from heliograph.contacts.contact import (
     as_record,
     by_id,
     by_phone,
+    by_phones,
     page,
     text_id,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "as_record",
     "by_id",
     "by_phone",
+    "by_phones",
     "csv_cells",
     "csv_file",
     "delete",

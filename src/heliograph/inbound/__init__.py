@@ -9,6 +9,7 @@ from heliograph.inbound.numbers import (
     all_numbers,
     as_number_record,
     give_back_numbers,
+    numbers_page,
     remove_number,
     set_catch_all,
 )
@@ -17,13 +18,17 @@ from heliograph.inbound.read import (
     InboundText,
     answered_text,
     as_inbound_record,
+    inbound_page,
+    inbound_text,
     newest_inbound,
 )
 from heliograph.inbound.retention import erase_some_inbound
-from heliograph.inbound.taker import Taker
+from heliograph.inbound.taker import Taker, take
+from heliograph.messages.read import INBOUND_PREFIX
 
 __all__ = [
     "ENCODINGS",
+    "INBOUND_PREFIX",
     "InboundText",
     "OwnNumber",
     "Taker",
@@ -33,11 +38,16 @@ __all__ = [
     "api",
     "as_inbound_record",
     "as_number_record",
+    "conversations",
     "erase_some_inbound",
     "forget_parts",
     "give_back_numbers",
+    "inbound_page",
+    "inbound_text",
     "newest_inbound",
+    "numbers_page",
     "remove_number",
     "set_catch_all",
     "store_all_overdue",
+    "take",
 ]

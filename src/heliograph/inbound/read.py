@@ -33,7 +33,7 @@ class InboundText(NamedTuple):
     in_reply_to: str | None
 
 
-_COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
+INBOUND_COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
 
 
 def inbound_page(
@@ -42,7 +42,7 @@ def inbound_page(
     """Returns at most `limit` + 1 texts to an account, newest first: the one too many tells that
     there is a next page.
     """
-    query = sa.select(*_COLUMNS).where(
+    query = sa.select(*INBOUND_COLUMNS).where(
         inbound.c.account_id == account_id, inbound.c.sandbox.is_(sandbox)
     )
     if wanted.before is not None:
@@ -56,7 +56,7 @@ def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool
     none.
     """
     row = tx.execute(
-        sa.select(*_COLUMNS).where(
+        sa.select(*INBOUND_COLUMNS).where(
             inbound.c.id == ids.raw_of_text(INBOUND_PREFIX, text_id),
             inbound.c.account_id == account_id,
             inbound.c.sandbox.is_(sandbox),
@@ -84,7 +84,7 @@ def newest_inbound(
     tx: Connection, *, limit: int, account_id: str | None = None, unowned: bool = False
 ) -> list[InboundText]:
     """Returns the newest texts, for the operator: everybody's, one account's, or nobody's."""
-    query = sa.select(*_COLUMNS).order_by(inbound.c.id.desc()).limit(limit)
+    query = sa.select(*INBOUND_COLUMNS).order_by(inbound.c.id.desc()).limit(limit)
     if account_id is not None:
         query = query.where(inbound.c.account_id == account_id)
     if unowned:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
@@ -47,6 +49,7 @@ class _WholeText(NamedTuple):
     parts: int
     pdu: str | None
     received_at_ms: int
+    sandbox_of: str | None = None
 
 
 async def record(
@@ -97,6 +100,7 @@ async def _singles(
                 parts=1,
                 pdu=each.digest,
                 received_at_ms=now_ms,
+                sandbox_of=each.sandbox_of,
             )
         )
     return whole
@@ -246,7 +250,7 @@ async def _store(
                 id=each.id,
                 carrier_id=carrier_id,
                 account_id=route.account_id,
-                sandbox=False,  # carriers bring live texts only
+                sandbox=False,
                 sender=each.sender,
                 recipient=each.recipient,
                 text=decoded.text,
@@ -259,6 +263,7 @@ async def _store(
                 in_reply_to=route.in_reply_to,
             )
         )
+    rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
@@ -282,6 +287,13 @@ async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> Non
             InboundText(*(getattr(row, name) for name in InboundText._fields)) for row in stored
         ]
         await emit(tx, listeners, events_of(texts, listeners, now_ms))
+
+
+def _in_its_mode(row: sql.StoredText, sandbox_of: str | None) -> sql.StoredText:
+    """Returns a text as one of an account's sandbox, if that has the phone."""
+    if sandbox_of is None:
+        return row
+    return replace(row, account_id=sandbox_of, sandbox=True, in_reply_to=None)
 
 
 def _new_id(now_ms: int) -> str:

@@ -74,6 +74,14 @@ inbound = sa.Table(
     sa.Column("received_at_ms", sa.BigInteger, nullable=False, comment="its first part"),
     sa.Column("in_reply_to", RawId, nullable=True, comment="the message of ours that it answers"),
     sa.Index("inbound_by_account", "account_id", "sandbox", "id"),
+    sa.Index(
+        "inbound_by_sender",
+        "account_id",
+        "sandbox",
+        "sender",
+        "id",
+        **only_where("account_id IS NOT NULL AND sender IS NOT NULL"),
+    ),
     sa.Index("inbound_by_pdu", "carrier_id", "pdu", "id", **only_where("pdu IS NOT NULL")),
     sa.Index("inbound_with_sender", "id", **only_where("sender IS NOT NULL")),
 )

@@ -67,15 +67,11 @@ class Taker:
         """Stores one batch and acknowledges it. If it fails, everything still waits."""
         batch = [self._waiting[place] for place in range(min(len(self._waiting), self._most))]
         texts = [each.text for each in batch]
-        started_s = clock.monotonic_s()
-        async with self._db.hot() as tx:
-            recorded = await record(tx, self._carrier_id, texts, clock.now_ms())
+        await take(self._db, self._carrier_id, self._name, texts)
         for _ in batch:
             self._waiting.popleft()
         self._answer(texts, stored=True)
         self._most = min(TEXTS_MAX, self._most * 2)
-        metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
-        count(self._name, recorded)
 
     async def _after_fault(self, error: Exception) -> None:
         """Waits for a moment after a fault. If the database was there and refused something, fewer
@@ -105,6 +101,17 @@ class Taker:
     def _answer(self, texts: Sequence[HandsetText], *, stored: bool) -> None:
         assert self.link is not None
         self.link.answer_texts(texts, stored=stored)
+
+
+async def take(
+    db: Database, carrier_id: int, carrier_name: str, texts: Sequence[HandsetText]
+) -> None:
+    """Stores texts of one carrier in one transaction, and counts them."""
+    started_s = clock.monotonic_s()
+    async with db.hot() as tx:
+        recorded = await record(tx, carrier_id, texts, clock.now_ms())
+    metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
+    count(carrier_name, recorded)
 
 
 def count(carrier: str, recorded: Recorded) -> None:

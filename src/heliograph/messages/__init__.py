@@ -13,6 +13,7 @@ __all__ = [
     "events",
     "groups",
     "linked_hosts",
+    "newest_texts",
     "paid",
     "queue",
     "read",

@@ -34,7 +34,7 @@ from heliograph.portal.handlers import (
     to_users,
 )
 from heliograph.portal.lanes import Lane
-from heliograph.portal.message_pages import handsets, messages
+from heliograph.portal.message_pages import conversations, handsets, messages
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
@@ -53,6 +53,7 @@ from heliograph.senders import DOCUMENTS_PER_SENDER_MAX
 from heliograph.users import Right
 
 OF_ACCOUNT: Final = "/portal/accounts/{account}"
+CONVERSATIONS: Final = f"{OF_ACCOUNT}/conversations"
 CONTACTS: Final = f"{OF_ACCOUNT}/contacts"
 CONTACT: Final = f"{CONTACTS}/{{contact}}"
 IMPORT: Final = f"{CONTACTS}/imports/{{file}}"
@@ -108,8 +109,16 @@ PAGES: Final = (
     shows(f"{OF_ACCOUNT}/messages", to_members(messages.log)),
     shows(f"{OF_ACCOUNT}/messages/export", to_members(messages.export)),
     shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
+    shows(CONVERSATIONS, to_members(conversations.listed)),
+    shows(f"{CONVERSATIONS}/{{phone}}", to_members(conversations.one)),
+    does(f"{CONVERSATIONS}/{{phone}}", conversations.answer),
+    does(
+        f"{CONVERSATIONS}/{{phone}}/opt-out",
+        by_members(Right.SEND, conversations.opt_out, conversations.not_opted_out),
+    ),
     shows(f"{OF_ACCOUNT}/handsets", to_members(handsets.handsets)),
     shows(f"{OF_ACCOUNT}/handsets/{{phone}}", to_members(handsets.one)),
+    does(f"{OF_ACCOUNT}/handsets/{{phone}}", handsets.write),
     shows(CONTACTS, to_members(contacts.listed)),
     shows(f"{CONTACTS}/new", to_members(contacts.new)),
     does(f"{CONTACTS}/new", by_members(Right.CONTACTS, contacts.add, contacts.new)),

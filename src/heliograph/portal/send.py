@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -46,6 +47,17 @@ class Counted(NamedTuple):
     answer: dict[str, Any] | None
 
 
+class TriedSend(NamedTuple):
+    """Says what became of a form that sends: `data` of the answer of its send; or, where nothing
+    was sent, why not, and what the text takes.
+    """
+
+    answer: dict[str, Any] | None
+    sandbox: bool
+    error: ServiceError | None
+    counted: Counted | None
+
+
 def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the form to those who may send. What the query has is filled in."""
     visit.require(tx, Right.SEND)
@@ -54,7 +66,7 @@ def form(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def count(asking: PageRequest) -> Response:
     """Returns the part of the page that counts, for what is typed so far."""
-    visit = _visit(asking)
+    visit = sending_visit(asking)
     return page("send_count.html", asking, visit=visit, counted=_counted(asking, visit))
 
 
@@ -62,7 +74,19 @@ def send(asking: PageRequest) -> Response:
     """Sends the text, and leads to what became of it. With the button that counts, it shows what
     it takes and costs. What POST /sms/send would refuse is refused in the same words.
     """
-    visit = _visit(asking)
+    visit = sending_visit(asking)
+    tried = attempt(asking, visit)
+    if tried.answer is None:
+        with asking.db.read() as tx:
+            return _shown(tx, asking, visit, tried.error, tried.counted)
+    mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
+    found = tried.answer["message_id"]
+    below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
+    return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
+
+
+def attempt(asking: PageRequest, visit: Visit) -> TriedSend:
+    """Does what a form that sends asks for. A form that is sent twice sends once."""
     try:
         request = _request(asking, visit)
         request.dry_run = asking.sent.form.get("do") != "send"
@@ -71,18 +95,14 @@ def send(asking: PageRequest) -> Response:
         answer = accepted(asking, request)
     except ServiceError as refusal:
         error = changed_since(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
-        with asking.db.read() as tx:
-            return _shown(tx, asking, visit, error, _counted(asking, visit))
+        return TriedSend(None, False, error, _counted(asking, visit))
     if request.dry_run:
-        with asking.db.read() as tx:
-            return _shown(tx, asking, visit, counted=_counted(asking, visit))
-    mode = "?mode=sandbox" if request.sandbox else "?mode=live"
-    found = answer["message_id"]
-    below = f"/{found}" if found else f"{mode}&send_id={answer['send_id']}"
-    return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
+        return TriedSend(None, False, None, _counted(asking, visit))
+    return TriedSend(answer, request.sandbox, None, None)
 
 
-def _visit(asking: PageRequest) -> Visit:
+def sending_visit(asking: PageRequest) -> Visit:
+    """Returns the visit of somebody who may send. Raises Forbidden for others."""
     with asking.db.read() as tx:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SEND)
@@ -99,7 +119,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
         body["recipients"] = [
             number for number in BETWEEN_NUMBERS.split(body["recipients"]) if number
         ]
-    body["message"] = _typed_text(asking)
+    body["message"] = typed_text(asking)
     return read_send(
         body,
         ids.new_number(asking.now_ms),
@@ -109,7 +129,7 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     )
 
 
-def _typed_text(asking: PageRequest) -> str:
+def typed_text(asking: PageRequest) -> str:
     """Returns the text as it was typed: forms carry each end of a line as two characters."""
     return asking.sent.form.get("message", "").replace("\r\n", "\n")
 
@@ -123,7 +143,7 @@ def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
 
 def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     """Returns what the text takes, and its price if all is there that a price needs."""
-    text = _typed_text(asking)
+    text = typed_text(asking)
     if not text:
         return None
     beyond = beyond_gsm7(text)
@@ -162,24 +182,35 @@ def _shown(
     error: ServiceError | None = None,
     counted: Counted | None = None,
 ) -> Response:
-    at_fields = error.fields if error is not None else []
-    errors = {each.field.partition("[")[0]: each.message for each in at_fields}
-    # what stands at no field of the form is told below it
-    is_elsewhere = error is not None and not (errors and set(errors) <= set(FIELDS))
-    account = visit.account
+    errors, why = told_at(error, FIELDS)
     return page(
         "send.html",
         asking,
         status=200 if error is None else error.status,
         visit=visit,
         modes=visit.modes,
-        names=[
-            *(each.sender for each in senders.usable(tx, account.id, sandbox=True)),
-            SANDBOX_SENDER,
-        ],
+        names=sender_names(tx, visit, sandbox=True),
         once=once_after(asking, 200 if error is None else error.status),
         typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
-        why=error if is_elsewhere else "",
+        why=why,
         counted=counted,
     )
+
+
+def sender_names(tx: Connection, visit: Visit, *, sandbox: bool) -> list[str]:
+    """Returns the senders that texts of this mode may come from. The sandbox has one more."""
+    names = [each.sender for each in senders.usable(tx, visit.account.id, sandbox=sandbox)]
+    return [*names, SANDBOX_SENDER] if sandbox else names
+
+
+def told_at(
+    error: ServiceError | None, fields: Sequence[str]
+) -> tuple[dict[str, str], ServiceError | str]:
+    """Returns what is wrong at which of the fields that a form shows, and what is told below the
+    form, because it stands at none of them.
+    """
+    at_fields = error.fields if error is not None else []
+    errors = {each.field.partition("[")[0]: each.message for each in at_fields}
+    is_elsewhere = error is not None and not (errors and set(errors) <= set(fields))
+    return errors, error if is_elsewhere and error is not None else ""

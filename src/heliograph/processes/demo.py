@@ -15,6 +15,7 @@ from heliograph import (
     campaigns,
     connect,
     contacts,
+    inbound,
     keys,
     plugin,
     senders,
@@ -26,13 +27,14 @@ from heliograph.base import clock
 from heliograph.base.addresses import TERMINAL
 from heliograph.base.errors import InsufficientCredits
 from heliograph.base.settings import Settings
-from heliograph.carriers import all_routes, set_route
+from heliograph.carriers import SIMULATOR, SIMULATOR_ID, all_routes, set_route, text_of_phone
 from heliograph.database.database import Database
 from heliograph.processes import serve
-from heliograph.text import Phone
+from heliograph.text import GSM_7, Phone
 
 ACCOUNT: Final = "Demo Shop"
 SENDER: Final = "DEMO"
+NUMBER: Final = "4567"  # that people write to
 EMAIL: Final = "demo@heliograph.example"  # of a reserved domain: nobody gets mail there
 CREDITS: Final = 1_000
 RECIPIENT: Final = "233201234567"
@@ -41,6 +43,7 @@ CUSTOMER: Final = connect.CustomerRequest("Demo Corner", RECIPIENT, "GH", extern
 SITE_URL: Final = "https://demo-shop.example"
 SITE: Final = plugin.SiteDetails(ACCOUNT, "woocommerce", None, "1.7.2", None)
 TEXT: Final = "Hello from Heliograph!"
+ANSWER: Final = "Thank you! Are you open on Sunday?"  # what its recipient writes back
 CAMPAIGN: Final = {
     "name": "Demo offers",
     "sender": SENDER,
@@ -96,6 +99,7 @@ def run(
         )
         base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
+        await _write_back(Database(settings.database_url, settings.synchronous_commit), say)
         ready = await asyncio.to_thread(
             run_campaign,
             Database(settings.database_url, settings.synchronous_commit),
@@ -126,19 +130,19 @@ def prepare(db: Database, now_ms: int) -> Ready:
                 "demo",
                 now_ms=now_ms,
             )
-            senders.approve(
-                tx,
-                senders.register(tx, account.id, SENDER, sandbox=False, now_ms=now_ms).id,
-                now_ms=now_ms,
-            )
+            for sender in (SENDER, NUMBER):
+                made = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
+                senders.approve(tx, made.id, now_ms=now_ms)
         request = CUSTOMER._replace(initial_credits=0 if there else CUSTOMERS_CREDITS)
         customer = connect.provision(tx, account.id, request, sandbox=False, now_ms=now_ms).customer
         site = plugin.connect(tx, account.id, SITE_URL, SITE, sandbox=False, now_ms=now_ms)
         for key in keys.page(tx, limit=100, account_id=account.id):
             if key.revoked_at_ms is None:
                 keys.revoke(tx, key.id, now_ms=now_ms)
+        if NUMBER not in {each.digits for each in inbound.all_numbers(tx)}:
+            inbound.add_number(tx, NUMBER, SIMULATOR, account.id, now_ms=now_ms)
         if not all_routes(tx):
-            set_route(tx, "", ["simulator"])
+            set_route(tx, "", [SIMULATOR])
         live, sandbox = (
             keys.issue(
                 tx,
@@ -156,6 +160,18 @@ def prepare(db: Database, now_ms: int) -> Ready:
         link = users.make_link(tx, user.id, now_ms=now_ms)
     db.close()
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
+
+
+async def _write_back(db: Database, say: Callable[[str], None]) -> None:
+    """Has the phone that got the text answer it, as a carrier would bring that."""
+    once = f"demo {clock.now_ms()}"
+    text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, once, None)
+    try:
+        await inbound.take(db, SIMULATOR_ID, SIMULATOR, [text])
+    finally:
+        await db.close_hot()
+        db.close()
+    say(f"\n{RECIPIENT} answers {ANSWER!r} to {NUMBER}: see Conversations in the portal.")
 
 
 def run_campaign(db: Database, ready: Ready, now_ms: int) -> Ready:

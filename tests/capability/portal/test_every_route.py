@@ -175,6 +175,8 @@ def test_who_works_at_a_customer_changes_nothing_of_the_partner(
 # who may send the forms below an account, by the first word of their paths (docs/portal.md)
 SENDERS_OF_FORMS = {
     "send": {Role.OWNER, Role.DEVELOPER, Role.MARKETER},
+    "conversations": {Role.OWNER, Role.DEVELOPER, Role.MARKETER},
+    "handsets": {Role.OWNER, Role.DEVELOPER, Role.MARKETER},
     "keys": {Role.OWNER, Role.DEVELOPER},
     "quickstart": {Role.OWNER, Role.DEVELOPER},
     "webhooks": {Role.OWNER, Role.DEVELOPER},

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from heliograph import inbound
+from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.simulated_outcomes import simulated_outcome
 from heliograph.database.cache import ConfigCache
@@ -14,7 +16,7 @@ from heliograph.database.database import Database
 from heliograph.users import Role
 from tests.support.api.service import Loop
 from tests.support.factories import grant, open_account, open_carrier, open_route
-from tests.support.portal.visitor import EMAIL, Visitor, home_of
+from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
 
 HOSTILE = "<script>alert(1)</script> {{ 7 * 7 }} \u202egnp.exe"
 ABROAD = "2348012345678"
@@ -117,3 +119,86 @@ def test_a_button_for_each_outcome_leads_to_a_number_that_has_it(
     assert {number[:-3] for number in numbers} == {phone[:-3]}
     for number in numbers:
         assert visitor.get(f"{home}/send?mode=sandbox&recipients={number}").status_code == 200
+
+
+def write(visitor: Visitor, path: str, to: str, text: str, once: str = "") -> int:
+    page = visitor.get(path)
+    fields = {"to": to, "message": text, "once": once or once_in(page)}
+    visitor.page = visitor.post(path, fields)
+    return visitor.page.status_code
+
+
+def test_a_phone_writes_and_is_read_in_its_conversation(
+    visitor: Visitor, stranger: Visitor, db: Database, home: str
+) -> None:
+    path = f"{home}/handsets/{ONE}"
+    send(visitor, home, ONE, "your order is ready")
+    long = "Où êtes-vous ? 🙂 " * 30
+    assert write(visitor, path, "sandbox SANDBOX", HOSTILE) == 303
+    assert write(visitor, path, "sandbox SANDBOX", long) == 303
+    shown = visitor.get(path).text
+    assert shown.index("your order is ready") < shown.index(html.escape(HOSTILE, quote=False))
+    assert long.strip() in shown
+    assert "<script>" not in shown.replace("<script src", "")
+    talk = visitor.get(f"{home}/conversations/{ONE}?mode=sandbox").text
+    assert re.findall(r'<p dir="auto">([^<]*)</p>', talk)[0] == "your order is ready"
+    assert long.strip() in talk
+    assert "3 texts" in visitor.get(f"{home}/handsets").text
+    chidi = open_account(db, "chidi")
+    stranger.sign_in("kofi@example.com", chidi)
+    for below in (f"handsets/{ONE}", "handsets", f"conversations/{ONE}?mode=sandbox"):
+        assert long.strip() not in stranger.get(f"{home_of(db, chidi)}/{below}").text
+
+
+def test_a_form_that_is_sent_twice_writes_once_and_two_phones_write_the_same(
+    visitor: Visitor, home: str
+) -> None:
+    path = f"{home}/handsets/{ONE}"
+    for _ in range(2):
+        assert write(visitor, path, "sandbox SANDBOX", "yes", once="the same") == 303
+    assert write(visitor, path, "sandbox SANDBOX", "yes") == 303
+    assert write(visitor, f"{home}/handsets/{OTHER}", "sandbox SANDBOX", "yes") == 303
+    assert visitor.get(path).text.count(">yes<") == 2
+    assert visitor.get(f"{home}/handsets/{OTHER}").text.count(">yes<") == 1
+
+
+def test_a_phone_writes_live_to_a_number_of_the_simulator_and_to_no_other(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    open_carrier(db, "gh-main")
+    chidi = open_account(db, "chidi")
+    with db.write() as tx:
+        for digits, carrier, account in (
+            ("4567", "simulator", amina),
+            ("4568", "gh-main", amina),
+            ("4569", "simulator", chidi),
+        ):
+            inbound.add_number(tx, digits, carrier, account, now_ms=clock.now_ms())
+    path = f"{home}/handsets/{ONE}"
+    for to in ("live 4568", "live 4569", "live SANDBOX", "sandbox 4567", ""):
+        assert write(visitor, path, to, "hello") == 400, to
+        assert 'id="to-error"' in visitor.page.text
+    assert write(visitor, path, "live 4567", "hello") == 303
+    assert "hello" in visitor.get(f"{home}/conversations/{ONE}?mode=live").text
+    assert "hello" not in visitor.get(f"{home}/conversations/{ONE}?mode=sandbox").text
+    assert ">live<" in visitor.get(path).text
+
+
+def test_a_text_that_no_phone_could_send_is_refused_at_its_field(
+    visitor: Visitor, home: str
+) -> None:
+    path = f"{home}/handsets/{ONE}"
+    for text in ("", "x" * 1_531):
+        assert write(visitor, path, "sandbox SANDBOX", text) == 400
+        assert 'id="message-error"' in visitor.page.text
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_only_who_may_send_has_a_phone_write(
+    visitor: Visitor, db: Database, amina: str, role: Role
+) -> None:
+    visitor.sign_in(EMAIL, amina, role)
+    path = f"{home_of(db, amina)}/handsets/{ONE}"
+    assert ('name="once"' in visitor.get(path).text) == (role is not Role.VIEWER)
+    answered = write(visitor, path, "sandbox SANDBOX", "hello", once="x")
+    assert answered == (403 if role is Role.VIEWER else 303)

@@ -8,9 +8,17 @@ from heliograph.messages.read import INBOUND_PREFIX
 
 
 def store_inbound(
-    tx: Connection, account_id: str | None, text: str = "hello", *, sandbox: bool = False
+    tx: Connection,
+    account_id: str | None,
+    text: str | None = "hello",
+    *,
+    sandbox: bool = False,
+    sender: str | None = "233201234567",
+    recipient: str = "4567",
+    encoding: str = "GSM-7",
+    parts: int = 1,
 ) -> str:
-    """Stores a text to an account, and returns its id."""
+    """Stores a text to an account, and returns its id. Of one with several parts, one came."""
     raw_id = ids.raw_of_number(ids.new_number())
     tx.execute(
         inbound.insert().values(
@@ -18,11 +26,11 @@ def store_inbound(
             carrier_id=1,
             account_id=account_id,
             sandbox=sandbox,
-            sender="233201234567",
-            recipient="4567",
+            sender=sender,
+            recipient=recipient,
             text=text,
-            encoding="GSM-7",
-            parts=1,
+            encoding=encoding,
+            parts=parts,
             parts_received=1,
             pdu=None,
             repeats=0,

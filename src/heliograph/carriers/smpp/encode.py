@@ -15,7 +15,7 @@ from heliograph.text import segments
 # days are the largest unit written; a "month" of validity_period has no fixed length
 VALIDITY_S_MAX: Final = 28 * 86_400
 
-_DATA_CODING_UCS2: Final = 8
+DATA_CODING_UCS2: Final = 8
 _DATA_CODINGS: Final = {"gsm": 0, "latin1": 3, "ascii": 1}  # SMPP 3.4, 5.2.19
 _CODECS: Final = {"latin1": "latin-1", "ascii": "ascii"}
 
@@ -137,7 +137,7 @@ class Encoder:
         character of a GSM-7 text.
         """
         if encoding == segments.UCS_2:
-            return _DATA_CODING_UCS2, [segments.ucs2_octets(part) for part in parts]
+            return DATA_CODING_UCS2, [segments.ucs2_octets(part) for part in parts]
         alphabet = self._settings.alphabet
         data_coding = _DATA_CODINGS[alphabet]
         if alphabet == "gsm":
@@ -157,7 +157,7 @@ def _as_ucs2(text: str, counted_segments: int) -> Coded:
     """
     octets = segments.ucs2_octets(text)
     fits = len(segments.split(text, segments.UCS_2)) == 1
-    return Coded(_DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
+    return Coded(DATA_CODING_UCS2, (octets,), counted_segments, payload=not fits)
 
 
 def ton_npi_of(sender: str) -> tuple[int, int]:

@@ -6,7 +6,7 @@ It is built beside what goes on. The version before does not need it.
 from alembic import op
 
 revision = "0046"
-down_revision = "0044"
+down_revision = "0045"
 
 transactional = False
 

@@ -84,6 +84,8 @@ REFUSALS: Final = (
     marked("There is no webhook endpoint %(id)s."),
     marked("There is no event %(id)s."),
     marked("There is no event %(id)s for this endpoint; events are kept for 30 days."),
+    marked("There is no conversation with %(phone)s."),
+    marked("There is no phone %(phone)s to opt out."),
     marked("There is no handset %(phone)s."),
     marked("There is no user with this id."),
     marked("This user is no member of the account."),

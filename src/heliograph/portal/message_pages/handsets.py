@@ -1,29 +1,38 @@
-"""Shows the handsets of the simulator with what arrives there, as a phone shows it. It takes all
-texts of the sandbox, and those of live mode whose route leads to it. A text that failed did not
-arrive, and is shown as such.
+"""Shows the handsets of the simulator with what arrives there, as a phone shows it, and lets them
+write. The simulator takes all texts of the sandbox, and those of live mode whose route leads to it.
+A text that failed did not arrive, and is shown as such.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from heliograph.base.errors import NotFound
+from heliograph import inbound
+from heliograph.base import ids
+from heliograph.base.errors import NotFound, ServiceError
 from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
-from heliograph.carriers import SIMULATOR_ID, all_routes
+from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
+from heliograph.inbound import conversations
 from heliograph.messages import read
+from heliograph.messages.accept import read_send
 from heliograph.otp import SANDBOX_CODE
+from heliograph.portal import send
+from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.message_pages.messages import row
+from heliograph.portal.once import once_after, once_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
 from heliograph.text import parse_phone
 
 NEWEST_MAX: Final = 200  # texts that the list of handsets is made from
 TEXTS_MAX: Final = 50  # on the page of one handset
+NUMBERS_MAX: Final = 100  # that a phone can write to
+FIELDS: Final = ("to", "message")  # of the box that writes
 ENDING_DIGITS: Final = 3
 ARRIVES: Final = "567"  # an ending that chooses nothing
 # what the last digits of a number choose (docs/api.md, "Sandbox"), as a person would ask for it
@@ -51,28 +60,117 @@ class SandboxPhone(NamedTuple):
     texts: int
 
 
+class WrittenTo(NamedTuple):
+    """Names what a phone can write to: a sender of the sandbox, or a number of the simulator."""
+
+    name: str
+    sandbox: bool
+
+    @property
+    def value(self) -> str:
+        """Returns what the form calls it."""
+        return f"{'sandbox' if self.sandbox else 'live'} {self.name}"
+
+
 def handsets(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that texts went to lately."""
     return page("handsets.html", asking, visit=visit, handsets=_handsets(tx, visit))
 
 
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Shows the texts to one phone, the newest last. Raises NotFound for what is no number."""
+    """Shows the texts to and from one phone, the newest last. Raises NotFound for what is no
+    number.
+    """
+    return _one(tx, asking, visit)
+
+
+def write(asking: PageRequest) -> Response:
+    """Has the phone write to the account. The text is stored as those that carriers bring are. A
+    form that is sent twice writes once.
+    """
+    visit = send.sending_visit(asking)
     phone = _phone(asking)
-    return page(
-        "handset.html",
-        asking,
-        visit=visit,
-        phone=phone,
-        texts=_texts(tx, visit, phone),
-        next_texts=_next_texts(phone),
+    try:
+        with asking.db.read() as tx:
+            text = _written(tx, asking, visit, phone)
+        asking.awaited(inbound.take(asking.db, SIMULATOR_ID, SIMULATOR, [text]))
+    except ServiceError as refusal:
+        with asking.db.read() as tx:
+            return _one(tx, asking, visit, refusal)
+    return RedirectResponse(f"{visit.home}/handsets/{phone}", SEE_OTHER, HEADERS)
+
+
+def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> HandsetText:
+    """Returns the text of the form. It may be as long as one that we send, and is refused in the
+    same words. Raises InvalidRequest.
+    """
+    choices = {each.value: each for each in _can_write_to(tx, visit, [])}
+    chosen = choices[choice_of("to", asking.sent.form.get("to", ""), list(choices))]
+    # what is read is a text of ours, the other way round
+    asked = read_send(
+        {"sender": chosen.name, "recipients": [phone], "message": send.typed_text(asking)},
+        ids.new_number(asking.now_ms),
+        visit.account.id,
+        sandbox=chosen.sandbox,
+    )
+    return text_of_phone(
+        phone,
+        chosen.name,
+        asked.text,
+        asked.encoding,
+        once_of(asking),
+        visit.account.id if chosen.sandbox else None,
     )
 
 
+def _one(
+    tx: Connection, asking: PageRequest, visit: Visit, error: ServiceError | None = None
+) -> Response:
+    phone = _phone(asking)
+    texts = _texts(tx, visit, phone)
+    errors, why = send.told_at(error, FIELDS)
+    return page(
+        "handset.html",
+        asking,
+        status=200 if error is None else error.status,
+        visit=visit,
+        phone=phone,
+        texts=texts,
+        next_texts=_next_texts(phone),
+        can_write_to=_can_write_to(tx, visit, texts),
+        once=once_after(asking, 200 if error is None else error.status),
+        typed=asking.sent.form,
+        errors=errors,
+        why=why,
+    )
+
+
+def _can_write_to(tx: Connection, visit: Visit, texts: Sequence[dict[str, Any]]) -> list[WrittenTo]:
+    """Returns what the phone can write to: first what its newest text came from."""
+    names = send.sender_names(tx, visit, sandbox=True)
+    numbers = inbound.numbers_page(
+        tx, visit.account.id, PageWanted(NUMBERS_MAX, None), sandbox=False
+    )
+    found = dict.fromkeys(
+        [
+            *(WrittenTo(each.digits, False) for each in numbers if each.carrier_id == SIMULATOR_ID),
+            *(WrittenTo(name, True) for name in names),
+        ]
+    )
+    newest = [WrittenTo(each["sender"], each["sandbox"]) for each in texts[::-1]]
+    first = next((each for each in newest if each in found), None)
+    return sorted(found, key=lambda each: each != first)
+
+
 def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:
-    found = _simulated(tx, visit, PageWanted(NEWEST_MAX, None), read.Filters())
+    wanted = PageWanted(NEWEST_MAX, None)
+    found = [*_as_a_phone_shows(_simulated(tx, visit, wanted, read.Filters()))]
+    for sandbox in (True, False):
+        written = inbound.inbound_page(tx, visit.account.id, wanted, sandbox=sandbox)
+        found += _of_the_simulator(written)
+    found.sort(key=_at_ms, reverse=True)
     by_phone: dict[str, list[dict[str, Any]]] = {}
-    for message in _as_a_phone_shows(found):
+    for message in found[:NEWEST_MAX]:
         if message["recipient"] is not None:  # it is null once it is erased
             by_phone.setdefault(message["recipient"], []).append(message)
     return [SandboxPhone(phone, texts[0], len(texts)) for phone, texts in by_phone.items()]
@@ -80,7 +178,31 @@ def _handsets(tx: Connection, visit: Visit) -> list[SandboxPhone]:
 
 def _texts(tx: Connection, visit: Visit, phone: str) -> list[dict[str, Any]]:
     wanted, filters = PageWanted(TEXTS_MAX, None), read.Filters(recipient=int(phone))
-    return list(_as_a_phone_shows(_simulated(tx, visit, wanted, filters)))[::-1]
+    found = [*_as_a_phone_shows(_simulated(tx, visit, wanted, filters))]
+    for sandbox in (True, False):
+        written = conversations.texts_of(tx, visit.account.id, phone, wanted, sandbox=sandbox)
+        found += _of_the_simulator(written)
+    return sorted(found, key=_at_ms)[-TEXTS_MAX:]
+
+
+def _of_the_simulator(written: Iterable[inbound.InboundText]) -> Iterable[dict[str, Any]]:
+    """Yields texts that phones of the simulator wrote, with the fields of one that they got."""
+    for text in written:
+        if text.sender is not None and text.carrier_id == SIMULATOR_ID:
+            yield {
+                "is_written": True,
+                "recipient": text.sender,
+                "sender": text.recipient,
+                "message": text.text,
+                "status": None,
+                "sandbox": text.sandbox,
+                "created_at_ms": text.received_at_ms,
+                "id": ids.text_of_raw(inbound.INBOUND_PREFIX, text.id),
+            }
+
+
+def _at_ms(text: dict[str, Any]) -> int:
+    return int(text["created_at_ms"])
 
 
 def _simulated(
@@ -111,7 +233,7 @@ def _as_a_phone_shows(messages: Iterable[read.Message]) -> Iterable[dict[str, An
     nowhere, but in sandbox its code is always the same.
     """
     for message in messages:
-        record = row(message)
+        record = {**row(message), "is_written": False}
         if record["type"] == "otp" and message.sandbox:
             record["message"] = f"Your code is {SANDBOX_CODE}."
         yield record

@@ -1,0 +1,307 @@
+"""Shows conversations: the phones that have written, and what an account and one of them have
+written to each other, with a box to answer in.
+"""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+from starlette.responses import RedirectResponse, Response
+
+from heliograph import contacts, inbound, opt_outs
+from heliograph.base import ids
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound, ServiceError
+from heliograph.base.forms import Query, shown
+from heliograph.base.paging import PageWanted, read_page
+from heliograph.base.short_texts import refused
+from heliograph.carriers import BINARY
+from heliograph.contacts import Contact, ContactOwner
+from heliograph.inbound import InboundText, OwnNumber, conversations
+from heliograph.messages.read import Message
+from heliograph.opt_outs import OptOutOwner, OptOutSource
+from heliograph.portal import send
+from heliograph.portal.filled_form import choice_of
+from heliograph.portal.list_page import older_query
+from heliograph.portal.message_pages.messages import row
+from heliograph.portal.once import once_after
+from heliograph.portal.page_request import PageRequest
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
+from heliograph.portal.send import Counted
+from heliograph.portal.visit import MODES, Visit
+from heliograph.text import parse_phone
+
+NUMBERS_MAX: Final = 20  # that the list names; GET /numbers returns all
+FIELDS: Final = ("sender", "message")  # of the box that answers
+
+
+class ShownLine(NamedTuple):
+    """Holds a text as a conversation shows it. `message` is ours, as a line of a table has it; None
+    for a text of the phone.
+    """
+
+    at_ms: int
+    text: str | None
+    octets: int | None  # of a text that is none, but binary
+    from_phone: InboundText | None
+    message: dict[str, Any] | None
+
+
+class ShownConversation(NamedTuple):
+    """Holds a line of the list: `path` leads to the conversation, `last` is what was said last."""
+
+    phone: str
+    path: str
+    name: str | None
+    last: ShownLine
+
+
+class _ConversationsWanted(NamedTuple):
+    sandbox: bool
+    page: PageWanted
+    phone: str | None
+
+    @property
+    def mode(self) -> str:
+        return "sandbox" if self.sandbox else "live"
+
+
+def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows the phones that have written, by when they wrote last; a phone that is looked for leads
+    to its conversation.
+    """
+    typed = dict(asking.sent.query)
+    typed["mode"] = typed.get("mode") or visit.mode
+    errors: list[FieldError] = []
+    found = conversations.ConversationsPage([], None)
+    numbers: Sequence[OwnNumber] = ()
+    try:
+        asked = _asked(asking, visit)
+    except InvalidRequest as wrong:
+        errors = list(wrong.fields)
+    else:
+        if asked.phone is not None:
+            path = f"{visit.home}/conversations/{asked.phone}?mode={asked.mode}"
+            return RedirectResponse(path, SEE_OTHER, HEADERS)
+        found = conversations.conversations_page(
+            tx, visit.account.id, asked.page, sandbox=asked.sandbox
+        )
+        wanted = PageWanted(NUMBERS_MAX, None)
+        numbers = inbound.numbers_page(tx, visit.account.id, wanted, sandbox=asked.sandbox)
+    return page(
+        "conversations.html",
+        asking,
+        status=400 if errors else 200,
+        visit=visit,
+        conversations=_shown(tx, visit, found.conversations, typed["mode"]),
+        older=older_query(asking, found.next_before),
+        numbers=[each.digits for each in numbers[:NUMBERS_MAX]],
+        typed=typed,
+        mode=typed["mode"],
+        modes=visit.modes,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in ("mode", "phone")],
+    )
+
+
+def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows what the account and a phone have written to each other, and the box that answers to
+    those who may send. The path names the phone, or a text that came from it.
+    """
+    return _conversation(tx, asking, visit)
+
+
+def answer(asking: PageRequest) -> Response:
+    """Sends an answer to the phone, as the form Send a text does, and shows the conversation."""
+    visit = send.sending_visit(asking)
+    with asking.db.read() as tx:
+        phone = _phone(tx, asking, visit)
+    form = {**asking.sent.form, "recipients": phone}
+    tried = send.attempt(asking._replace(sent=asking.sent._replace(form=form)), visit)
+    if tried.answer is None:
+        with asking.db.read() as tx:
+            return _conversation(tx, asking, visit, tried.error, tried.counted)
+    mode = "sandbox" if tried.sandbox else "live"
+    path = f"{visit.home}/conversations/{asking.path['phone']}?mode={mode}"
+    return led_on(path, Said.ON_ITS_WAY)
+
+
+def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Opts the phone out of all texts of the account, as POST /opt-outs does, or lifts that."""
+    phone = _phone(tx, asking, visit)
+    if conversations.number_of(phone) is None or parse_phone(phone) is None:
+        raise NotFound(f"There is no phone {shown(phone)} to opt out.")
+    mode = choice_of("mode", asking.sent.form.get("mode", ""), MODES)
+    owner = OptOutOwner(visit.account.id, mode == "sandbox")
+    match asking.sent.form.get("do"):
+        case "add":
+            changed = opt_outs.suppress(
+                tx, owner, [phone], source=OptOutSource.PORTAL, now_ms=asking.now_ms
+            )
+        case "remove":
+            changed = opt_outs.lift(tx, owner, [phone], by=OptOutSource.PORTAL, scope=None)
+        case unknown:
+            raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
+    if changed:
+        visit.audit(tx, asking, f"opt_out.{asking.sent.form['do']}")
+    return led_on(f"{visit.home}/conversations/{phone}?mode={mode}", Said.SAVED)
+
+
+def not_opted_out(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+) -> Response:
+    """Shows the conversation again, with what is wrong with the form that opts out."""
+    return _conversation(tx, asking, visit, InvalidRequest(errors[0].message, fields=[*errors]))
+
+
+def _conversation(
+    tx: Connection,
+    asking: PageRequest,
+    visit: Visit,
+    error: ServiceError | None = None,
+    counted: Counted | None = None,
+) -> Response:
+    phone = _phone(tx, asking, visit)
+    asked = _asked(asking, visit)
+    found = conversations.conversation_page(
+        tx, visit.account.id, phone, asked.page, sandbox=asked.sandbox
+    )
+    newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=asked.sandbox)
+    number = conversations.number_of(phone)
+    owner = ContactOwner(visit.account.id, asked.sandbox)
+    contact = _contact(tx, owner, number)
+    can_be_answered = number is not None and parse_phone(phone) is not None
+    opted_out = _opted_out(tx, visit, phone, sandbox=asked.sandbox) if can_be_answered else None
+    errors, why = send.told_at(error, FIELDS)
+    return page(
+        "conversation.html",
+        asking,
+        status=200 if error is None else error.status,
+        visit=visit,
+        phone=phone,
+        path=f"{visit.home}/conversations/{asking.path['phone']}",
+        mode=asked.mode,
+        contact=contact,
+        contact_id=contacts.text_id(contact) if contact is not None else None,
+        lines=[_line(each) for each in reversed(found.lines)],
+        older=older_query(asking, found.next_before),
+        is_newest=asked.page.before is None,
+        can_be_answered=can_be_answered,
+        opted_out=opted_out,
+        written_to=newest.recipient if newest is not None else None,
+        names=_senders(tx, visit, newest, sandbox=asked.sandbox),
+        once=once_after(asking, 200 if error is None else error.status),
+        typed=asking.sent.form,
+        errors=errors,
+        why=why,
+        counted=counted,
+    )
+
+
+def _asked(asking: PageRequest, visit: Visit) -> _ConversationsWanted:
+    """Reads which page of which mode is asked for, and which phone is looked for. Raises
+    InvalidRequest.
+    """
+    query = Query(asking.sent.query)
+    # a form that answers says its mode, too
+    mode = query.choice("mode", MODES) or asking.sent.form.get("mode") or visit.mode
+    wanted = read_page(query)
+    sought = (query.text("phone") or "").strip() or None
+    phone = None if sought is None else _sought(sought, visit.account.country_code)
+    if sought is not None and phone is None:
+        query.errors.append(
+            FieldError(
+                "phone",
+                "must be a phone number in international digits such as 233201234567, not"
+                f" {shown(sought)}",
+            )
+        )
+    query.finish()
+    return _ConversationsWanted(mode == "sandbox", wanted, phone)
+
+
+def _sought(typed: str, home: str) -> str | None:
+    """Returns the phone that is looked for: any that can be sent to, or the digits of a short
+    code.
+    """
+    phone = parse_phone(typed, None, home)
+    if phone is not None:
+        return phone.digits
+    return typed if conversations.number_of(typed) is not None else None
+
+
+def _phone(tx: Connection, asking: PageRequest, visit: Visit) -> str:
+    """Returns the phone whose conversation the path names. Raises NotFound."""
+    named = asking.path["phone"]
+    if conversations.number_of(named) is not None:
+        return named
+    if named.startswith(f"{inbound.INBOUND_PREFIX}_"):
+        for sandbox in (False, True):
+            try:
+                text = inbound.inbound_text(tx, visit.account.id, named, sandbox=sandbox)
+            except NotFound:
+                continue
+            if text.sender is not None:
+                return text.sender
+    raise NotFound(f"There is no conversation with {shown(named)}.")
+
+
+def _senders(
+    tx: Connection, visit: Visit, newest: InboundText | None, *, sandbox: bool
+) -> list[str]:
+    """Returns what an answer may come from: first what the phone has written to, if texts may come
+    from that.
+    """
+    names = list(dict.fromkeys(send.sender_names(tx, visit, sandbox=sandbox)))
+    written_to = "" if newest is None else newest.recipient.lower()
+    return sorted(names, key=lambda name: name.lower() != written_to)
+
+
+def _opted_out(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> str | None:
+    """Returns what has opted the phone out of all texts of the account; None: nothing has."""
+    found = opt_outs.suppressed_among(tx, OptOutOwner(visit.account.id, sandbox), [phone])
+    return found[phone].value if phone in found else None
+
+
+def _contact(tx: Connection, owner: ContactOwner, number: int | None) -> Contact | None:
+    return None if number is None else contacts.by_phone(tx, owner, str(number))
+
+
+def _shown(
+    tx: Connection, visit: Visit, found: Sequence[conversations.Conversation], mode: str
+) -> list[ShownConversation]:
+    phones = [each.phone for each in found if conversations.number_of(each.phone) is not None]
+    owner = ContactOwner(visit.account.id, mode == "sandbox")
+    names = contacts.by_phones(tx, owner, phones) if phones else {}
+    return [
+        ShownConversation(
+            each.phone,
+            _path(visit, each, mode),
+            names[each.phone].name if each.phone in names else None,
+            _line(each.answer or each.newest),
+        )
+        for each in found
+    ]
+
+
+def _path(visit: Visit, found: conversations.Conversation, mode: str) -> str:
+    """Returns where a conversation is. One with a name is named by its text: no name is a path."""
+    is_number = conversations.number_of(found.phone) is not None
+    named = found.phone if is_number else ids.text_of_raw(inbound.INBOUND_PREFIX, found.newest.id)
+    return f"{visit.home}/conversations/{named}?mode={mode}"
+
+
+def _line(line: InboundText | Message) -> ShownLine:
+    if isinstance(line, Message):
+        return ShownLine(line.created_at_ms, row(line)["message"], None, None, row(line))
+    if line.encoding == BINARY and line.text is not None:
+        return ShownLine(line.received_at_ms, None, _octets(line.text), line, None)
+    return ShownLine(line.received_at_ms, line.text, None, line, None)
+
+
+def _octets(text: str) -> int:
+    try:
+        return len(base64.b64decode(text))
+    except (ValueError, binascii.Error):
+        return 0

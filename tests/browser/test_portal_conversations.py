@@ -1,6 +1,6 @@
 """Conversations in a real browser: what a phone wrote is read and answered, by keyboard alone."""
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
@@ -13,6 +13,18 @@ TEXTS = {
     "233244000123": ARABIC,
     "MTN": "Your bundle ends tomorrow. Dial *138# to buy another one, or visit a shop near you.",
 }
+
+
+def opt_out(page: Page) -> None:
+    """Opts the phone of a conversation out, after the question."""
+    page.get_by_text("Opt out …").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("nothing but one-time passwords")
+    picture(page, "conversation-opting-out")
+    page.get_by_role("dialog").get_by_role("button", name="Opt out", exact=True).click()
+    expect(page.get_by_text("no text can be sent to it")).to_be_visible()
+    expect(page.get_by_label("Text")).to_have_count(0)
+    picture(page, "conversation-opted-out")
 
 
 @at_both_widths
@@ -69,14 +81,7 @@ def test_a_phone_that_wrote_is_answered_by_keyboard(
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_label("Text")).to_have_attribute("aria-invalid", "true")
     picture(page, "conversation-wrong")
-    page.get_by_text("Opt out …").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("nothing but one-time passwords")
-    picture(page, "conversation-opting-out")
-    page.get_by_role("dialog").get_by_role("button", name="Opt out", exact=True).click()
-    expect(page.get_by_text("no text can be sent to it")).to_be_visible()
-    expect(page.get_by_label("Text")).to_have_count(0)
-    picture(page, "conversation-opted-out")
+    opt_out(page)
     page.get_by_role("link", name="Conversations").last.click()
     expect(listed.filter(has_text="Ama Mensah")).to_contain_text(ARABIC)
     listed.filter(has_text="MTN").get_by_role("link").click()

@@ -1,6 +1,6 @@
 """Conversations in a real browser: what a phone wrote is read and answered, by keyboard alone."""
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
@@ -13,6 +13,33 @@ TEXTS = {
     "233244000123": ARABIC,
     "MTN": "Your bundle ends tomorrow. Dial *138# to buy another one, or visit a shop near you.",
 }
+
+
+def opt_out(page: Page) -> None:
+    """Opts the phone of a conversation out, after the question."""
+    page.get_by_text("Opt out …").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("nothing but one-time passwords")
+    picture(page, "conversation-opting-out")
+    page.get_by_role("dialog").get_by_role("button", name="Opt out", exact=True).click()
+    expect(page.get_by_text("no text can be sent to it")).to_be_visible()
+    expect(page.get_by_label("Text")).to_have_count(0)
+    picture(page, "conversation-opted-out")
+
+
+def answer_by_keyboard(page: Page) -> None:
+    """Writes an answer, and sees it arrive."""
+    page.get_by_label("Text").focus()
+    page.keyboard.type("Yes, from nine to six. See you there!")
+    expect(page.get_by_text("1 segment")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    lines = page.get_by_role("article")
+    expect(lines).to_have_count(2)
+    expect(lines.last).to_contain_text("from nine to six")
+    expect(lines.last.get_by_text("delivered")).to_be_visible()  # by itself
 
 
 @at_both_widths
@@ -46,17 +73,8 @@ def test_a_phone_that_wrote_is_answered_by_keyboard(
     page.get_by_label("Phone").fill(phone)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Ama Mensah")).to_be_visible()
-    page.get_by_label("Text").focus()
-    page.keyboard.type("Yes, from nine to six. See you there!")
-    expect(page.get_by_text("1 segment")).to_be_visible()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
-    page.keyboard.press("Enter")
+    answer_by_keyboard(page)
     lines = page.get_by_role("article")
-    expect(lines).to_have_count(2)
-    expect(lines.last).to_contain_text("from nine to six")
-    expect(lines.last.get_by_text("delivered")).to_be_visible()  # by itself
     with amina.db.write() as tx:
         store_inbound(tx, amina.account_id, ARABIC, sender=phone, recipient="SANDBOX", sandbox=True)
     expect(lines).to_have_count(3)
@@ -69,14 +87,7 @@ def test_a_phone_that_wrote_is_answered_by_keyboard(
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_label("Text")).to_have_attribute("aria-invalid", "true")
     picture(page, "conversation-wrong")
-    page.get_by_text("Opt out …").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("nothing but one-time passwords")
-    picture(page, "conversation-opting-out")
-    page.get_by_role("dialog").get_by_role("button", name="Opt out", exact=True).click()
-    expect(page.get_by_text("no text can be sent to it")).to_be_visible()
-    expect(page.get_by_label("Text")).to_have_count(0)
-    picture(page, "conversation-opted-out")
+    opt_out(page)
     page.get_by_role("link", name="Conversations").last.click()
     expect(listed.filter(has_text="Ama Mensah")).to_contain_text(ARABIC)
     listed.filter(has_text="MTN").get_by_role("link").click()

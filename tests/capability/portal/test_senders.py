@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from heliograph import accounts, senders
+from heliograph import accounts, inbound, senders
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
@@ -177,3 +177,22 @@ def test_whose_sender_it_is_not_makes_it_no_default(
 def defaults(db: Database, account_id: str) -> dict[tuple[str, bool], str]:
     with db.read() as tx:
         return senders.default_senders(tx, [account_id])
+
+
+def test_the_page_lists_the_numbers_that_people_write_to(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    assert "people write to" not in visitor.get(f"{home}/senders").text
+    chidi = open_account(db, "chidi")
+    with db.write() as tx:
+        for digits, account in (("4567", amina), ("4568", amina), ("4569", chidi)):
+            inbound.add_number(tx, digits, "simulator", account, now_ms=clock.now_ms())
+        made = senders.register(tx, amina, "4567", sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, made.id, now_ms=clock.now_ms())
+    page = visitor.get(f"{home}/senders").text
+    below = page[page.index("Numbers that people write to") :]
+    rows = re.findall(r"<strong>(\d+)</strong></td>\s*<td>([^<]+)</td>", below)
+    assert rows == [
+        ("4568", "come from a sender ID, until this number is one"),
+        ("4567", "may come from it"),
+    ]

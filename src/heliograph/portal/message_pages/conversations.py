@@ -128,7 +128,7 @@ def answer(asking: PageRequest) -> Response:
 
 
 def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Opts the phone out of all texts of the account, as POST /opt-outs does, or lifts that."""
+    """Stores that the phone wants no texts of the account, as POST /opt-outs does, or lifts it."""
     phone = _phone(tx, asking, visit)
     if conversations.number_of(phone) is None or parse_phone(phone) is None:
         raise NotFound(f"There is no phone {shown(phone)} to opt out.")

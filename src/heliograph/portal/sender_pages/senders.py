@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
-from heliograph import accounts, senders
+from heliograph import accounts, inbound, senders
 from heliograph.base.errors import FieldError
+from heliograph.base.paging import PageWanted
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
-from heliograph.senders import REJECTED, SUBMITTED, Sender
+from heliograph.senders import APPROVED, REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
 from heliograph.users import Right
 
@@ -30,12 +31,17 @@ def listed(
     it.
     """
     found = senders.page(tx, limit=SHOWN_MAX + 1, account_id=visit.account.id)
+    wanted = PageWanted(SHOWN_MAX, None)
+    # carriers bring live texts only
+    numbers = inbound.numbers_page(tx, visit.account.id, wanted, sandbox=False)
     return page(
         "senders.html",
         asking,
         status=400 if errors else 200,
         visit=visit,
         senders=[ShownSender(sender, senders.text_id(sender)) for sender in found[:SHOWN_MAX]],
+        numbers=numbers[:SHOWN_MAX],
+        names={sender.sender for sender in found if sender.status == APPROVED},
         waits=any(sender.status == SUBMITTED for sender in found),
         is_rejected=any(sender.status == REJECTED for sender in found),
         is_cut=len(found) > SHOWN_MAX,

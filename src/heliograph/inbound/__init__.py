@@ -31,6 +31,7 @@ __all__ = [
     "as_number_record",
     "erase_some_inbound",
     "forget_parts",
+    "keywords",
     "newest_inbound",
     "remove_number",
     "store_all_overdue",

@@ -22,7 +22,7 @@ NUMBER_PREFIX: Final = "num"
 DIGITS_MIN: Final = 3  # the shortest short codes
 _DIGITS: Final = re.compile(rf"[0-9]{{{DIGITS_MIN},{DIGITS_MAX}}}", re.ASCII)
 # whoever runs the commands has no user
-_OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
+OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
 
 
 class OwnNumber(NamedTuple):
@@ -134,4 +134,4 @@ def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
     if number.account_id is not None:
         record = ids.text_of_raw(NUMBER_PREFIX, number.id)
         entry = AuditEntry(action, record, number.digits)
-        accounts.audit(tx, number.account_id, _OPERATOR, entry, now_ms=now_ms)
+        accounts.audit(tx, number.account_id, OPERATOR, entry, now_ms=now_ms)

@@ -1,5 +1,5 @@
-"""Defines the tables of our numbers, of the texts that come in to them, and of the parts of texts
-that are not whole yet.
+"""Defines the tables of our numbers, of their keywords, of the texts that come in to them, and of
+the parts of texts that are not whole yet.
 """
 
 from typing import Final
@@ -10,6 +10,7 @@ from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 
 DIGITS_MAX: Final = 15  # as long as a phone number may be
+KEYWORD_MAX: Final = 32  # characters of a keyword
 ADDRESS_MAX: Final = 64  # characters; carriers may name a sender by letters
 
 numbers = sa.Table(
@@ -34,6 +35,46 @@ numbers = sa.Table(
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
     sa.Index("numbers_once", "carrier_id", "digits", unique=True),
     sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
+)
+
+# Those of a number that several accounts share are one account's each. Those without a number hold
+# for all numbers of their account.
+keywords = sa.Table(
+    "keywords",
+    metadata,
+    sa.Column("id", RawId, primary_key=True),
+    sa.Column("account_id", RawId, sa.ForeignKey("accounts.id"), nullable=False),
+    sa.Column("sandbox", sa.Boolean, nullable=False),
+    sa.Column(
+        "number_id",
+        RawId,
+        sa.ForeignKey("numbers.id", ondelete="CASCADE"),
+        nullable=True,
+        comment="null: all numbers of the account",
+    ),
+    sa.Column("keyword", sa.String(KEYWORD_MAX), nullable=False, comment="as it was written"),
+    sa.Column("folded", sa.String(KEYWORD_MAX), nullable=False, comment="as it is compared"),
+    sa.Column("action", sa.String(8), nullable=False),
+    sa.Column("reply", sa.Text, nullable=True, comment="null: the built-in one of its action"),
+    sa.Column("language", sa.String(2), nullable=True, comment="null: the built-in word's, or en"),
+    sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("action IN ('none', 'opt_out', 'opt_in', 'help')", name="keywords_action"),
+    sa.Index("keywords_by_account", "account_id", "sandbox", "id"),
+    sa.Index(
+        "keywords_of_number",
+        "number_id",
+        "folded",
+        unique=True,
+        **only_where("number_id IS NOT NULL"),
+    ),
+    sa.Index(
+        "keywords_of_account",
+        "account_id",
+        "sandbox",
+        "folded",
+        unique=True,
+        **only_where("number_id IS NULL"),
+    ),
 )
 
 inbound = sa.Table(

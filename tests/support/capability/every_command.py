@@ -35,6 +35,8 @@ _VALUES: Final = {
     "events": "all",
     "host": "127.0.0.1",
     "key_id": "key_1",
+    "keyword": "OFFERS",
+    "keyword_id": "kw_1",
     "message_id": "msg_1",
     "message_ids": "msg_1",
     "month": "2026-10",

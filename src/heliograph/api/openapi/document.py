@@ -11,6 +11,7 @@ from heliograph.api.openapi import (
     contacts,
     errors,
     inbound,
+    keywords,
     messages,
     otp,
     plugin,
@@ -45,6 +46,7 @@ BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
     inbound.TAG: "Read the texts that handsets have sent to your numbers.",
+    keywords.TAG: "Choose what your numbers do when a handset sends a word to them.",
     otp.TAG: "Send a code to a phone, and verify it.",
     wallet.TAG: "Read the balance, the SMS credits, and every change of them.",
     campaigns.TAG: (
@@ -61,7 +63,18 @@ TAGS: Final = {
     ),
 }
 SUCCESS: Final = always(True, "True for every success.")
-_ROOMS: Final = (wallet, messages, inbound, otp, campaigns, senders, contacts, connect, plugin)
+_ROOMS: Final = (
+    wallet,
+    messages,
+    inbound,
+    keywords,
+    otp,
+    campaigns,
+    senders,
+    contacts,
+    connect,
+    plugin,
+)
 OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     place: operation for room in _ROOMS for place, operation in room.OPERATIONS.items()
 }

@@ -60,6 +60,8 @@ ACTIONS: Final = {
     "customer.provision": marked("Provisioned a Connect customer"),
     "key.make": marked("Made an API key"),
     "key.revoke": marked("Revoked an API key"),
+    "keyword.remove": marked("Removed a keyword"),
+    "keyword.save": marked("Added or changed a keyword"),
     "low_balance.change": marked("Changed when a low balance is told of"),
     "member.invite": marked("Invited a member"),
     "member.join": marked("Joined the account"),

@@ -1,0 +1,18 @@
+"""Keeps keywords: words that a handset sends, alone or before others, and that do something."""
+
+from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
+from heliograph.inbound.keywords.by_operator import remove_any_keyword, save_keyword_for
+from heliograph.inbound.keywords.keyword import KeywordOwner, all_keywords, as_keyword_record
+from heliograph.inbound.keywords.request import NUMBER_MAX
+
+__all__ = [
+    "NUMBER_MAX",
+    "KeywordAction",
+    "KeywordLanguage",
+    "KeywordOwner",
+    "all_keywords",
+    "api",
+    "as_keyword_record",
+    "remove_any_keyword",
+    "save_keyword_for",
+]

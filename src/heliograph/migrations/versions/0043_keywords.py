@@ -1,0 +1,61 @@
+"""Keywords: words that a handset sends, and that do something.
+
+The version before goes on working: it knows none.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0043"
+down_revision = "0041"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "keywords",
+        sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("account_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("sandbox", sa.Boolean(), nullable=False),
+        sa.Column(
+            "number_id",
+            sa.Uuid(as_uuid=False),
+            nullable=True,
+            comment="null: all numbers of the account",
+        ),
+        sa.Column("keyword", sa.String(length=32), nullable=False, comment="as it was written"),
+        sa.Column("folded", sa.String(length=32), nullable=False, comment="as it is compared"),
+        sa.Column("action", sa.String(length=8), nullable=False),
+        sa.Column(
+            "reply", sa.Text(), nullable=True, comment="null: the built-in one of its action"
+        ),
+        sa.Column(
+            "language",
+            sa.String(length=2),
+            nullable=True,
+            comment="null: the built-in word's, or en",
+        ),
+        sa.Column("created_at_ms", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint(
+            "action IN ('none', 'opt_out', 'opt_in', 'help')", name="keywords_action"
+        ),
+        sa.ForeignKeyConstraint(["account_id"], ["accounts.id"]),
+        sa.ForeignKeyConstraint(["number_id"], ["numbers.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("keywords_by_account", "keywords", ["account_id", "sandbox", "id"])
+    op.create_index(
+        "keywords_of_number",
+        "keywords",
+        ["number_id", "folded"],
+        unique=True,
+        sqlite_where=sa.text("number_id IS NOT NULL"),
+        postgresql_where=sa.text("number_id IS NOT NULL"),
+    )
+    op.create_index(
+        "keywords_of_account",
+        "keywords",
+        ["account_id", "sandbox", "folded"],
+        unique=True,
+        sqlite_where=sa.text("number_id IS NULL"),
+        postgresql_where=sa.text("number_id IS NULL"),
+    )

@@ -1,0 +1,81 @@
+"""Reads opt-outs: which of some phones have one, and a page of all."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base.paging import PageWanted
+from heliograph.database.postgresql.arrays import literal
+from heliograph.opt_outs.suppression import (
+    WHOLE_ACCOUNT,
+    OptOutOwner,
+    OptOutScope,
+    Suppression,
+)
+from heliograph.opt_outs.tables import OptOutSource, suppressions
+
+_t: Final = suppressions.c
+_COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
+
+
+def is_suppressed(
+    tx: Connection, owner: OptOutOwner, phone: str, scope: OptOutScope = WHOLE_ACCOUNT
+) -> bool:
+    """Returns whether a phone (E.164 digits) wants no texts of the scope: those of a sender are
+    unwanted too where none of the account's are wanted.
+    """
+    return phone in suppressed_among(tx, owner, [phone], scope)
+
+
+def suppressed_among(
+    tx: Connection,
+    owner: OptOutOwner,
+    phones: Iterable[str],
+    scope: OptOutScope = WHOLE_ACCOUNT,
+) -> dict[str, OptOutSource]:
+    """Returns those of these phones (E.164 digits) that want no texts of the scope, with where
+    that comes from.
+    """
+    of_scope = _t.sender.in_({WHOLE_ACCOUNT.sender, scope.sender})
+    query = sa.select(_t.phone, _t.source).where(owner.owns, _of(tx, phones), of_scope)
+    return {
+        str(row.phone): OptOutSource(row.source)
+        for row in tx.execute(query.order_by(_t.phone, _t.sender.desc()))
+    }
+
+
+def opt_outs_of(tx: Connection, owner: OptOutOwner, phone: str) -> list[Suppression]:
+    """Returns all opt-outs of a phone (E.164 digits), that of the whole account first."""
+    query = sa.select(*_COLUMNS).where(owner.owns, _t.phone == int(phone)).order_by(_t.sender)
+    return [_of_row(row) for row in tx.execute(query)]
+
+
+def opt_out_page(
+    tx: Connection, owner: OptOutOwner, wanted: PageWanted, *, phone: str | None = None
+) -> list[Suppression]:
+    """Returns at most `limit` + 1 opt-outs, newest first: the one too many tells that there is a
+    next page. `phone` (E.164 digits) asks for those of one phone.
+    """
+    query = sa.select(*_COLUMNS).where(owner.owns)
+    if phone is not None:
+        query = query.where(_t.phone == int(phone))
+    if wanted.before is not None:
+        query = query.where(_t.id < wanted.before)
+    return [
+        _of_row(row) for row in tx.execute(query.order_by(_t.id.desc()).limit(wanted.limit + 1))
+    ]
+
+
+def _of(tx: Connection, phones: Iterable[str]) -> sa.ColumnElement[bool]:
+    """Returns the condition for some phones: one parameter, however many they are."""
+    numbers = sorted(map(int, phones))
+    if tx.dialect.name != "postgresql":
+        return _t.phone.in_(numbers)
+    array = sa.cast(sa.literal(literal(numbers), sa.Text), sa.ARRAY(sa.BigInteger))
+    return _t.phone == sa.any_(array)
+
+
+def _of_row(row: sa.Row[Any, Any, Any, Any]) -> Suppression:
+    return Suppression(row.id, str(row.phone), OptOutScope(row.sender), OptOutSource(row.source))

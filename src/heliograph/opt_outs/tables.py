@@ -1,0 +1,51 @@
+"""Defines the table of suppressions: who wants no texts of an account, or of one of its senders."""
+
+from enum import StrEnum
+from typing import Final
+
+import sqlalchemy as sa
+
+from heliograph.database.database import RawId, metadata
+
+SUPPRESSED_SENDER_MAX: Final = 64  # as long as the sender of a send may be
+
+
+class OptOutSource(StrEnum):
+    """Lists where an opt-out comes from. The value is the one in the database."""
+
+    KEYWORD = "keyword"  # the person texted STOP
+    API = "api"
+    PORTAL = "portal"
+    IMPORT = "import"  # a file of contacts
+    CARRIER = "carrier"
+    OPERATOR = "operator"  # a command
+
+
+# A row outlives the contact that it was made for. It was made when its id says. Both indexes hold
+# account and mode first: nothing is read without them.
+suppressions = sa.Table(
+    "suppressions",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column(
+        "phone",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="E.164 digits as a number",
+    ),
+    sa.Column(
+        "sender",
+        sa.String(SUPPRESSED_SENDER_MAX),
+        primary_key=True,
+        comment="in lower case: whose texts are not wanted; empty: nobody's of the account",
+    ),
+    sa.Column("id", RawId, nullable=False),
+    sa.Column("source", sa.String(8), nullable=False),
+    sa.CheckConstraint(
+        "source IN ('keyword', 'api', 'portal', 'import', 'carrier', 'operator')",
+        name="suppressions_source",
+    ),
+    sa.Index("suppressions_by_account", "account_id", "sandbox", "id", unique=True),
+)

@@ -1,0 +1,152 @@
+"""Opt-outs are stored and lifted, by both kinds of transactions."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import pytest
+
+from heliograph.base import clock
+from heliograph.base.paging import PageWanted
+from heliograph.database.database import Database
+from heliograph.opt_outs.read import (
+    is_suppressed,
+    opt_out_page,
+    opt_outs_of,
+    suppressed_among,
+)
+from heliograph.opt_outs.suppress import lift, lift_hot, suppress, suppress_hot
+from heliograph.opt_outs.suppression import (
+    WHOLE_ACCOUNT,
+    OptOutOwner,
+    OptOutScope,
+    scope_of_sender,
+)
+from heliograph.opt_outs.tables import OptOutSource, suppressions
+from tests.support.factories import PHONE, open_account, phones
+
+SALES: Final = scope_of_sender(" Amina ")
+
+
+class _Ordinary:
+    """Opts out and in within ordinary transactions."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def suppress(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
+        with self._db.write() as tx:
+            return suppress(tx, owner, phones, now_ms=clock.now_ms(), **more)
+
+    def lift(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
+        with self._db.write() as tx:
+            return lift(tx, owner, phones, **more)
+
+
+class _Awaited:
+    """Opts out and in within awaited transactions."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def suppress(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
+        return self._run(suppress_hot, owner, phones, now_ms=clock.now_ms(), **more)
+
+    def lift(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
+        return self._run(lift_hot, owner, phones, **more)
+
+    def _run(self, use: Callable[..., Awaitable[set[str]]], *given: Any, **more: Any) -> set[str]:
+        async def run() -> set[str]:
+            try:
+                async with self._db.hot() as tx:
+                    return await use(tx, *given, **more)
+            finally:
+                await self._db.close_hot()
+
+        return asyncio.run(run())
+
+
+Way = _Ordinary | _Awaited
+
+
+@pytest.fixture(params=[_Ordinary, _Awaited])
+def way(request: pytest.FixtureRequest, db: Database) -> Way:
+    made: Way = request.param(db)
+    return made
+
+
+def holds(db: Database, owner: OptOutOwner, phone: str, scope: OptOutScope = WHOLE_ACCOUNT) -> bool:
+    with db.read() as tx:
+        return is_suppressed(tx, owner, phone, scope)
+
+
+def test_an_opt_out_holds_for_one_account_and_mode_alone(db: Database, way: Way) -> None:
+    amina, chidi = (OptOutOwner(open_account(db, name), False) for name in ("amina", "chidi"))
+    assert way.suppress(amina, PHONE, source=OptOutSource.API) == {PHONE}
+    assert way.suppress(amina, PHONE, source=OptOutSource.API) == set()
+    assert holds(db, amina, PHONE)
+    assert not holds(db, amina._replace(sandbox=True), PHONE)
+    assert not holds(db, chidi, PHONE)
+    assert way.lift(chidi, PHONE, by=OptOutSource.API) == set()
+    assert way.lift(amina, PHONE, by=OptOutSource.API) == {PHONE}
+    assert not holds(db, amina, PHONE)
+
+
+def test_an_opt_out_of_one_sender_holds_for_that_sender_alone(db: Database, way: Way) -> None:
+    amina = OptOutOwner(open_account(db), False)
+    way.suppress(amina, PHONE, source=OptOutSource.KEYWORD, scope=SALES)
+    assert holds(db, amina, PHONE, scope_of_sender("AMINA"))
+    assert not holds(db, amina, PHONE, scope_of_sender("OTHER"))
+    assert not holds(db, amina, PHONE)
+    assert way.lift(amina, PHONE, by=OptOutSource.API) == set()  # that of the account
+    way.suppress(amina, PHONE, source=OptOutSource.API)
+    assert holds(db, amina, PHONE, scope_of_sender("OTHER"))
+    with db.read() as tx:
+        found = opt_outs_of(tx, amina, PHONE)
+    assert [(each.scope, each.source) for each in found] == [
+        (WHOLE_ACCOUNT, OptOutSource.API),
+        (SALES, OptOutSource.KEYWORD),
+    ]
+    assert way.lift(amina, PHONE, by=OptOutSource.API, scope=None) == {PHONE}
+    assert not holds(db, amina, PHONE, SALES)
+
+
+@pytest.mark.parametrize("source", [each for each in OptOutSource if each != "keyword"])
+def test_a_keyword_lifts_only_what_a_keyword_made(
+    db: Database, way: Way, source: OptOutSource
+) -> None:
+    amina = OptOutOwner(open_account(db), False)
+    by_keyword, by_both, by_other = phones(3)
+    way.suppress(amina, by_keyword, by_both, source=OptOutSource.KEYWORD)
+    assert way.suppress(amina, by_both, by_other, source=source) == {by_other}
+    assert way.suppress(amina, by_other, source=OptOutSource.KEYWORD) == set()
+    everybody = (by_keyword, by_both, by_other)
+    assert way.lift(amina, *everybody, by=OptOutSource.KEYWORD) == {by_keyword}
+    with db.read() as tx:
+        assert suppressed_among(tx, amina, everybody) == {by_both: source, by_other: source}
+    assert way.lift(amina, *everybody, by=OptOutSource.API) == {by_both, by_other}
+
+
+def test_opt_outs_are_listed_newest_first_page_by_page(db: Database) -> None:
+    amina = OptOutOwner(open_account(db), False)
+    chidi = OptOutOwner(open_account(db, "chidi"), False)
+    some = phones(5)
+    for phone in some:
+        _Ordinary(db).suppress(amina, phone, source=OptOutSource.PORTAL)
+        _Ordinary(db).suppress(chidi, phone, source=OptOutSource.API)
+    with db.read() as tx:
+        first = opt_out_page(tx, amina, PageWanted(2, None))
+        second = opt_out_page(tx, amina, PageWanted(3, first[1].id))
+        one = opt_out_page(tx, amina, PageWanted(3, None), phone=some[1])
+    assert [each.phone for each in first] == some[:1:-1]  # one too many
+    assert [each.phone for each in second] == some[2::-1]
+    assert [each.phone for each in one] == [some[1]]
+    assert all(each.source is OptOutSource.PORTAL for each in (*first, *second, *one))
+    assert abs(first[0].made_at_ms - clock.now_ms()) < 60_000
+
+
+def test_a_source_that_is_not_known_is_not_stored(db: Database) -> None:
+    amina = OptOutOwner(open_account(db), False)
+    with pytest.raises(Exception, match="suppressions_source"), db.write() as tx:  # noqa: PT012
+        made = {"phone": int(PHONE), "sender": "", "id": "0" * 32, "source": "rumour"}
+        tx.execute(suppressions.insert().values(**amina._asdict(), **made))

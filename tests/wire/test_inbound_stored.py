@@ -9,7 +9,6 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
-import smpplib.gsm  # type: ignore[import-untyped]  # it has no types
 import sqlalchemy as sa
 import structlog
 
@@ -32,12 +31,11 @@ from heliograph.inbound.parts import WAITED_MS
 from heliograph.inbound.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
 from tests.support.factories import open_account, open_carrier
+from tests.support.wire.handset_texts import LONG, PHONE, SHORT_CODE, long_text, text_of
 from tests.support.wire.raw_carrier import RawCarrier, RawSession, raw_carrier
 from tests.support.wire.recorder import Recorder
 
-PHONE, OTHER_PHONE = "233201234567", "233201234568"
-SHORT_CODE = "4567"
-LONG = "Where is my order? {" + "0123456789" * 30 + "} €"
+OTHER_PHONE = "233201234568"
 
 
 class Phone(NamedTuple):
@@ -109,20 +107,6 @@ async def phone(database_url: str) -> AsyncIterator[Phone]:
             await asyncio.gather(taking, return_exceptions=True)
             await db.close_hot()
             db.close()
-
-
-def text_of(
-    octets: bytes, sender: str = PHONE, coding: int = 0, esm_class: int = 0
-) -> pdu.ShortMessage:
-    return pdu.ShortMessage(sender, SHORT_CODE, octets, data_coding=coding, esm_class=esm_class)
-
-
-def long_text(text: str, sender: str = PHONE) -> list[pdu.ShortMessage]:
-    """The parts of a text as smpplib cuts it. Its references are all the same, as phones' may
-    be.
-    """
-    parts, coding, esm_class = smpplib.gsm.make_parts(text)
-    return [text_of(bytes([*part[:3], 7, *part[4:]]), sender, coding, esm_class) for part in parts]
 
 
 def repeated_parts(first: Sequence[pdu.ShortMessage]) -> list[pdu.ShortMessage]:

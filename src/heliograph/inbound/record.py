@@ -12,7 +12,10 @@ from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
+from heliograph.inbound.events import events_of
 from heliograph.inbound.parts import Assembly, PartedText, key_of
+from heliograph.inbound.read import InboundText
+from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
 REPEATED_WITHIN_MS: Final = 60_000
@@ -228,8 +231,8 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
 async def _store(
     tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
 ) -> int:
-    """Stores texts, each for its number's account, and counts repetitions of those that were stored
-    before. Returns how many are no account's.
+    """Stores texts, each for its number's account, with the events that tell of them, and counts
+    repetitions of those that were stored before. Returns how many are no account's.
     """
     asked = [
         sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in whole})
@@ -256,10 +259,24 @@ async def _store(
             )
         )
     await sql.STORE_TEXTS.rows(tx, rows)
+    await _tell(tx, rows, now_ms)
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
     return sum(row.account_id is None for row in rows)
+
+
+async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
+    """Stores the events of texts, if anybody wants to hear them."""
+    account_ids = {each.account_id for each in stored if each.account_id is not None}
+    if not account_ids:
+        return
+    listeners = await load_listeners(tx, account_ids)
+    if listeners:
+        texts = [
+            InboundText(*(getattr(row, name) for name in InboundText._fields)) for row in stored
+        ]
+        await emit(tx, listeners, events_of(texts, listeners, now_ms))
 
 
 def _new_id(now_ms: int) -> str:

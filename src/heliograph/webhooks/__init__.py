@@ -13,12 +13,13 @@ from heliograph.webhooks.events import (
     rows_of,
     tell_listeners,
 )
-from heliograph.webhooks.tables import KEPT, LOW_BALANCE
+from heliograph.webhooks.tables import KEPT, LOW_BALANCE, MESSAGE_RECEIVED
 
 __all__ = [
     "EVENT_PREFIX",
     "KEPT",
     "LOW_BALANCE",
+    "MESSAGE_RECEIVED",
     "Event",
     "Listeners",
     "deliver",

@@ -169,7 +169,8 @@ def rows_of(listeners: Listeners, events: Sequence[Event]) -> EventRows:
 
 def body_of(event_id: str, event: Event, account_id: str) -> str:
     """Returns what is sent (docs/api.md, "Events and webhooks"), with both ids in text form. It
-    is at most 20 kB, for a text has at most ten segments.
+    is at most 20 kB: a text that we send has at most ten segments, and one that came in and is
+    longer is left out of its event.
     """
     return encode(
         {

@@ -15,10 +15,12 @@ from heliograph.webhooks.tables import (
     LOW_BALANCE,
     MESSAGE_DELIVERED,
     MESSAGE_FAILED,
+    MESSAGE_RECEIVED,
 )
 
 _ID: Final = "00000000000070008000000000000000"  # of nothing that is stored
 _SENDER: Final = "SAMPLE"
+_SAMPLE_PHONE: Final = "233201234567"
 _TEXT: Final = "A sample of heliograph webhook test."
 
 
@@ -68,6 +70,8 @@ def _sample(endpoint: WebhookEndpoint, account_id: str, now_ms: int) -> Event:
         data = _low_balance(account_id)
     elif kind == CAMPAIGN_COMPLETED:
         data = _campaign(at, sandbox=endpoint.sandbox)
+    elif kind == MESSAGE_RECEIVED:
+        data = _inbound(at, sandbox=endpoint.sandbox)
     else:
         data = _message(kind, at, sandbox=endpoint.sandbox)
     return Event(endpoint.account_id, endpoint.sandbox, kind, now_ms, data)
@@ -81,7 +85,7 @@ def _message(kind: str, at: str, *, sandbox: bool) -> dict[str, Any]:
         "campaign_id": None,
         "type": "sms",
         "sender": _SENDER,
-        "recipient": "233201234567",
+        "recipient": _SAMPLE_PHONE,
         "country_code": "GH",
         "message": _TEXT,
         "encoding": "GSM-7",
@@ -101,6 +105,21 @@ def _message(kind: str, at: str, *, sandbox: bool) -> dict[str, Any]:
         "sent_at": at,
         "delivered_at": at if kind == MESSAGE_DELIVERED else None,
         "failed_at": at if failed else None,
+    }
+
+
+def _inbound(at: str, *, sandbox: bool) -> dict[str, Any]:
+    return {
+        "id": ids.text_of_raw("inb", _ID),
+        "from": _SAMPLE_PHONE,
+        "to": "4567",
+        "text": _TEXT,
+        "encoding": "GSM-7",
+        "parts": 1,
+        "parts_received": 1,
+        "complete": True,
+        "sandbox": sandbox,
+        "received_at": at,
     }
 
 

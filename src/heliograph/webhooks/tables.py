@@ -21,9 +21,17 @@ MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
     "message.delivered",
     "message.failed",
 )
+MESSAGE_RECEIVED = "message.received"
 LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
 # docs/webhooks.md, "The events"
-KINDS: Final = (MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED, CAMPAIGN_COMPLETED, LOW_BALANCE)
+KINDS: Final = (
+    MESSAGE_SENT,
+    MESSAGE_DELIVERED,
+    MESSAGE_FAILED,
+    MESSAGE_RECEIVED,
+    CAMPAIGN_COMPLETED,
+    LOW_BALANCE,
+)
 
 webhook_endpoints = sa.Table(
     "webhook_endpoints",

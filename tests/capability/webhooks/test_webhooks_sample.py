@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from heliograph.base import ids
+from heliograph.inbound import InboundText, as_inbound_record
 from heliograph.messages.read import Message, as_record
 from heliograph.messages.states import ERROR_MESSAGES
 from tests.support.api.service import contract
@@ -29,6 +30,7 @@ OF_STATISTICS = "queued sent delivered failed segments credits_used delivery_rat
         "message.sent",
         "message.delivered",
         "message.failed",
+        "message.received",
         "wallet.low_balance",
         "campaign.completed",
     ],
@@ -54,12 +56,24 @@ async def test_a_sample_is_a_record_of_its_kind(
             "wallet": {"balance": 0, "currency": "GHS"},
             "threshold": 100,
         }
+    elif kind == "message.received":
+        assert data == inbound_text(data, at)
     elif kind == "campaign.completed":
         assert list(data) == OF_CAMPAIGN.split()
         assert list(data["statistics"]) == OF_STATISTICS.split()
         assert (data["id"][:4], data["status"], data["completed_at"]) == ("cmp_", "completed", at)
     else:
         assert data == message(data, kind.removeprefix("message."), at)
+
+
+def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
+    """A text that came in, as it is shown anywhere else."""
+    at_ms = round(datetime.fromisoformat(at).timestamp() * 1_000)
+    raw = ids.raw_of_text("inb", data["id"]) or ""
+    text = "A sample of heliograph webhook test."
+    return as_inbound_record(
+        InboundText(raw, 1, None, False, "233201234567", "4567", text, "GSM-7", 1, 1, 0, at_ms)
+    )
 
 
 def message(data: dict[str, Any], status: str, at: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ SCHEMAS: Final[dict[str, Json]] = {
         to=text("Your number or short code, digits."),
         text=text(
             "The text. With the encoding `binary` it is base64 of the octets. Null after"
-            " retention.",
+            " retention, and in an event if it is too long for that.",
             nullable=True,
         ),
         encoding=one_of(ENCODINGS, "How the text came."),
@@ -57,7 +57,7 @@ SCHEMAS: Final[dict[str, Json]] = {
     ),
 }
 
-_EXAMPLE: Final[Json] = {
+EXAMPLE: Final[Json] = {
     "id": example_id("inb"),
     "from": EXAMPLE_PHONE,
     "to": "4567",
@@ -82,7 +82,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "List inbound texts",
         "Lists the texts that handsets have sent to your numbers, newest first.",
         a_list(ref("InboundText")),
-        {"data": [_EXAMPLE], "next_cursor": None},
+        {"data": [EXAMPLE], "next_cursor": None},
         parameters=(limit(), CURSOR),
     ),
     ("GET", "/inbound/{id}"): Operation(
@@ -90,7 +90,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "Get an inbound text",
         "Returns one text that a handset has sent to a number of yours.",
         one_record(ref("InboundText")),
-        {"data": _EXAMPLE},
+        {"data": EXAMPLE},
         parameters=(path_id("The text's id.", example_id("inb")),),
     ),
     ("GET", "/numbers"): Operation(

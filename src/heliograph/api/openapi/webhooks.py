@@ -4,7 +4,7 @@ webhooks").
 
 from typing import Final
 
-from heliograph.api.openapi import campaigns, messages
+from heliograph.api.openapi import campaigns, inbound, messages
 from heliograph.api.openapi.parts import (
     EXAMPLE_AT,
     EXAMPLE_MS,
@@ -27,6 +27,7 @@ from heliograph.webhooks.tables import (
     LOW_BALANCE,
     MESSAGE_DELIVERED,
     MESSAGE_FAILED,
+    MESSAGE_RECEIVED,
     MESSAGE_SENT,
 )
 
@@ -59,6 +60,11 @@ SCHEMAS: Final[dict[str, Json]] = {
         "A message was sent, was delivered or has failed.",
         one_of((MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED), "What happened."),
         ref("MessageRecord"),
+    ),
+    "InboundEvent": _event(
+        "A handset has sent a text to one of the account's numbers.",
+        always(MESSAGE_RECEIVED, "What happened."),
+        ref("InboundText"),
     ),
     "CampaignEvent": _event(
         "A campaign was completed.",
@@ -140,6 +146,17 @@ _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
         ),
         "MessageEvent",
         _around(MESSAGE_FAILED, 4, _FAILED),
+    ),
+    MESSAGE_RECEIVED: (
+        "A text came in",
+        (
+            "A handset has sent a text to one of your numbers, and it is stored. There is one event"
+            " for a text, however often the carrier sends it. Of a text that lacks parts,"
+            " `data.complete` is false. `data.text` is null if the text is too long for an event:"
+            " `GET /inbound/{id}` has it."
+        ),
+        "InboundEvent",
+        _around(MESSAGE_RECEIVED, 7, inbound.EXAMPLE),
     ),
     CAMPAIGN_COMPLETED: (
         "A campaign was completed",

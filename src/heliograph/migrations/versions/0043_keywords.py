@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0043"
-down_revision = "0041"
+down_revision = "0042"
 
 
 def upgrade() -> None:

@@ -14,7 +14,7 @@ from heliograph.inbound.keywords.built_in import (
     KeywordAction,
     KeywordLanguage,
 )
-from heliograph.inbound.keywords.fold import fold
+from heliograph.inbound.keywords.fold import _folded_once, fold
 from heliograph.inbound.keywords.match import (
     WORDS_MAX,
     KeywordRule,
@@ -47,6 +47,14 @@ def test_what_is_folded_stays_as_it_is(text: str) -> None:
     assert fold(folded) == folded
     assert fold(f" «{folded}»! ") == folded
     assert not folded or (folded[0].isalnum() and folded[-1].isalnum())
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_ascii_is_folded_as_any_text_is(text: str) -> None:
+    folded = text
+    while (again := _folded_once(folded)) != folded:
+        folded = again
+    assert fold(text) == folded
 
 
 @given(words, around, around, spaces, st.sampled_from(["NFC", "NFD", "NFKC"]), st.randoms())

@@ -120,6 +120,8 @@ class StoredText(Row, frozen=True):
     pdu: Id | None
     repeats: Int
     received_at_ms: BigInt
+    keyword: Text | None = None
+    opt_out_suspected: Bool = False
 
 
 STORE_TEXTS: Final = Insert("inbound", StoredText)

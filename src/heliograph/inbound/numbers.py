@@ -16,7 +16,7 @@ from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.carriers import all_carriers, carrier_named
-from heliograph.inbound.tables import DIGITS_MAX, numbers
+from heliograph.inbound.tables import DIGITS_MAX, WHOLE_ACCOUNT_SCOPE, numbers
 
 NUMBER_PREFIX: Final = "num"
 DIGITS_MIN: Final = 3  # the shortest short codes
@@ -34,6 +34,8 @@ class OwnNumber(NamedTuple):
     account_id: str | None
     sandbox: bool
     created_at_ms: int
+    first_word: bool = False
+    opt_out_scope: str = WHOLE_ACCOUNT_SCOPE
 
 
 def add_number(

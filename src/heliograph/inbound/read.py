@@ -29,6 +29,8 @@ class InboundText(NamedTuple):
     parts_received: int
     repeats: int
     received_at_ms: int
+    keyword: str | None
+    opt_out_suspected: bool
 
 
 _COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
@@ -88,6 +90,8 @@ def as_inbound_record(found: InboundText) -> dict[str, Any]:
         "parts": found.parts,
         "parts_received": found.parts_received,
         "complete": found.parts_received == found.parts,
+        "keyword": found.keyword,
+        "opt_out_suspected": found.opt_out_suspected,
         "sandbox": found.sandbox,
         "received_at": rfc3339(found.received_at_ms),
     }

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
@@ -13,8 +15,11 @@ from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
+from heliograph.inbound.heed import SaidKeyword, heed
+from heliograph.inbound.keywords import NOTHING, CameIn, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
+from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
@@ -258,12 +263,41 @@ async def _store(
                 received_at_ms=each.received_at_ms,
             )
         )
+    said = await _hear(tx, carrier_id, rows)
     await sql.STORE_TEXTS.rows(tx, rows)
     await _tell(tx, rows, now_ms)
+    await heed(tx, said, now_ms)
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
     return sum(row.account_id is None for row in rows)
+
+
+async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[SaidKeyword]:
+    """Notes in the rows which keywords they are, and returns those that are one."""
+    texts = [
+        CameIn(
+            row.id,
+            row.account_id,
+            row.sandbox,
+            sender=row.sender,
+            recipient=row.recipient,
+            text=row.text,
+            encoding=row.encoding,
+            is_complete=row.parts_received == row.parts,
+        )
+        for row in rows
+    ]
+    heard = await hear(tx, carrier_id, texts)
+    said = []
+    for place, text in enumerate(texts):
+        found = heard.get(text.id, NOTHING)
+        word = None if found.matched is None else found.matched.word
+        rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
+        if found.matched is not None:
+            scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
+            said.append(SaidKeyword(text, found.matched, scope))
+    return said
 
 
 async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

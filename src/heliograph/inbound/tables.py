@@ -10,6 +10,9 @@ from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
 
 DIGITS_MAX: Final = 15  # as long as a phone number may be
+# the values of `numbers.opt_out_scope`
+WHOLE_ACCOUNT_SCOPE: Final = "account"
+ONE_SENDER_SCOPE: Final = "sender"
 KEYWORD_MAX: Final = 32  # characters of a keyword
 ADDRESS_MAX: Final = 64  # characters; carriers may name a sender by letters
 
@@ -33,6 +36,20 @@ numbers = sa.Table(
     ),
     sa.Column("sandbox", sa.Boolean, nullable=False),
     sa.Column("created_at_ms", sa.BigInteger, nullable=False),
+    sa.Column(
+        "first_word",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="a keyword may stand before other words",
+    ),
+    sa.Column(
+        "opt_out_scope",
+        sa.String(8),
+        nullable=False,
+        server_default=WHOLE_ACCOUNT_SCOPE,
+        comment="of whose texts one opts out on it: account, or sender, which is the number alone",
+    ),
     sa.Index("numbers_once", "carrier_id", "digits", unique=True),
     sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
 )
@@ -107,6 +124,8 @@ inbound = sa.Table(
     ),
     sa.Column("repeats", sa.Integer, nullable=False, comment="how often the carrier sent it again"),
     sa.Column("received_at_ms", sa.BigInteger, nullable=False, comment="its first part"),
+    sa.Column("keyword", sa.String(KEYWORD_MAX), nullable=True, comment="folded"),
+    sa.Column("opt_out_suspected", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("inbound_by_account", "account_id", "sandbox", "id"),
     sa.Index("inbound_by_pdu", "carrier_id", "pdu", "id", **only_where("pdu IS NOT NULL")),
     sa.Index("inbound_with_sender", "id", **only_where("sender IS NOT NULL")),

@@ -45,6 +45,14 @@ SCHEMAS: Final[dict[str, Json]] = {
         parts=integer("How many parts the text has.", minimum=1),
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
+        keyword=text(
+            "The keyword that the text is, without case and accents. Null: it is none.",
+            nullable=True,
+        ),
+        opt_out_suspected=flag(
+            "True of a text that is no keyword and seems to ask to be left alone: somebody has to"
+            " read it."
+        ),
         sandbox=flag("Always false: the sandbox has no inbound texts."),
         received_at=moment("When the first part came."),
     ),
@@ -66,6 +74,8 @@ EXAMPLE: Final[Json] = {
     "parts": 1,
     "parts_received": 1,
     "complete": True,
+    "keyword": None,
+    "opt_out_suspected": False,
     "sandbox": False,
     "received_at": EXAMPLE_AT,
 }

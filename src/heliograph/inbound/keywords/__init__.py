@@ -2,17 +2,24 @@
 
 from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
 from heliograph.inbound.keywords.by_operator import remove_any_keyword, save_keyword_for
+from heliograph.inbound.keywords.hear import NOTHING, CameIn, brands, hear
 from heliograph.inbound.keywords.keyword import KeywordOwner, all_keywords, as_keyword_record
+from heliograph.inbound.keywords.match import MatchedKeyword
 from heliograph.inbound.keywords.request import NUMBER_MAX
 
 __all__ = [
+    "NOTHING",
     "NUMBER_MAX",
+    "CameIn",
     "KeywordAction",
     "KeywordLanguage",
     "KeywordOwner",
+    "MatchedKeyword",
     "all_keywords",
     "api",
     "as_keyword_record",
+    "brands",
+    "hear",
     "remove_any_keyword",
     "save_keyword_for",
 ]

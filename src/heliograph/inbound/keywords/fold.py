@@ -11,6 +11,14 @@ _LETTERS: Final = str.maketrans(
     "ɛɔɓɗƙƴıøđł" + "ٱىةک" + "ی" + "’‘`´ʼ",
     "eobdkyiodl" + "اي" + "هك" + "ي" + "'''''",
 )
+# of ASCII: hyphens are spaces, and characters that nobody sees are nothing
+_ASCII: Final = {
+    **dict.fromkeys([*range(0x20), 0x7F]),
+    ord("-"): " ",
+    ord("_"): " ",
+    ord("`"): "'",
+}
+_INSIDE: Final = re.compile(r"[a-z0-9](?:.*[a-z0-9])?")
 # general categories (Unicode Standard, 4.5)
 _UNSEEN: Final = frozenset({"Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"})
 _HYPHENS: Final = frozenset({"Pd", "Pc"})
@@ -24,6 +32,8 @@ def fold(text: str) -> str:
     that nobody sees, with one space for several and for a hyphen, and without what surrounds its
     first and last letter or digit. It is empty if the text has neither letters nor digits.
     """
+    if text.isascii():  # most texts, at a tenth of the time
+        return _folded_ascii(text)
     while (folded := _folded_once(text)) != text:
         text = folded
     return folded
@@ -34,6 +44,13 @@ def tokens(text: str) -> list[str]:
     `dont`.
     """
     return _WORD.findall(fold(text).replace("'", ""))
+
+
+def _folded_ascii(text: str) -> str:
+    """Returns what `_folded_once` does, of a text that has nothing but ASCII."""
+    spaced = " ".join(text.lower().split()).translate(_ASCII)
+    inside = _INSIDE.search(spaced)
+    return " ".join(inside[0].split()) if inside is not None else ""
 
 
 def _folded_once(text: str) -> str:

@@ -1,6 +1,6 @@
 """Keywords: words that a handset sends, and that do something.
 
-The version before goes on working: it knows none.
+The version before goes on working: it heeds none.
 """
 
 import sqlalchemy as sa
@@ -11,6 +11,36 @@ down_revision = "0042"
 
 
 def upgrade() -> None:
+    op.add_column(
+        "numbers",
+        sa.Column(
+            "first_word",
+            sa.Boolean(),
+            server_default=sa.false(),
+            nullable=False,
+            comment="a keyword may stand before other words",
+        ),
+    )
+    op.add_column(
+        "numbers",
+        sa.Column(
+            "opt_out_scope",
+            sa.String(length=8),
+            server_default="account",
+            nullable=False,
+            comment=(
+                "of whose texts one opts out on it: account, or sender, which is the number alone"
+            ),
+        ),
+    )
+    op.add_column(
+        "inbound",
+        sa.Column("keyword", sa.String(length=32), nullable=True, comment="folded"),
+    )
+    op.add_column(
+        "inbound",
+        sa.Column("opt_out_suspected", sa.Boolean(), server_default=sa.false(), nullable=False),
+    )
     op.create_table(
         "keywords",
         sa.Column("id", sa.Uuid(as_uuid=False), nullable=False),

@@ -16,11 +16,12 @@ from heliograph.base import clock
 from heliograph.campaigns import Campaign, audience_lock
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as table
-from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
+from heliograph.opt_outs.tables import suppressions
 from tests.support.capability.campaigns import (
     add_contacts,
     now,
+    set_opted_out,
     write_down,
     write_down_file,
     written,
@@ -137,23 +138,15 @@ def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
     """The same as the launch that has come to its end: whoever has opted in since the one that was
     killed is reached.
     """
-    campaign, late = (
-        write_down_file(db, campaigner, [person["phone"] for person in PEOPLE]),
-        {"opted_out": True},
-    )
-    opt = sa.update(contacts).where(
-        contacts.c.phone.in_([int(str(person["phone"])) for person in PEOPLE[1:20]])
-    )
+    campaign = write_down_file(db, campaigner, [person["phone"] for person in PEOPLE])
+    late = [int(str(person["phone"])) for person in PEOPLE[1:20]]
     with db.write() as tx:
-        as_they_were = tx.execute(sa.select(contacts.c.phone, contacts.c.opted_out)).all()
-        tx.execute(opt.values(late))
+        as_they_were = set(tx.execute(sa.select(suppressions.c.phone)).scalars())
+        set_opted_out(tx, campaigner, dict.fromkeys(late, True))
     killed_half_way(db, LAUNCHES, campaign.id)
     assert (now(db, campaign).status, now(db, campaign).opted_out) == ("draft", 0)
     with db.write() as tx:
-        for phone, opted_out in as_they_were:
-            tx.execute(
-                sa.update(contacts).where(contacts.c.phone == phone).values(opted_out=opted_out)
-            )
+        set_opted_out(tx, campaigner, {phone: phone in as_they_were for phone in late})
     campaigns.launch(db, campaign.id)
     assert is_whole(db, campaign)
 

@@ -22,10 +22,10 @@ from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.states import WrongState
 from heliograph.carriers import Outcome, ReceiptState
-from heliograph.contacts.tables import opt_outs
 from heliograph.messages.groups import GroupTally, tally_of
 from heliograph.messages.sweeps import fail_expired, settle_doubts
 from heliograph.messages.tables import inflight, messages, queue
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.webhooks.tables import webhook_events
 from tests.support.books import BOOKS_EVERY, assert_books_agree
 from tests.support.capability.campaigns import add_contacts, write_down, write_down_file

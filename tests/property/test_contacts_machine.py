@@ -27,7 +27,9 @@ from heliograph.contacts.csv_cells import cells_of, change_of, header_of, layout
 from heliograph.contacts.fields import CUSTOM_MAX
 from heliograph.contacts.tables import opt_out_changes
 from heliograph.database.database import Database
+from heliograph.opt_outs.tables import suppressions
 from heliograph.text import Phone
+from tests.support.capability.campaigns import set_opted_out
 from tests.support.factories import open_account
 from tests.support.property.lives import lives
 
@@ -62,6 +64,7 @@ class Book(RuleBasedStateMachine):
         super().__init__()
         self.db = Database(url)
         self.model: dict[ContactOwner, dict[str, Contact]] = {}  # by id
+        self.out: dict[ContactOwner, set[str]] = {}  # phones that have opted out
 
     def teardown(self) -> None:
         self.db.close()
@@ -74,6 +77,7 @@ class Book(RuleBasedStateMachine):
             for account_id in accounts
             for sandbox in (False, True)
         }
+        self.out = {owner: set() for owner in self.model}
 
     @rule(
         who=st.integers(0, 3),
@@ -105,11 +109,15 @@ class Book(RuleBasedStateMachine):
             assert after is not None
             assert outcome == ("updated" if before else "created")
             assert before is None or after.id == before.id
-            blank = Contact(after.id, phone.digits, "GH", None, None, (), {}, False, now_ms, now_ms)
+            is_out = phone.digits in self.out[owner]
+            blank = Contact(
+                after.id, phone.digits, "GH", None, None, (), {}, is_out, now_ms, now_ms
+            )
             self.model[owner][after.id] = changed(
                 before or blank, ContactPatch(phone, given, parts), now_ms
             )
             assert after == self.model[owner][after.id]
+            self.heed(owner, after)
 
     @rule(who=st.integers(0, 3), which=st.integers(0), phone=st.none() | PHONES, given=GIVEN)
     def update(self, who: int, which: int, phone: Phone | None, given: dict[str, Any]) -> None:
@@ -138,8 +146,14 @@ class Book(RuleBasedStateMachine):
             assert taken
         else:
             assert not taken
-            self.model[owner][contact.id] = changed(contact, change, now_ms)
-            assert after == self.model[owner][contact.id]
+            expected = changed(contact, change, now_ms)
+            if expected.phone in self.out[owner] and "opted_out" not in given:
+                expected = expected._replace(opted_out=True)
+            self.model[owner][contact.id] = expected
+            assert after == expected
+            self.heed(owner, after)
+            if given.get("opted_out") and after != contact:
+                self.out[owner].add(contact.phone)  # who has refused there, too
 
     @rule(who=st.integers(0, 3), which=st.integers(0))
     def delete(self, who: int, which: int) -> None:
@@ -183,16 +197,40 @@ class Book(RuleBasedStateMachine):
                 assert contacts.page(tx, owner, limit=1_000) == sorted(there.values(), reverse=True)
 
     @invariant()
-    def what_is_recorded_of_opt_outs_leads_to_what_contacts_are(self) -> None:
+    def what_is_recorded_of_opt_outs_goes_with_the_contact(self) -> None:
         with self.db.read() as tx:
             recorded = tx.execute(sa.select(sa.func.count(opt_out_changes.c.id))).scalar_one()
             for there in self.model.values():
                 for contact in there.values():
-                    changes = [each.opted_out for each in contacts.opt_out_history(tx, contact)]
-                    assert changes[::-1] == [k % 2 == 0 for k in range(len(changes))]
-                    assert contact.opted_out == bool(changes and changes[0])
-                    recorded -= len(changes)
+                    recorded -= len(contacts.opt_out_history(tx, contact))
         assert recorded == 0  # nothing is left of contacts that were deleted
+
+    def heed(self, owner: ContactOwner, contact: Contact) -> None:
+        """Notes whether this contact's phone has opted out now."""
+        (self.out[owner].add if contact.opted_out else self.out[owner].discard)(contact.phone)
+
+    @rule(who=st.integers(0, 3), phone=PHONES, is_out=st.booleans())
+    def opt_out_or_in(self, who: int, phone: Phone, is_out: bool) -> None:
+        """Opts a phone out or in, whether or not it is a contact."""
+        owner = list(self.model)[who]
+        with self.db.write() as tx:
+            set_opted_out(tx, owner.account_id, {int(phone.digits): is_out}, sandbox=owner.sandbox)
+        there = self.model[owner]
+        for contact in list(there.values()):
+            if contact.phone == phone.digits:
+                there[contact.id] = contact._replace(opted_out=is_out)
+        (self.out[owner].add if is_out else self.out[owner].discard)(phone.digits)
+
+    @invariant()
+    def those_who_have_opted_out_are_those_of_the_model(self) -> None:
+        with self.db.read() as tx:
+            found = tx.execute(
+                sa.select(suppressions.c.account_id, suppressions.c.sandbox, suppressions.c.phone)
+            )
+            by_owner = [(ContactOwner(row[0], bool(row[1])), str(row[2])) for row in found]
+        assert sorted(by_owner) == sorted(
+            (owner, phone) for owner, out in self.out.items() for phone in out
+        )
 
     def one_of(self, owner: ContactOwner, which: int) -> Contact:
         """A contact of this owner, of another one, or one that is nowhere."""

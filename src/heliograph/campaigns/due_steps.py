@@ -13,10 +13,10 @@ from heliograph.campaigns import states
 from heliograph.campaigns.campaign import by_id, change, move
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.tables import campaigns
-from heliograph.contacts.tables import opt_outs
 from heliograph.messages.groups import tally_of
 from heliograph.messages.queue import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.wallet.tables import counted_today, wallets
 from heliograph.webhooks import Event, tell_listeners
 

@@ -13,6 +13,7 @@ from heliograph.database.hot import HotTx
 from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
 from heliograph.messages.accept import Chunk, Chunker, ChunkRecipient, ChunkRequest
 from heliograph.messages.queue import Ranks
+from heliograph.opt_outs import scope_of_sender
 from heliograph.text import count_segments
 
 
@@ -56,6 +57,7 @@ class _RecipientsAfter(Row, frozen=True):
     most: Int
     account_id: Id
     sandbox: Bool
+    sender: Text
 
 
 class _Next(Row, frozen=True):
@@ -71,15 +73,15 @@ class _Next(Row, frozen=True):
     opted_out: Bool
 
 
-# Who has opted out since the audience was frozen is told by an index of those alone.
+# Who has opted out since the audience was frozen is told by the index of opt-outs.
 _NEXT: Final = same(
     _RecipientsAfter,
     _Next,
     """
     SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
-           EXISTS (SELECT 1 FROM contacts o
+           EXISTS (SELECT 1 FROM suppressions o
                    WHERE o.account_id = :account_id AND o.sandbox = :sandbox
-                       AND o.phone = r.recipient AND o.opted_out) AS opted_out
+                       AND o.phone = r.recipient AND o.sender IN ('', :sender)) AS opted_out
     FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor
         AND NOT r.opted_out ORDER BY r.recipient LIMIT :most""",
 )
@@ -141,10 +143,7 @@ async def expand(
             ),
         )
         return Expanded(0, frozenset(), ACCOUNT_SUSPENDED)
-    after = _RecipientsAfter(
-        campaign.group_id, campaign.cursor, most, campaign.account_id, campaign.sandbox
-    )
-    found = await _NEXT.rows(tx, after)
+    found = await _NEXT.rows(tx, _after(campaign, most))
     recipients = _recipients(found, campaign.text)
     chunk = Chunk(0, 0, None, frozenset())
     if recipients:
@@ -178,6 +177,18 @@ async def expand(
         ),
     )
     return Expanded(chunk.messages, chunk.carrier_ids, chunk.stopped, is_whole)
+
+
+def _after(campaign: _SendingCampaign, most: int) -> _RecipientsAfter:
+    """Returns what asks for the next recipients of a campaign."""
+    return _RecipientsAfter(
+        campaign.group_id,
+        campaign.cursor,
+        most,
+        campaign.account_id,
+        campaign.sandbox,
+        scope_of_sender(campaign.sender).sender,
+    )
 
 
 def _recipients(found: list[_Next], template: str) -> list[ChunkRecipient]:

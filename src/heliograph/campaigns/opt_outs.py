@@ -1,7 +1,7 @@
 """People opt out while campaigns are under way. Whoever is still to come is taken out of their
 lists; what is queued for them fails.
 
-All that is done for some notes (`contacts/opt_outs.py`), and their end, is one transaction. A note
+All that is done for some notes (`opt_outs/notes.py`), and their end, is one transaction. A note
 is looked at again while a carrier has something for its phone, which may come back, and while an
 audience is being frozen, which may have been read before it.
 """
@@ -16,7 +16,6 @@ from sqlalchemy.engine import Connection
 from heliograph.base.paging import first_id_of
 from heliograph.campaigns.audience_lock import SILENT_MS
 from heliograph.campaigns.states import CAMPAIGN, PAUSED, SENDING
-from heliograph.contacts.tables import opt_outs
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BatchStatement,
@@ -30,6 +29,7 @@ from heliograph.database.statements import (
     same,
 )
 from heliograph.messages.sweeps import OptedOutPhone, fail_blocked
+from heliograph.opt_outs.tables import opt_outs
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 # what comes back throttled waits half a second, what is tried again two: it is found before it

@@ -66,6 +66,7 @@ class WantedAudience(NamedTuple):
     account_id: str
     sandbox: bool
     audience: Audience
+    sender: str
     group_id: int = 0  # no recipients are stored
 
 
@@ -91,7 +92,7 @@ def samples(tx: Connection, campaign: Campaign) -> list[SampleText]:
     return samples_of(
         tx,
         campaign.template,
-        WantedAudience(campaign.account_id, campaign.sandbox, campaign.audience),
+        WantedAudience(campaign.account_id, campaign.sandbox, campaign.audience, campaign.sender),
     )
 
 

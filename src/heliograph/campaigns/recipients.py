@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import clock
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
+from heliograph.campaigns.refuses import refuses
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts
@@ -37,10 +38,6 @@ REACHED: Final = 2
 _OUTSIDE: Final = sa.literal_column(str(OUTSIDE), sa.Integer)
 _OPTED_OUT: Final = sa.literal_column(str(OPTED_OUT), sa.Integer)
 _REACHED: Final = sa.literal_column(str(REACHED), sa.Integer)
-# as their partial index has it
-_OPTED_OUT_COLUMN: Final[sa.ColumnElement[bool]] = sa.literal_column(
-    "contacts.opted_out", sa.Boolean
-)
 
 
 class Group(NamedTuple):
@@ -93,6 +90,7 @@ class Contacts:
     def __init__(self, campaign: AudienceHolder) -> None:
         self._campaign = campaign
         self._of_account = _of_account(campaign)
+        self._refuses = refuses(campaign, contacts.c.phone)
 
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
@@ -185,14 +183,14 @@ class Contacts:
         tags = self._campaign.audience.tags
         return [
             self._of_account,
-            sa.not_(_OPTED_OUT_COLUMN),
+            sa.not_(self._refuses),
             *([_has_any(tx, tags)] if tags else []),
         ]
 
     def _next(self, tx: Connection, after: int, size: int, *more: sa.Column[Any]) -> sa.Select[Any]:
         tags = self._campaign.audience.tags
         outside = [(sa.not_(_has_any(tx, tags)), _OUTSIDE)] if tags else []
-        reach = sa.case(*outside, (_OPTED_OUT_COLUMN, _OPTED_OUT), else_=_REACHED).label("reach")
+        reach = sa.case(*outside, (self._refuses, _OPTED_OUT), else_=_REACHED).label("reach")
         return (
             sa.select(contacts.c.phone, reach, *more)
             .where(self._of_account, contacts.c.phone > after)
@@ -206,13 +204,7 @@ class WrittenRecipients:
 
     def __init__(self, campaign: Campaign) -> None:
         self._group = campaign_recipients.c.group_id == campaign.group_id
-        # Asked of one after the other, by its index: how many of an account's contacts refuse makes
-        # no difference, nor what a planner takes them for.
-        self._refuses: sa.ColumnElement[bool] = sa.exists().where(
-            _of_account(campaign),
-            _OPTED_OUT_COLUMN,
-            contacts.c.phone == campaign_recipients.c.recipient,
-        )
+        self._refuses = refuses(campaign, campaign_recipients.c.recipient)
 
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
@@ -226,14 +218,14 @@ class WrittenRecipients:
         upto = self._upto(tx, after, size)
         if upto is None:
             return None
-        table, refuses = campaign_recipients.c, self._refuses
+        table, is_out = campaign_recipients.c, self._refuses
         if write:
             other = sa.update(campaign_recipients).where(
-                *self._within(after, upto), table.opted_out != refuses
+                *self._within(after, upto), table.opted_out != is_out
             )
             tx.execute(other.values(opted_out=sa.not_(table.opted_out)))
-            refuses = table.opted_out
-        reach = sa.case((refuses, _OPTED_OUT), else_=_REACHED).label("reach")
+            is_out = table.opted_out
+        reach = sa.case((is_out, _OPTED_OUT), else_=_REACHED).label("reach")
         part = (
             sa.select(table.recipient, table.country_code, table.segments, reach)
             .where(*self._within(after, upto))

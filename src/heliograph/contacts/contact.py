@@ -12,6 +12,8 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
+from heliograph.opt_outs import WHOLE_ACCOUNT
+from heliograph.opt_outs.tables import suppressions
 
 PREFIX: Final = "con"
 
@@ -35,8 +37,8 @@ class ContactOwner(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """Holds a person whom an account sends to. `id` is raw. `phone` is E.164 digits without
-    plus.
+    """Holds a person whom an account sends to. `id` is raw. `phone` is E.164 digits without plus.
+    `opted_out` says that the phone is suppressed for the whole account.
     """
 
     id: str
@@ -52,6 +54,14 @@ class Contact(NamedTuple):
 
 
 _t: Final = contacts.c
+_opted_out: Final = suppressions.c
+# The column of this name is for the version before, which knows no suppressions.
+OPTED_OUT: Final = sa.exists().where(
+    _opted_out.account_id == _t.account_id,
+    _opted_out.sandbox == _t.sandbox,
+    _opted_out.phone == _t.phone,
+    _opted_out.sender == WHOLE_ACCOUNT.sender,
+)
 COLUMNS: Final = (
     _t.id,
     _t.phone,
@@ -60,7 +70,7 @@ COLUMNS: Final = (
     _t.email,
     _t.tags,
     _t.custom,
-    _t.opted_out,
+    OPTED_OUT.label("opted_out"),
     _t.created_at_ms,
     _t.updated_at_ms,
 )

@@ -61,18 +61,14 @@ class OptOutChange(NamedTuple):
 def record_opt_outs(
     tx: Connection,
     owner: ContactOwner,
-    changes: Iterable[tuple[Contact | None, Contact]],
+    changes: Iterable[tuple[Contact, bool]],
     by: Changer,
 ) -> None:
-    """Records which contacts have opted out or in. `changes` holds contacts before (None when new)
-    and after a change. The caller holds the lock of the owner's contacts, so the rows of a contact
-    are in the order of its changes.
+    """Records which contacts have opted out or in. `changes` holds contacts after a change, and
+    whether they were opted out before it. The caller holds the lock of the owner's contacts, so the
+    rows of a contact are in the order of its changes.
     """
-    changed = [
-        after
-        for before, after in changes
-        if after.opted_out != (before is not None and before.opted_out)
-    ]
+    changed = [after for after, was_out in changes if after.opted_out != was_out]
     if not changed:
         return
     made = [ids.raw_of_number(ids.new_number()) for _ in changed]

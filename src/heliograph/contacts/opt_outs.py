@@ -1,58 +1,58 @@
-"""Notes who has just opted out, for campaigns that are sending to them at that moment. A note is
-written with the contact's change, and campaigns read and delete it.
-
-A note stands for itself: the contact may have another phone, or be gone, before it is read.
+"""Stores what a change of contacts makes of opt-outs. A contact is opted out where its phone is
+suppressed for the whole account (`opt_outs`).
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact, ContactOwner
-from heliograph.contacts.tables import opt_outs
-from heliograph.database.postgresql.arrays import literal
+from heliograph.contacts.opt_out_history import Changer, ChangerKind
+from heliograph.opt_outs import OptOutOwner, OptOutSource, lift, suppress
 
-_ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
-_NOTE: Final = sa.text(
-    "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) SELECT CAST(:account_id AS uuid),"
-    " :sandbox, phone, 0 FROM unnest(CAST(:phones AS bigint[])) AS v (phone) ORDER BY phone"
-    f" {_ANEW}"
-)
-_NOTE_SQLITE: Final = (
-    f"INSERT INTO opt_outs (account_id, sandbox, phone, due_ms) VALUES (?, ?, ?, 0) {_ANEW}"
-)
+_SOURCES: Final = {
+    ChangerKind.USER: OptOutSource.PORTAL,
+    ChangerKind.KEY: OptOutSource.API,
+    ChangerKind.OPERATOR: OptOutSource.OPERATOR,
+}
+_OF_OTHERS: Final = (OptOutSource.KEYWORD, OptOutSource.CARRIER)
 
 
-def note(
-    tx: Connection, owner: ContactOwner, changes: Iterable[tuple[Contact | None, Contact]]
-) -> None:
-    """Notes which contacts want no campaigns any more, and which want them again. `changes` holds
-    contacts before (None when new) and after a change.
+class OptOutsOfChange(NamedTuple):
+    """Collects the phones that a change opts out, and those that it opts in."""
 
-    A contact that opts out with a new phone does so with the old one too, to which something may be
-    on its way.
-    """
-    out, back = set[int](), set[int]()
-    for before, after in changes:
-        if after.opted_out and (
-            before is None or (before.opted_out, before.phone) != (True, after.phone)
-        ):
-            out |= {int(after.phone), int((before or after).phone)}
-        elif before is not None and before.opted_out and not after.opted_out:
-            back.add(int(before.phone))
-    if back:
-        tx.execute(
-            sa.delete(opt_outs).where(
-                opt_outs.c.account_id == owner.account_id,
-                opt_outs.c.sandbox.is_(owner.sandbox),
-                opt_outs.c.phone.in_(sorted(back)),
-            )
+    out: set[str]
+    back: set[str]
+
+    @classmethod
+    def of(cls, changed: Sequence[tuple[Contact, bool]]) -> "OptOutsOfChange":
+        """Collects them from contacts as a change leaves them, each with whether the phone that it
+        has now was suppressed before.
+        """
+        return cls(
+            {after.phone for after, was_out in changed if after.opted_out and not was_out},
+            {after.phone for after, was_out in changed if was_out and not after.opted_out},
         )
-    if not out:
-        return
-    if tx.dialect.name == "postgresql":
-        tx.execute(_NOTE, {**owner._asdict(), "phones": literal(sorted(out))})
-    else:
-        tx.exec_driver_sql(_NOTE_SQLITE, [(*owner, phone) for phone in sorted(out)])
+
+
+def store_opt_outs(
+    tx: Connection, owner: ContactOwner, change: OptOutsOfChange, by: Changer, *, now_ms: int
+) -> None:
+    """Stores opt-outs, and lifts those of phones that want texts again."""
+    source = OptOutSource.IMPORT if by.is_import else _SOURCES[by.kind]
+    whose = OptOutOwner(*owner)
+    if change.back:
+        lift(tx, whose, change.back, by=source)
+    suppress(tx, whose, change.out, source=source, now_ms=now_ms)
+
+
+def without_opt_ins_of_others(change: ContactPatch, source: OptOutSource | None) -> ContactPatch:
+    """Returns a change by a file that opts nobody in who has opted out by a keyword, or through the
+    carrier: a list that was written before knows nothing of it.
+    """
+    if source not in _OF_OTHERS or change.given.get("opted_out") is not False:
+        return change
+    given = {name: value for name, value in change.given.items() if name != "opted_out"}
+    return ContactPatch(change.phone, given, change.parts)

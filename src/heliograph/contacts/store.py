@@ -22,10 +22,15 @@ from heliograph.contacts.opt_out_history import (
     forget_opt_outs,
     record_opt_outs,
 )
-from heliograph.contacts.opt_outs import note
+from heliograph.contacts.opt_outs import (
+    OptOutsOfChange,
+    store_opt_outs,
+    without_opt_ins_of_others,
+)
 from heliograph.contacts.search_buckets import assign_buckets, lock_contacts
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
+from heliograph.opt_outs import OptOutOwner, is_suppressed, suppressed_among
 
 # changes of one transaction: a sixth of a second, for which others of the account wait
 AT_ONCE_MAX: Final = 2_000
@@ -72,14 +77,19 @@ def upsert(
     lock_contacts(tx, owner)
     phones = [_phone(change) for change in changes]
     found = by_phones(tx, owner, set(phones))
+    suppressed = suppressed_among(tx, OptOutOwner(*owner), set(phones))
     there = dict(found)
     new: dict[str, None] = {}
     touched: dict[str, None] = {}
     outcomes: list[UpsertedContact] = []
     for phone, change in zip(phones, changes, strict=True):
         before = there.get(phone)
+        if by.is_import:
+            change = without_opt_ins_of_others(change, suppressed.get(phone))
         try:
-            after = changed(before or _blank(change, now_ms), change, now_ms)
+            after = changed(
+                before or _blank(change, now_ms, opted_out=phone in suppressed), change, now_ms
+            )
         except TooManyFields as error:
             outcomes.append(UpsertedContact(UpsertResult.REFUSED, None, str(error)))
             continue
@@ -108,8 +118,9 @@ def upsert(
         _insert(tx, owner, [there[phone] for phone in new])
     if touched:
         _update(tx, owner, [there[phone] for phone in touched])
-    note(tx, owner, grown)
-    record_opt_outs(tx, owner, grown, by)
+    opted = [(there[phone], phone in suppressed) for phone in (*new, *touched)]
+    store_opt_outs(tx, owner, OptOutsOfChange.of(opted), by, now_ms=now_ms)
+    record_opt_outs(tx, owner, opted, by)
     return outcomes
 
 
@@ -128,11 +139,16 @@ def update(
     lock_contacts(tx, owner)
     before = by_id(tx, owner, contact_id)
     after = changed(before, change, now_ms)
-    if after.phone != before.phone and by_phone(tx, owner, after.phone) is not None:
-        raise PhoneTaken(
-            f"phone {after.phone} is another contact's.",
-            fields=[FieldError("phone", "is another contact's")],
-        )
+    is_out = before.opted_out  # the phone that it has after the change
+    if after.phone != before.phone:
+        if by_phone(tx, owner, after.phone) is not None:
+            raise PhoneTaken(
+                f"phone {after.phone} is another contact's.",
+                fields=[FieldError("phone", "is another contact's")],
+            )
+        is_out = is_suppressed(tx, OptOutOwner(*owner), after.phone)
+        if is_out and "opted_out" not in change.given:
+            after = after._replace(opted_out=True)
     if after is not before:
         charge(
             tx,
@@ -143,8 +159,11 @@ def update(
             now_ms=now_ms,
         )
         _update(tx, owner, [after])
-        note(tx, owner, [(before, after)])
-        record_opt_outs(tx, owner, [(before, after)], by)
+        of_change = OptOutsOfChange.of([(after, is_out)])
+        if change.opts_out:  # something may be on its way to the old phone, too
+            of_change.out.add(before.phone)
+        store_opt_outs(tx, owner, of_change, by, now_ms=now_ms)
+        record_opt_outs(tx, owner, [(after, before.opted_out)], by)
     return after
 
 
@@ -176,7 +195,9 @@ def replace_tags(
 
 
 def delete(tx: Connection, owner: ContactOwner, contact_id: str) -> None:
-    """Deletes the contact with the id `contact_id` in text form. Raises NotFound."""
+    """Deletes the contact with the id `contact_id` in text form. Its phone stays opted out. Raises
+    NotFound.
+    """
     lock_contacts(tx, owner)
     found = by_id(tx, owner, contact_id)
     forget_opt_outs(tx, found)
@@ -209,7 +230,7 @@ def _phone(change: ContactPatch) -> str:
     return change.phone.digits
 
 
-def _blank(change: ContactPatch, now_ms: int) -> Contact:
+def _blank(change: ContactPatch, now_ms: int, *, opted_out: bool) -> Contact:
     assert change.phone is not None
     return Contact(
         ids.raw_of_number(ids.new_number()),
@@ -219,7 +240,7 @@ def _blank(change: ContactPatch, now_ms: int) -> Contact:
         email=None,
         tags=(),
         custom={},
-        opted_out=False,
+        opted_out=opted_out,
         created_at_ms=now_ms,
         updated_at_ms=now_ms,
     )

@@ -1,4 +1,4 @@
-"""Defines the tables of contacts, the people an account sends to, and of opt-outs."""
+"""Defines the tables of contacts, the people an account sends to, and of their history."""
 
 import sqlalchemy as sa
 
@@ -49,29 +49,6 @@ contacts = sa.Table(
         sa.text("contact_grams(shelf, searched)"),
         info={"postgresql_using": "gin", "postgresql_with": {"gin_pending_list_limit": 256}},
     ).ddl_if(dialect="postgresql"),
-)
-
-# Who has just opted out: until what campaigns have for that phone is taken back
-# (contacts/opt_outs.py).
-opt_outs = sa.Table(
-    "opt_outs",
-    metadata,
-    sa.Column("account_id", RawId, primary_key=True),
-    sa.Column("sandbox", sa.Boolean, primary_key=True),
-    sa.Column(
-        "phone",
-        sa.BigInteger,
-        primary_key=True,
-        autoincrement=False,
-        comment="E.164 digits as a number",
-    ),
-    sa.Column(
-        "due_ms",
-        sa.BigInteger,
-        nullable=False,
-        comment="when it is looked at next; 0: for the first time",
-    ),
-    sa.Index("opt_outs_due", "due_ms"),
 )
 
 # Each time that a contact was opted out or in (contacts/opt_out_history.py). No foreign keys: they

@@ -20,7 +20,7 @@ from heliograph.accounts.tables import accounts, customers, notices
 from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes, opt_outs
+from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
 from heliograph.database.large_reads import streamed
 from heliograph.jobs.erase_inbound import inbound_changes
 from heliograph.jobs.row_changes import RowChange, gone, redacted
@@ -32,6 +32,7 @@ from heliograph.messages.tables import (
     sends,
     unmatched_receipts,
 )
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.otp import RANGE_DIGITS
 from heliograph.otp.tables import otp_ranges, otps
 from heliograph.plugin.tables import site_events, site_logs, sites

@@ -15,6 +15,7 @@ from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
+from heliograph.opt_outs import notes
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutOwner, OptOutScope
 from heliograph.opt_outs.tables import OptOutSource
 
@@ -115,6 +116,7 @@ def suppress(
 ) -> set[str]:
     """Notes that these phones (E.164 digits) want no texts of the scope. Returns those for which
     that is new. What a keyword made before is the new source's, and so no keyword lifts it.
+    Campaigns take back what they have for phones that are new to the scope of the account.
     """
     made = _made(phones, now_ms)
     if not made:
@@ -137,8 +139,11 @@ def suppress(
                 _SUPPRESS_ONE, (*owner, phone, scope.sender, raw_id, source.value)
             )
         ]
-    new = {str(raw_id).replace("-", "") for raw_id, _ in rows}
-    return {str(phone) for phone, raw_id in made.items() if raw_id in new}
+    stored = {str(raw_id).replace("-", "") for raw_id, _ in rows}
+    new = {str(phone) for phone, raw_id in made.items() if raw_id in stored}
+    if scope == WHOLE_ACCOUNT:
+        notes.note(tx, owner, new)
+    return new
 
 
 def lift(
@@ -149,12 +154,14 @@ def lift(
     by: OptOutSource,
     scope: OptOutScope | None = WHOLE_ACCOUNT,
 ) -> set[str]:
-    """Lifts the opt-outs of these phones (E.164 digits) from a scope, or from all scopes if `scope`
-    is None. A lift by keyword lifts only what a keyword made. Returns those phones of which
+    """Removes the opt-outs of these phones (E.164 digits) from a scope, or from all if `scope` is
+    None. A lift by keyword lifts only what a keyword made. Returns those phones of which
     something was lifted.
     """
     numbers = sorted(map(int, phones))
     sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
+    if scope in (None, WHOLE_ACCOUNT):
+        notes.forget(tx, owner, numbers)
     if tx.dialect.name == "postgresql":
         values = {
             **owner._asdict(),
@@ -186,8 +193,11 @@ async def suppress_hot(
         _NewSuppression(*owner, phone, scope.sender, raw_id, source.value)
         for phone, raw_id in made.items()
     ]
-    new = {row.id for row in await _SUPPRESS.rows(tx, given)}
-    return {str(phone) for phone, raw_id in made.items() if raw_id in new}
+    stored = {row.id for row in await _SUPPRESS.rows(tx, given)}
+    new = {str(phone) for phone, raw_id in made.items() if raw_id in stored}
+    if scope == WHOLE_ACCOUNT:
+        await notes.note_hot(tx, owner, new)
+    return new
 
 
 async def lift_hot(

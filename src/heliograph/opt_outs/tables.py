@@ -49,3 +49,26 @@ suppressions = sa.Table(
     ),
     sa.Index("suppressions_by_account", "account_id", "sandbox", "id", unique=True),
 )
+
+# Who has just opted out: until what campaigns have for that phone is taken back
+# (opt_outs/notes.py).
+opt_outs = sa.Table(
+    "opt_outs",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column(
+        "phone",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="E.164 digits as a number",
+    ),
+    sa.Column(
+        "due_ms",
+        sa.BigInteger,
+        nullable=False,
+        comment="when it is looked at next; 0: for the first time",
+    ),
+    sa.Index("opt_outs_due", "due_ms"),
+)

@@ -213,6 +213,7 @@ def _request(
         dry_run=False,
         warnings=request.warnings,
         type="otp",
+        passes_opt_outs=True,
         idempotency_key=key,
         body_sha256=body_sha256,
         path=SEND_PATH,

@@ -13,11 +13,11 @@ from heliograph.base import clock
 from heliograph.campaigns.jobs import Jobs
 from heliograph.carriers import Outcome
 from heliograph.contacts import ContactOwner, ContactPatch
-from heliograph.contacts.tables import opt_outs
 from heliograph.messages.accept import Chunker
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import queue
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.text import Phone
 from tests.support.capability.campaigning import Running
 from tests.support.capability.campaigns import add_contacts, now, write_down, written

@@ -17,10 +17,9 @@ from heliograph.campaigns.due_steps import Glance, glance
 from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
-from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.messages.tables import groups
-from tests.support.capability.campaigns import add_contacts, now, write_down, written
+from tests.support.capability.campaigns import add_contacts, now, set_opted_out, write_down, written
 from tests.support.factories import SENDER, grant, open_route, phones
 
 AMA, KOFI, ESI, YAW = 233200000000, 233200000001, 233200000002, 233200000003
@@ -113,7 +112,7 @@ def test_a_launch_that_cannot_be_paid_changes_nothing_unless_told_to_go_as_far_a
         now(db, campaign).recipients_total,
     ) == ("draft", None, 0)
     with db.write() as tx:
-        tx.execute(sa.update(contacts).where(contacts.c.phone == YAW).values(opted_out=True))
+        set_opted_out(tx, amina, {YAW: True})
     launched = campaigns.launch(db, campaign.id, as_far_as_credits_reach=True).campaign
     assert (
         launched.status,

@@ -15,13 +15,13 @@ from heliograph.base.errors import InsufficientCredits
 from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.contacts import OPERATOR, ContactOwner, ContactPatch, upsert
-from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
 from heliograph.messages.accept import Chunker
 from heliograph.text import Phone
 from tests.support.capability.campaigns import (
     add_contacts,
     now,
+    set_opted_out,
     write_down,
     write_down_file,
     written,
@@ -51,8 +51,8 @@ def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_wa
             if audience == "all"
             else write_down_file(db, account_id, people)
         )
-        _opt(db, {people[0]: True, people[1]: False})
-        with _after_statement(steps, lambda: _opt(db, {people[who]: opts_out})) as done:
+        _opt(db, account_id, {people[0]: True, people[1]: False})
+        with _after_statement(steps, lambda: _opt(db, account_id, {people[who]: opts_out})) as done:
             quote = campaigns.launch(db, campaign.id).quote
         if not done:
             break
@@ -89,12 +89,12 @@ def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: st
         ([], InsufficientCredits),
         (people[4:], InsufficientCredits),
     ):
-        _opt(db, {person: person in out for person in people})
+        _opt(db, account_id, {person: person in out for person in people})
         with pytest.raises(refusal):
             campaigns.launch(db, campaign.id)
         assert now(db, campaign) == before
         assert campaigns.estimate(db, campaign)[:2] == (6 - len(out), len(out))
-    _opt(db, {person: person in people[1:4] for person in people})
+    _opt(db, account_id, {person: person in people[1:4] for person in people})
     assert (
         campaigns.estimate(db, campaign)
         == campaigns.launch(db, campaign.id).quote
@@ -110,7 +110,7 @@ def test_of_a_scheduled_one_that_failed_it_is_known_who_had_opted_out(db: Databa
     add_contacts(db, account_id, map(str, people))
     for out, why in (people[:2], "insufficient_credits"), (people, "no_recipients"):
         campaign = write_down_file(db, account_id, people)
-        _opt(db, {person: person in out for person in people})
+        _opt(db, account_id, {person: person in out for person in people})
         with db.write() as tx:
             campaigns.schedule(tx, campaign.id, clock.now_ms())
         assert campaigns.start_due(db) == []
@@ -152,7 +152,7 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
     people = [int(phone) for phone in phones(5)]
     add_contacts(house.db, house.amina, map(str, people))
     campaign = write_down_file(house.db, house.amina, people)
-    _opt(house.db, {people[0]: True, people[4]: True})
+    _opt(house.db, house.amina, {people[0]: True, people[4]: True})
     campaigns.launch(house.db, campaign.id)
     for opted_out in (False, True):
         changes = [
@@ -175,12 +175,9 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
     )
 
 
-def _opt(db: Database, out: dict[int, bool]) -> None:
+def _opt(db: Database, account_id: str, out: dict[int, bool]) -> None:
     with db.write() as tx:
-        for phone, is_out in out.items():
-            tx.execute(
-                sa.update(contacts).where(contacts.c.phone == phone).values(opted_out=is_out)
-            )
+        set_opted_out(tx, account_id, out)
 
 
 @contextmanager

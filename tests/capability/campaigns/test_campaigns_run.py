@@ -14,7 +14,6 @@ from heliograph.base.paging import PageWanted
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.record import as_record
 from heliograph.campaigns.template import TEMPLATE_CHARACTERS_MAX
-from heliograph.contacts.tables import contacts
 from heliograph.database import config
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import Filters, report
@@ -23,7 +22,7 @@ from heliograph.messages.tables import messages, queue
 from heliograph.senders.tables import senders as sender_table
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.campaigning import Running
-from tests.support.capability.campaigns import add_contacts, now, write_down
+from tests.support.capability.campaigns import add_contacts, now, set_opted_out, write_down
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint, events
 from tests.support.factories import awaited, phones
@@ -84,11 +83,7 @@ async def test_who_opts_out_or_can_be_sent_to_no_more_is_left_out_and_counted(ho
     running = Running(house, 25, ahead=10)
     await running.look()
     with house.db.write() as tx:
-        tx.execute(
-            sa.update(contacts)
-            .where(contacts.c.phone.in_([int(phone) for phone in phones(5, first=8)]))
-            .values(opted_out=True)
-        )
+        set_opted_out(tx, house.amina, {int(phone): True for phone in phones(5, first=8)})
     await running.send()
     await running.look()
     running.change(countries=["NG"])

@@ -11,6 +11,7 @@ from alembic import command
 
 from heliograph.database import migrate
 from heliograph.database.database import Database
+from heliograph.opt_outs.tables import suppressions
 from heliograph.otp.unverified_allowance import DAYS, HOURS, OtpTally, read
 from heliograph.senders.look_alikes import skeleton
 
@@ -188,4 +189,45 @@ def test_codes_of_the_day_before_are_counted_so_that_nobody_begins_without_a_pas
         HOURS,
         DAYS,
     )
+    database.close()
+
+
+def test_who_had_opted_out_is_suppressed(bare_url: str) -> None:
+    migrate.upgrade(bare_url)  # steps that build an index beside others cannot be run by `bring_to`
+    database = Database(bare_url)
+    account, at_ms = "a" * 32, 0x0190_0000_0000
+    told = f"{at_ms + 5:012x}7" + "1" * 19  # the id of a change of that time
+    contact = sa.text(
+        "INSERT INTO contacts (id, account_id, sandbox, phone, tags, custom, opted_out, searched,"
+        " created_at_ms, updated_at_ms) VALUES (:id, :account, :sandbox, :phone, '[]', '{}', :out,"
+        " '', 1, :at_ms)"
+    )
+    change = sa.text(
+        "INSERT INTO opt_out_changes (id, account_id, contact_id, opted_out, by_kind, is_import)"
+        " VALUES (:id, :account, :contact, :yes, 'key', :no)"
+    )
+    with database.write() as tx:
+        tx.execute(sa.text("DROP TABLE suppressions"))
+        tx.execute(sa.text("UPDATE alembic_version SET version_num = '0041'"))
+        tx.execute(
+            sa.text(
+                "INSERT INTO accounts (id, name, country_code, status, max_tier, time_zone,"
+                " sandbox, created_at_ms)"
+                " VALUES (:id, 'amina', 'GH', 'active', 'standard', 'UTC', :no, 1)"
+            ),
+            {"id": account, "no": False},
+        )
+        for k, (out, sandbox) in enumerate([(True, False), (False, False), (True, True)]):
+            its_id = f"{1:012x}7{k}" + "c" * 18
+            given = {"id": its_id, "account": account, "sandbox": sandbox, "phone": 10 + k}
+            tx.execute(contact, {**given, "out": out, "at_ms": at_ms})
+        given = {"id": told, "account": account, "contact": its_id, "yes": True, "no": False}
+        tx.execute(change, given)
+    migrate.upgrade(bare_url)
+    with database.read() as tx:
+        rows = tx.execute(sa.select(suppressions).order_by(suppressions.c.phone)).all()
+    assert [tuple(row) for row in rows] == [
+        (account, False, 10, "", f"{at_ms:012x}70" + "c" * 18, "import"),
+        (account, True, 12, "", told, "api"),
+    ]
     database.close()

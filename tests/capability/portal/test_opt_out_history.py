@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from heliograph import contacts
 from heliograph.base import clock
-from heliograph.contacts.tables import contacts as table
 from heliograph.contacts.tables import opt_out_changes
 from heliograph.database.database import Database
+from tests.support.capability.campaigns import set_opted_out
 from tests.support.capability.commands import Run
 from tests.support.portal.campaign_pages import words_of
 from tests.support.portal.stored_contacts import path_of, stored, those_of, upload
@@ -53,7 +53,7 @@ def test_who_was_opted_out_before_it_was_recorded_is_told_so(
 ) -> None:
     made = stored(db, amina)
     with db.write() as tx:  # as the version before did it
-        tx.execute(sa.update(table).values(opted_out=True))
+        set_opted_out(tx, amina, {int(made.phone): True})
     said = visitor.get(path_of(home, made)).text
     assert "This contact was opted out before such changes were recorded." in said
     assert "Opted out since" not in said

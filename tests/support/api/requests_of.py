@@ -71,6 +71,10 @@ def make_sender(api: Service, key: str) -> str:
     return str(api.post(key, "/sender-ids", {"sender": "SHOPS"}).data["id"])
 
 
+def make_opt_out(api: Service, key: str) -> str:
+    return str(api.post(key, "/opt-outs", {"phone": PHONE}).data["phone"])
+
+
 def make_inbound(api: Service, key: str) -> str:
     with api.db.write() as tx:
         account_id, sandbox = tx.execute(
@@ -90,6 +94,7 @@ MAKERS = {
     "/messages/{id}": make_message,
     "/inbound/{id}": make_inbound,
     "/keywords/{id}": make_keyword,
+    "/opt-outs/{id}": make_opt_out,
     "/campaigns/{id}": make_campaign,
     "/contacts/{id}": make_contact,
     "/sender-ids/{id}": make_sender,

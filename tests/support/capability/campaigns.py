@@ -2,10 +2,11 @@
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from heliograph import campaigns
 from heliograph.base import clock, ids
@@ -14,6 +15,7 @@ from heliograph.campaigns.campaign import by_id as campaign_by_id
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
+from heliograph.opt_outs.tables import suppressions
 from heliograph.text import parse_phone
 from tests.support.factories import SENDER
 
@@ -22,11 +24,12 @@ def add_contacts(
     db: Database, account_id: str, people: Iterable[dict[str, Any] | str], *, sandbox: bool = False
 ) -> None:
     """Adds contacts; each is a phone, or {phone, name, tags, custom, opted_out}."""
-    rows = []
+    rows, out = [], dict[int, bool]()
     for person in people:
         given = {"phone": person} if isinstance(person, str) else person
         phone = parse_phone(given["phone"])
         assert phone is not None
+        out[int(phone.digits)] = bool(given.get("opted_out"))
         rows.append(
             {
                 "id": ids.raw_of_number(ids.new_number()),
@@ -45,6 +48,31 @@ def add_contacts(
         )
     with db.write() as tx:
         tx.execute(sa.insert(contacts), rows)
+        set_opted_out(tx, account_id, out, sandbox=sandbox)
+
+
+def set_opted_out(
+    tx: Connection, account_id: str, out: Mapping[int, bool], *, sandbox: bool = False
+) -> None:
+    """Stores that these phones have opted out or not, and nothing else: campaigns that are under
+    way are not told.
+    """
+    columns, whose = suppressions.c, {"account_id": account_id, "sandbox": sandbox}
+    theirs = (columns.account_id == account_id) & columns.sandbox.is_(sandbox)
+    tx.execute(sa.delete(suppressions).where(theirs, columns.phone.in_(list(out))))
+    made = [
+        {
+            **whose,
+            "phone": phone,
+            "sender": "",
+            "id": ids.raw_of_number(ids.new_number()),
+            "source": "api",
+        }
+        for phone, is_out in out.items()
+        if is_out
+    ]
+    if made:
+        tx.execute(sa.insert(suppressions), made)
 
 
 def write_down(db: Database, account_id: str, *, sandbox: bool = False, **fields: Any) -> Campaign:

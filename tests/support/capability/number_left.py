@@ -15,7 +15,7 @@ from heliograph.accounts.tables import customers, notices
 from heliograph.base import clock, ids
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.carriers import ReceiptState
-from heliograph.contacts.tables import contacts, opt_outs
+from heliograph.contacts.tables import contacts
 from heliograph.database.database import metadata
 from heliograph.messages.groups import open_group
 from heliograph.messages.tables import (
@@ -24,6 +24,7 @@ from heliograph.messages.tables import (
     operator_decisions,
     unmatched_receipts,
 )
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.otp.tables import otps
 from heliograph.plugin.tables import site_events, site_logs, sites
 from heliograph.requests.tables import idempotency_keys

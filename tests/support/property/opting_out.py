@@ -7,6 +7,8 @@ from heliograph.base import clock
 from heliograph.contacts import ContactOwner, ContactPatch, by_phone
 from heliograph.contacts.tables import contacts as table
 from heliograph.messages.tables import inflight, messages
+from heliograph.opt_outs.tables import suppressions
+from tests.support.capability.campaigns import set_opted_out
 from tests.support.capability.sending import House
 
 IN_FLIGHT = messages.c.id.in_(sa.select(inflight.c.message_id))
@@ -69,19 +71,16 @@ class OptingOut:
 
     def opts_in(self, phone: int) -> None:
         with self._house.db.write() as tx:
-            tx.execute(sa.update(table).where(table.c.phone == phone).values(opted_out=False))
+            set_opted_out(tx, self._house.amina, {phone: False})
 
     def wanted(self, listed: set[int]) -> tuple[set[int], int]:
         """Returns whom a launch is for now, and how many of its audience have opted out. `listed`
         are those of a file; without it, all contacts are meant.
         """
         with self._house.db.read() as tx:
-            out = {
-                row.phone: bool(row.opted_out)
-                for row in tx.execute(sa.select(table.c.phone, table.c.opted_out))
-            }
-        people = listed or set(out)
-        reached = {phone for phone in people if not out.get(phone)}
+            out = set(tx.execute(sa.select(suppressions.c.phone)).scalars())
+            people = listed or set(tx.execute(sa.select(table.c.phone)).scalars())
+        reached = people - out
         return reached, len(people) - len(reached)
 
     def _place(self, phone: int) -> None:

@@ -219,7 +219,7 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
     ("DELETE", "/contacts/{id}"): Operation(
         TAG,
         "Delete a contact",
-        "Deletes a contact for good, including its opt-out. Messages that were sent to it stay.",
+        "Deletes a contact for good. Its phone stays opted out. Messages to it stay.",
         one_record(ref("ContactDeleted")),
         {"data": {"id": example_id("con"), "deleted": True}},
         parameters=(_ID, CUSTOMER_ID),

@@ -13,6 +13,7 @@ from heliograph.api.openapi import (
     inbound,
     keywords,
     messages,
+    opt_outs,
     otp,
     plugin,
     senders,
@@ -45,6 +46,7 @@ VERSION: Final = "1.0.0"  # docs/api.md, "Versions"
 BASE_PATH: Final = "/api/v1"
 TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
+    opt_outs.TAG: "Keep who wants no texts of yours, or none of one sender.",
     inbound.TAG: "Read the texts that handsets have sent to your numbers.",
     keywords.TAG: "Choose what your numbers do when a handset sends a word to them.",
     otp.TAG: "Send a code to a phone, and verify it.",
@@ -66,6 +68,7 @@ SUCCESS: Final = always(True, "True for every success.")
 _ROOMS: Final = (
     wallet,
     messages,
+    opt_outs,
     inbound,
     keywords,
     otp,

@@ -279,7 +279,7 @@ def opt_in(
 def remove(
     session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
-    """Delete a contact for good. Whether it had opted out is forgotten too."""
+    """Delete a contact for good. A phone that has opted out stays opted out."""
     from heliograph import contacts
 
     code = country_code(country)

@@ -26,6 +26,7 @@ from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import AccountFacts
+from heliograph.messages.accept.opted_out import OptedOut, OptOutLooks
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
@@ -54,6 +55,7 @@ class _BatchFacts(NamedTuple):
     facts: Sequence[AccountFacts]
     quotas: Sequence[int | None]
     tariff: Tariff
+    opted_out: OptedOut
 
 
 class Acceptor:
@@ -75,6 +77,7 @@ class Acceptor:
         self._on_queued = on_queued
         self._queue = queue
         self._extensions = extensions
+        self._opt_outs = OptOutLooks()
         self._judges = OwnThreads("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
@@ -130,9 +133,9 @@ class Acceptor:
         tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
         with self._queue.places() as places:
             async with self._db.hot() as tx:
-                asked = _asked_keys(requests)
-                locked, may_be_known = await read_sql.lock_and_look(
-                    tx, self._to_lock(requests, facts), asked
+                asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
+                locked, may_be_known, may_be_out = await read_sql.lock_and_look(
+                    tx, self._to_lock(requests, facts), asked, recipients
                 )
                 if not self._cache.confirm(locked[0].config_epoch, started_s):
                     await self._cache.refresh()
@@ -151,6 +154,9 @@ class Acceptor:
                     facts=facts,
                     quotas=await self._quotas(requests, facts),
                     tariff=tariff,
+                    opted_out=await self._opt_outs.found(
+                        tx, requests, locked, recipients, may_be_any=may_be_out
+                    ),
                 )
                 batch, outcomes = await self._decided_within_quotas(tx, places, given)
                 # seen when the locks were asked for: the same request may have been accepted while
@@ -227,7 +233,8 @@ class Acceptor:
             given.used_keys.copy(),
             given.stored,
             await self._batch_extensions(tx, given.requests),
-            rooms,
+            rooms=rooms,
+            opted_out=given.opted_out,
         )
 
         def decide() -> list[SendResult | ServiceError]:

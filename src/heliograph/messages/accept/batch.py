@@ -14,6 +14,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
+from heliograph.messages.accept.opted_out import OptedOut, refusing
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import (
@@ -51,9 +52,10 @@ class SendBatch:
         stored: dict[str, Send],
         extensions: Mapping[str, BatchExtension],
         rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
+        opted_out: OptedOut | None = None,
     ) -> None:
         """Begins a batch. `rooms` holds the room of those places of which it is known; in others
-        there is room for all.
+        there is room for all. `opted_out` holds whoever of its recipients has opted out.
         """
         # a run, made under the locks: the ledger lists entries in the order in which they were
         # decided
@@ -78,6 +80,7 @@ class SendBatch:
             for wallet in locked
         }
         self._rooms = rooms
+        self._opted_out = opted_out or {}
         self.unpaid: dict[StoragePlace, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
         self._entries: list[Entry] = []
@@ -112,7 +115,10 @@ class SendBatch:
         wallet = self._wallets[request.account_id]
         before = replace(wallet) if self._rooms else wallet
         extension = self.extensions.get(request.type)
-        verdict = judge(request, facts, tariff, wallet, self.now_ms, extension)
+        refuses = refusing(request, self._opted_out)
+        verdict = judge(
+            request, facts, tariff, wallet, self.now_ms, extension=extension, refusing=refuses
+        )
         if isinstance(verdict, ServiceError):
             return verdict
         send = send_of(verdict, send_id, self.now_ms)

@@ -20,6 +20,7 @@ from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
 from heliograph.wallet import refusal_to_spend
 
+OPTED_OUT: Final = "opted_out"  # why a recipient is rejected
 SANDBOX_SENDER: Final = "SANDBOX"
 # last digits of a recipient that make a sandbox send 402 (docs/api.md, "Sandbox")
 SANDBOX_NO_CREDITS: Final = "004"
@@ -82,9 +83,10 @@ def judge(
     wallet: WalletState,
     now_ms: int,
     extension: BatchExtension | None = None,
+    refusing: frozenset[int] = frozenset(),
 ) -> Accepted | ServiceError:
     """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
-    `extension`: of its type, if that has one.
+    `extension`: of its type, if that has one. `refusing` are numbers that have opted out.
     """
     if facts.sandbox_only and not request.sandbox:
         return SandboxOnly()
@@ -95,7 +97,7 @@ def judge(
     )
     if sender is None:
         return SenderNotApproved(f"The sender {request.sender!r} is not approved for this account.")
-    accepted = _price(request, sender, facts, tariff)
+    accepted = _price(request, sender, facts, tariff, refusing)
     if not accepted.priced.recipients:
         return no_valid_recipient(request, accepted.rejected)
     refusal = extension.refusal(request, now_ms) if extension is not None else None
@@ -117,7 +119,13 @@ def approved_sender(asked: str, approved: Mapping[str, str], *, sandbox: bool) -
     )
 
 
-def _price(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tariff) -> Accepted:
+def _price(
+    request: SendRequest,
+    sender: str,
+    facts: AccountFacts,
+    tariff: Tariff,
+    refusing: frozenset[int],
+) -> Accepted:
     """Returns the send to those of its recipients that a message can be sent to, each once."""
     phones: list[Phone] = []
     rejected: list[tuple[int, str, str]] = []
@@ -132,15 +140,16 @@ def _price(request: SendRequest, sender: str, facts: AccountFacts, tariff: Tarif
             phones.append(phone)
         else:
             duplicates.append((index, first))
+    if refusing:
+        out = [phone.digits for phone in phones if int(phone.digits) in refusing]
+        rejected += [(index_of[each], _shown(request, index_of[each]), OPTED_OUT) for each in out]
+        phones = [phone for phone in phones if int(phone.digits) not in refusing]
     offers = tariff.offers(request.account_id, facts.countries, sandbox=request.sandbox)
     priced = price(phones, request.segments, offers)
-    if priced.refused:
-        indexes = list(index_of.values())
-        rejected += [
-            (indexes[place], _shown(request, indexes[place]), reason)
-            for place, reason in priced.refused
-        ]
-        rejected.sort()
+    for place, reason in priced.refused:
+        index = index_of[phones[place].digits]
+        rejected.append((index, _shown(request, index), reason))
+    rejected.sort()
     if duplicates and rejected:
         rejected, duplicates = _with_duplicates_of_rejected(request, rejected, duplicates)
     return Accepted(request, sender, priced, rejected, duplicates)

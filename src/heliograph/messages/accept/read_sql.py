@@ -29,7 +29,7 @@ from heliograph.requests import KeyPlace
 class LockedWallet(Row, frozen=True):
     """Holds a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
     `config_epoch` is the current epoch of the configuration. `closed` says whether the account is
-    closed now, because the cached account may be older.
+    closed now, because the cached account may be older. `has_opt_outs`: of either mode.
     """
 
     account_id: Id
@@ -45,6 +45,22 @@ class LockedWallet(Row, frozen=True):
     keys_octets: BigInt
     sandbox_keys_octets: BigInt
     closed: Bool
+    has_opt_outs: Bool
+
+
+class AskedRecipient(Row, frozen=True):
+    """Holds a number that an account sends to in a mode."""
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+class _OptOut(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    sender: Text
 
 
 class _Head(Row, frozen=True):
@@ -61,10 +77,12 @@ class _AccountId(Row, frozen=True):
 class _LockAndLook(Row, frozen=True):
     account_ids: list[Id]
     asked: list[KeyPlace]
+    recipients: list[AskedRecipient]
 
 
 class _LookedAt(LockedWallet, frozen=True):
     is_any_known: Bool
+    is_any_out: Bool
 
 
 class _From(Row, frozen=True):
@@ -75,11 +93,14 @@ class _SendId(Row, frozen=True):
     id: Id
 
 
+# In the order of the index, so that an account without opt-outs does not make the database look
+# through those of the others.
 _WALLET: Final = """
     account_id, coalesce(sandbox_credits, sms_credits) AS sms_credits, spent_day, spent_credits,
     balance_minor, currency, low_balance_credits, credits_alarm_armed,
     (SELECT epoch FROM config) AS config_epoch, keys_day, keys_octets, sandbox_keys_octets,
-    closed"""
+    closed, (SELECT s.phone FROM suppressions s WHERE s.account_id = wallets.account_id
+        ORDER BY s.account_id, s.sandbox, s.phone LIMIT 1) IS NOT NULL AS has_opt_outs"""
 # In the order of their ids, as every transaction locks them.
 _LOCK_WALLETS: Final = BatchStatement(
     _AccountId,
@@ -98,7 +119,10 @@ _LOCK_AND_LOOK: Final = TablesStatement(
     _LookedAt,
     postgresql=f"""
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
-            JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known
+            JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known,
+            EXISTS (SELECT FROM :recipients AS r, LATERAL (SELECT FROM suppressions s
+                WHERE s.account_id = r.account_id AND s.sandbox = r.sandbox AND s.phone = r.phone
+                OFFSET 0) AS found) AS is_any_out
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
 )
 
@@ -110,6 +134,19 @@ _CARRIERS_HEADS: Final = same(
         SELECT q.rank_us FROM queue q WHERE q.carrier_id = c.id AND q.rank_us >= :bulk_from_us
             AND q.rank_us < {HELD_FROM_US}
         ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""",
+)
+
+# OFFSET 0 leaves no other way than to look into the index once for each.
+_OPT_OUTS: Final = BatchStatement(
+    AskedRecipient,
+    _OptOut,
+    postgresql="""
+        SELECT g.account_id, g.sandbox, g.phone, found.sender FROM :given AS g, LATERAL (
+            SELECT s.sender FROM suppressions s WHERE s.account_id = g.account_id
+                AND s.sandbox = g.sandbox AND s.phone = g.phone OFFSET 0) AS found""",
+    sqlite="""
+        SELECT account_id, sandbox, phone, sender FROM suppressions
+        WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone""",
 )
 
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
@@ -127,13 +164,20 @@ async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWall
 
 
 async def lock_and_look(
-    tx: HotTx, account_ids: list[str], asked: list[KeyPlace]
-) -> tuple[Sequence[LockedWallet], bool]:
-    """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used."""
-    if not tx.postgresql or not asked:
-        return await lock_wallets(tx, account_ids), bool(asked)
-    looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLook(account_ids, asked))
-    return looked_at, looked_at[0].is_any_known
+    tx: HotTx, account_ids: list[str], asked: list[KeyPlace], recipients: list[AskedRecipient]
+) -> tuple[Sequence[LockedWallet], bool, bool]:
+    """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used, and
+    whether any of these recipients may have opted out.
+    """
+    if not tx.postgresql or not (asked or recipients):
+        return await lock_wallets(tx, account_ids), bool(asked), bool(recipients)
+    looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLook(account_ids, asked, recipients))
+    return looked_at, looked_at[0].is_any_known, looked_at[0].is_any_out
+
+
+async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]:
+    """Returns the opt-outs of these recipients, of all senders."""
+    return await _OPT_OUTS.rows(tx, recipients)
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:

@@ -46,6 +46,7 @@ def no_valid_recipient(
         ),
         "no_route": "has no route: the operator has connected no carrier for such numbers",
         "no_rate": "has no rate: the operator has set no price for such numbers",
+        "opted_out": "has opted out of these texts",
     }.get(reason, f"cannot be sent to ({reason})")
     more = (
         f" {len(rejected) - 1} more cannot be sent to either; error.rejected has them."

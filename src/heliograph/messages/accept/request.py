@@ -50,6 +50,7 @@ class SendRequest:
     customer_id: str | None = field(default=None)
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
+    passes_opt_outs: bool = False  # it goes to who has opted out, too
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together
     partner_id: str | None = None

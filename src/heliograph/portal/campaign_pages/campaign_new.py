@@ -80,7 +80,9 @@ def _previewed(tx: Connection, asking: PageRequest, visit: Visit) -> TextPreview
     except InvalidRequest as refused:
         wrong = [error.message for error in refused.fields if error.field == "message"]
         return TextPreview([], wrong[0]) if wrong else None
-    wanted = campaigns.WantedAudience(visit.account.id, mode == "sandbox", audience)
+    wanted = campaigns.WantedAudience(
+        visit.account.id, mode == "sandbox", audience, body.get("sender") or ""
+    )
     return TextPreview(campaigns.samples_of(tx, template, wanted))
 
 

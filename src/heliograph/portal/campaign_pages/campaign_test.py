@@ -54,6 +54,7 @@ def _sent(asking: PageRequest, visit: Visit) -> str:
     }
     number = ids.new_number(asking.now_ms)
     request = read_send(body, number, visit.account.id, sandbox=campaign.sandbox)
+    request.passes_opt_outs = True  # as the command `campaign test`
     send_once(asking, request, f"{PATH}/{campaigns.text_id(campaign)}/test")
     try:
         return str(send.accepted(asking, request)["message_id"])

@@ -74,6 +74,8 @@ ACTIONS: Final = {
     "message.settle": marked("Settled a message without an answer"),
     "number.add": marked("Added a number for texts that come in"),
     "number.remove": marked("Removed a number for texts that come in"),
+    "opt_out.add": marked("Opted a phone out"),
+    "opt_out.remove": marked("Lifted the opt-out of a phone"),
     "otp.block": marked("Blocked one-time passwords to a range of numbers"),
     "otp.unblock": marked("Let one-time passwords go out again"),
     "rate.remove": marked("Removed a rate of the account"),

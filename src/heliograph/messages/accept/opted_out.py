@@ -1,0 +1,74 @@
+"""Finds which recipients of a batch have opted out, without a query where nobody has.
+
+Whether an account has any opt-outs at all is read with its wallet. Of accounts that had some in an
+earlier batch, the recipients are asked about in that same statement. So there is a query of its own
+only where somebody has opted out, or for an account whose first opt-out is new.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from heliograph.database.hot import HotTx
+from heliograph.messages.accept import read_sql
+from heliograph.messages.accept.read_sql import AskedRecipient, LockedWallet
+from heliograph.messages.accept.request import SendRequest
+from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
+
+ACCOUNTS_MAX: Final = 20_000  # that are remembered; past it the memory begins anew
+
+
+# the senders, in lower case, whose texts each number does not want; an empty one stands for all
+OptedOut: TypeAlias = dict[OptOutOwner, dict[int, set[str]]]
+
+
+class OptOutLooks:
+    """Looks for opt-outs on behalf of one process, and remembers which accounts have any."""
+
+    def __init__(self) -> None:
+        self._with_any: set[str] = set()
+
+    def to_ask(self, requests: Iterable[SendRequest]) -> list[AskedRecipient]:
+        """Returns the recipients of those accounts that are known to have opt-outs."""
+        if not self._with_any:
+            return []
+        return [
+            AskedRecipient(request.account_id, request.sandbox, int(phone.digits))
+            for request in requests
+            if request.account_id in self._with_any and not request.passes_opt_outs
+            for phone in request.phones
+            if phone is not None
+        ]
+
+    async def found(
+        self,
+        tx: HotTx,
+        requests: Sequence[SendRequest],
+        locked: Sequence[LockedWallet],
+        asked: list[AskedRecipient],
+        *,
+        may_be_any: bool,
+    ) -> OptedOut:
+        """Returns who has opted out. `asked` are those about whom was asked when the wallets were
+        locked, and `may_be_any` is the answer.
+        """
+        having = {wallet.account_id for wallet in locked if wallet.has_opt_outs}
+        if not having <= self._with_any:
+            if len(self._with_any) > ACCOUNTS_MAX:
+                self._with_any.clear()
+            self._with_any |= having
+            asked, may_be_any = self.to_ask(requests), True
+        self._with_any -= {wallet.account_id for wallet in locked} - having
+        out: OptedOut = {}
+        for row in await read_sql.opt_outs(tx, asked) if may_be_any else ():
+            numbers = out.setdefault(OptOutOwner(row.account_id, row.sandbox), {})
+            numbers.setdefault(row.phone, set()).add(row.sender)
+        return out
+
+
+def refusing(request: SendRequest, out: OptedOut) -> frozenset[int]:
+    """Returns the numbers that want nothing of the request's sender."""
+    numbers = out.get(OptOutOwner(request.account_id, request.sandbox)) if out else None
+    if not numbers or request.passes_opt_outs:
+        return frozenset()
+    senders = {WHOLE_ACCOUNT.sender, scope_of_sender(request.sender).sender}
+    return frozenset(number for number, of in numbers.items() if of & senders)

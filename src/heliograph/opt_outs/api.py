@@ -1,0 +1,154 @@
+"""Serves the endpoints GET and POST /opt-outs, and DELETE /opt-outs/{id}, whose id is a phone."""
+
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from heliograph.accounts import AuditEntry
+from heliograph.base import clock
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.paging import page_body, read_page
+from heliograph.base.unknown_fields import COUNTRY, PAYER
+from heliograph.database.database import Database
+from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for, home_of
+from heliograph.opt_outs.read import opt_out_page, opt_outs_of
+from heliograph.opt_outs.suppress import lift, suppress
+from heliograph.opt_outs.suppression import (
+    WHOLE_ACCOUNT,
+    OptOutOwner,
+    OptOutScope,
+    as_suppression_record,
+    scope_of_sender,
+)
+from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
+from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
+from heliograph.text import Phone, parse_phone, read_country
+
+POST_PATH: Final = "POST /opt-outs"
+
+
+class OptOutRequest(NamedTuple):
+    """Holds a body of POST /opt-outs that is right in form."""
+
+    phone: Phone
+    scope: OptOutScope
+    customer_id: str | None
+    warnings: list[str]
+
+
+def endpoints(db: Database) -> list[Endpoint]:
+    handlers = _OptOutHandlers(db)
+    return [
+        Endpoint("GET", "/opt-outs", "sms.read", handle_in_thread=handlers.list_opt_outs),
+        Endpoint("POST", "/opt-outs", "sms.send", handle_in_thread=handlers.opt_out),
+        Endpoint("DELETE", "/opt-outs/{id}", "sms.send", handle_in_thread=handlers.opt_in),
+    ]
+
+
+def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
+    """Reads a body of POST /opt-outs. `home`: the country in which a phone with a leading 0 is read
+    when no country is given. Raises InvalidRequest for all bad fields together.
+    """
+    form = Form(body, costly=(COUNTRY, PAYER))
+    country_code = form.value("country_code", "countryCode", read=read_country)
+    phone = form.value(
+        "phone", read=lambda value: read_opt_out_phone(value, country_code, home), required=True
+    )
+    sender = form.text("sender", most=SUPPRESSED_SENDER_MAX)
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    form.finish()
+    assert phone is not None
+    scope = scope_of_sender(sender) if sender else WHOLE_ACCOUNT
+    return OptOutRequest(phone, scope, customer_id, form.warnings())
+
+
+def read_opt_out_phone(value: Any, country_code: str | None, home: str) -> Phone:
+    """Reads the phone of an opt-out. Raises ValueError."""
+    found = parse_phone(as_text(value), country_code, home)
+    if found is None:
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
+    return found
+
+
+class _OptOutHandlers:
+    """Answers the calls of each endpoint."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def list_opt_outs(self, call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        wanted = read_page(call.query)
+        call.query.finish()
+        with self._db.read() as tx:
+            owner = _owner(tx, call, customer_id)
+            found = opt_out_page(tx, owner, wanted)
+        sandbox = owner.sandbox
+        return Answer(
+            page_body(
+                found,
+                wanted,
+                lambda each: each.id,
+                lambda each: as_suppression_record(each, sandbox=sandbox),
+            )
+        )
+
+    def opt_out(self, call: Call) -> Answer:
+        call.query.finish()
+        body, home = call.json(), call.principal.country_code
+        customer_id = body.get("customer_id")
+        if isinstance(customer_id, str):
+            with self._db.read() as tx:
+                home = home_of(tx, call.principal, customer_id)
+        asked = read_opt_out(body, home)
+
+        def effect(tx: Connection) -> Answer:
+            owner = _owner(tx, call, asked.customer_id, changes=True)
+            digits = asked.phone.digits
+            new = suppress(
+                tx,
+                owner,
+                [digits],
+                source=OptOutSource.API,
+                now_ms=clock.now_ms(),
+                scope=asked.scope,
+            )
+            [stored] = [
+                each for each in opt_outs_of(tx, owner, digits) if each.scope == asked.scope
+            ]
+            audit_call(tx, call, owner.account_id, AuditEntry("opt_out.add"), is_counted=True)
+            record = as_suppression_record(stored, sandbox=owner.sandbox)
+            return Answer.warning({"data": record, "created": bool(new)}, asked.warnings)
+
+        return self._db.transact(
+            lambda tx: replay_or_run(tx, call, POST_PATH, effect, is_opt_out=True)
+        )
+
+    def opt_in(self, call: Call) -> Answer:
+        customer_id = customer_asked_for(call.principal, call.query)
+        sender = call.query.text("sender", most=SUPPRESSED_SENDER_MAX)
+        call.query.finish()
+        phone = parse_phone(call.path["id"], None, call.principal.country_code)
+        scope = scope_of_sender(sender) if sender else None
+
+        def effect(tx: Connection) -> Answer:
+            owner = _owner(tx, call, customer_id, changes=True)
+            if phone is None or not lift(
+                tx, owner, [phone.digits], by=OptOutSource.API, scope=scope
+            ):
+                raise NotFound("There is no such opt-out.")
+            audit_call(tx, call, owner.account_id, AuditEntry("opt_out.remove"), is_counted=True)
+            return Answer({"data": {"phone": phone.digits, "deleted": True}})
+
+        return self._db.transact(effect)
+
+
+def _owner(
+    tx: Connection, call: Call, customer_id: str | None, *, changes: bool = False
+) -> OptOutOwner:
+    account_id = acting_for(tx, call.principal, customer_id, changes=changes)
+    return OptOutOwner(account_id, call.principal.sandbox)

@@ -1,0 +1,68 @@
+"""Notes who has just opted out, for campaigns that are sending to them at that moment. A note is
+written with the opt-out, and campaigns read and delete it.
+
+A note stands for itself: the opt-out may be lifted before it is read.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.database.hot import HotTx
+from heliograph.database.postgresql.arrays import literal
+from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Nothing, Row
+from heliograph.opt_outs.suppression import OptOutOwner
+from heliograph.opt_outs.tables import opt_outs
+
+
+class _OptOutNote(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+_INTO: Final = "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms)"
+_ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
+_NOTE_ALL: Final = sa.text(
+    f"{_INTO} SELECT CAST(:account_id AS uuid), :sandbox, phone, 0"
+    f" FROM unnest(CAST(:phones AS bigint[])) AS v (phone) ORDER BY phone {_ANEW}"
+)
+_NOTE_ONE: Final = f"{_INTO} VALUES (?, ?, ?, 0) {_ANEW}"
+_NOTE: Final = BatchStatement(
+    _OptOutNote,
+    Nothing,
+    postgresql=f"""
+        {_INTO} SELECT account_id, sandbox, phone, 0 FROM :given AS g
+        ORDER BY account_id, sandbox, phone {_ANEW}""",
+    sqlite=f"{_INTO} VALUES (:account_id, :sandbox, :phone, 0) {_ANEW}",
+)
+
+
+def note(tx: Connection, owner: OptOutOwner, phones: Iterable[str]) -> None:
+    """Notes that these phones (E.164 digits) want no campaigns any more."""
+    numbers = sorted(map(int, phones))
+    if not numbers:
+        return
+    if tx.dialect.name == "postgresql":
+        tx.execute(_NOTE_ALL, {**owner._asdict(), "phones": literal(numbers)})
+    else:
+        tx.exec_driver_sql(_NOTE_ONE, [(*owner, phone) for phone in numbers])
+
+
+async def note_hot(tx: HotTx, owner: OptOutOwner, phones: Iterable[str]) -> None:
+    """Does what `note` does, in an awaited transaction."""
+    await _NOTE.rows(tx, [_OptOutNote(*owner, phone) for phone in sorted(map(int, phones))])
+
+
+def forget(tx: Connection, owner: OptOutOwner, numbers: Iterable[int]) -> None:
+    """Deletes the notes of phones that want campaigns again, if nobody has read them yet."""
+    columns = opt_outs.c
+    tx.execute(
+        sa.delete(opt_outs).where(
+            columns.account_id == owner.account_id,
+            columns.sandbox.is_(owner.sandbox),
+            columns.phone.in_(sorted(numbers)),
+        )
+    )

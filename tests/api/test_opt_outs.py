@@ -1,0 +1,62 @@
+"""GET and POST /opt-outs, and DELETE /opt-outs/{phone}."""
+
+from tests.support.api.cast import PHONE, Actor
+from tests.support.api.service import Service
+
+OTHER = "233201234568"
+
+
+def test_an_opt_out_is_stored_once_listed_and_lifted_for_its_account_and_mode_alone(
+    api: Service, amina: Actor, chidi: Actor
+) -> None:
+    first = api.post(amina, "/opt-outs", {"phone": "020 123 4567", "country_code": "GH"})
+    assert first.body["created"] is True
+    assert first.data | {"created_at": ""} == {
+        "phone": PHONE,
+        "sender": None,
+        "source": "api",
+        "sandbox": False,
+        "created_at": "",
+    }
+    assert api.post(amina, "/opt-outs", {"phone": PHONE}).body["created"] is False
+    api.post(amina, "/opt-outs", {"phone": PHONE, "sender": "AMINA"})
+    api.post(amina, "/opt-outs", {"phone": OTHER})
+    page = api.get(amina, "/opt-outs", limit=2)
+    assert [(each["phone"], each["sender"]) for each in page.data] == [
+        (OTHER, None),
+        (PHONE, "amina"),
+    ]
+    rest = api.get(amina, "/opt-outs", limit=2, cursor=page.body["next_cursor"])
+    assert (rest.data, rest.body["next_cursor"]) == ([first.data], None)
+    for stranger in (chidi.key(), amina.key("sms.read", "sms.send", sandbox=True)):
+        assert api.get(stranger, "/opt-outs").data == []
+        assert api.delete(stranger, f"/opt-outs/{PHONE}").status == 404
+    assert api.delete(amina, f"/opt-outs/{PHONE}", sender="Amina").data == {
+        "phone": PHONE,
+        "deleted": True,
+    }
+    assert api.delete(amina, f"/opt-outs/{PHONE}", sender="Amina").status == 404
+    assert api.delete(amina, f"/opt-outs/{PHONE}").status == 200
+    assert [each["phone"] for each in api.get(amina, "/opt-outs").data] == [OTHER]
+
+
+def test_who_may_not_and_what_is_wrong_are_told(api: Service, amina: Actor) -> None:
+    assert api.get(amina.key("sms.send"), "/opt-outs").reason == "missing_permission"
+    reads = amina.key("sms.read")
+    assert api.post(reads, "/opt-outs", {"phone": PHONE}).reason == "missing_permission"
+    assert api.delete(reads, f"/opt-outs/{PHONE}").reason == "missing_permission"
+    wrong = api.post(amina, "/opt-outs", {"phone": "20123"})
+    assert wrong.status == 400
+    assert [each["field"] for each in wrong.body["error"]["fields"]] == ["phone"]
+    assert api.post(amina, "/opt-outs", {}).status == 400
+    assert api.delete(amina, "/opt-outs/none").status == 404
+
+
+def test_a_contact_of_the_phone_shows_it(api: Service, amina: Actor) -> None:
+    contact = api.post(amina, "/contacts", {"phone": PHONE}).data
+    assert contact["opted_out"] is False
+    api.post(amina, "/opt-outs", {"phone": PHONE})
+    [shown] = api.get(amina, "/contacts").data
+    assert shown == contact | {"opted_out": True}
+    api.delete(amina, f"/opt-outs/{PHONE}")
+    assert api.get(amina, "/contacts").data == [contact]

@@ -1,10 +1,14 @@
 """GET /inbound, GET /inbound/{id} and GET /numbers."""
 
+import sqlalchemy as sa
+
 from heliograph import inbound
 from heliograph.base import clock
+from heliograph.messages.tables import answering_sends
 from tests.support.api.cast import Actor
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.service import Service
+from tests.support.factories import PHONE
 
 
 def test_texts_are_listed_newest_first_page_by_page_for_their_account_alone(
@@ -30,6 +34,7 @@ def test_texts_are_listed_newest_first_page_by_page_for_their_account_alone(
         "complete": True,
         "keyword": None,
         "opt_out_suspected": False,
+        "in_reply_to": None,
         "sandbox": False,
         "received_at": "",
     }
@@ -55,3 +60,25 @@ def test_numbers_are_listed_for_their_account_alone(
     page = api.get(amina, "/numbers", limit=1)
     rest = api.get(amina, "/numbers", limit=1, cursor=page.body["next_cursor"])
     assert [each["number"] for each in rest.data] == ["4567"]
+
+
+def test_a_send_names_the_text_that_it_answers(api: Service, amina: Actor, chidi: Actor) -> None:
+    with api.db.write() as tx:
+        hers = store_inbound(tx, amina.account_id)
+        other = store_inbound(tx, chidi.account_id)
+        sandboxed = store_inbound(tx, amina.account_id, sandbox=True)
+    api.refresh()
+    sent = api.send(amina, [PHONE], in_reply_to=hers)
+    assert api.get(amina, f"/messages/{sent['message_id']}").data["in_reply_to"] == hers
+    body = {"sender": "AMINA", "message": "hello", "recipients": [PHONE]}
+    for unknown in (other, sandboxed, "inb_1", "hello"):
+        reply = api.post(amina, "/sms/send", {**body, "in_reply_to": unknown})
+        assert (reply.status, reply.bad_fields) == (400, ["in_reply_to"])
+        assert "of this account and mode" in reply.error["message"]
+    many = {**body, "recipients": [PHONE, "233201234568"], "in_reply_to": hers}
+    assert api.post(amina, "/sms/send", many).bad_fields == ["in_reply_to"]
+    dry = {**body, "in_reply_to": hers, "dry_run": True}
+    assert api.post(amina, "/sms/send", dry).status == 200
+    with api.db.read() as tx:
+        stored = tx.execute(sa.select(sa.func.count()).select_from(answering_sends)).scalar_one()
+    assert stored == 1

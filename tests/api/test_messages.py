@@ -46,6 +46,8 @@ def test_a_message_has_every_field_of_its_record(api: Service, amina: Actor) -> 
             "delivered_at": None,
             "failed_at": None,
             "timeline": [{"status": "queued", "at": send["created_at"], "detail": None}],
+            "in_reply_to": None,
+            "replies": [],
         },
     )
 

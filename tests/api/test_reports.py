@@ -46,6 +46,7 @@ def test_messages_are_listed_newest_first_as_they_are_one_by_one(
     for record in reply.data:
         alone = api.get(amina, f"/messages/{record['id']}").data
         assert alone.pop("timeline")
+        assert (alone.pop("in_reply_to"), alone.pop("replies")) == (None, [])
         assert record == alone
 
 

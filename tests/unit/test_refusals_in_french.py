@@ -77,6 +77,7 @@ NO_PAGE_ASKS: Final = {
     "webhooks/sign.py": BY_API,
 }
 SENTENCES_OF_NO_PAGE: Final = {
+    "is for one recipient, not for X7": BY_API,
     "This user is no operator.": BY_COMMAND,
     "A customer that was provisioned in sandbox stays there.": BY_COMMAND,
     "Several accounts are named X7; say which by its id: X7.": BY_COMMAND,

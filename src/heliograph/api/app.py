@@ -31,6 +31,7 @@ from heliograph.contacts.api import endpoints as contact_endpoints
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
+from heliograph.inbound import answered_text
 from heliograph.inbound.api import endpoints as inbound_endpoints
 from heliograph.inbound.keywords.api import endpoints as keyword_endpoints
 from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
@@ -249,7 +250,7 @@ def endpoints(
     return [
         *wallet_endpoints(db),
         *sender_endpoints(db, service_sender=service_sender),
-        *message_endpoints(acceptor, cache, db),
+        *message_endpoints(acceptor, cache, db, answered_text),
         *inbound_endpoints(db),
         *keyword_endpoints(db),
         *opt_out_endpoints(db),

@@ -8,11 +8,14 @@ from heliograph.inbound.numbers import (
     add_number,
     all_numbers,
     as_number_record,
+    give_back_numbers,
     remove_number,
+    set_catch_all,
 )
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
     InboundText,
+    answered_text,
     as_inbound_record,
     newest_inbound,
 )
@@ -26,13 +29,16 @@ __all__ = [
     "Taker",
     "add_number",
     "all_numbers",
+    "answered_text",
     "api",
     "as_inbound_record",
     "as_number_record",
     "erase_some_inbound",
     "forget_parts",
+    "give_back_numbers",
     "keywords",
     "newest_inbound",
     "remove_number",
+    "set_catch_all",
     "store_all_overdue",
 ]

@@ -120,11 +120,22 @@ class StoredText(Row, frozen=True):
     pdu: Id | None
     repeats: Int
     received_at_ms: BigInt
-    keyword: Text | None = None
-    opt_out_suspected: Bool = False
+    keyword: Text | None
+    opt_out_suspected: Bool
+    in_reply_to: Id | None
 
 
 STORE_TEXTS: Final = Insert("inbound", StoredText)
+
+
+class MessageReply(Row, frozen=True):
+    """Holds a row of `message_replies`."""
+
+    message_id: Id
+    inbound_id: Id
+
+
+STORE_REPLIES: Final = Insert("message_replies", MessageReply)
 
 
 class JoinedParts(Row, frozen=True):
@@ -174,29 +185,6 @@ REPEAT_PARTS: Final = BatchStatement(
     sqlite="""
         UPDATE inbound_parts SET repeats = repeats + :more
         WHERE group_id = :group_id AND number = :number""",
-)
-
-
-class OurNumber(Row, frozen=True):
-    carrier_id: SmallInt
-    digits: Text
-
-
-class NumberOwner(Row, frozen=True):
-    digits: Text
-    account_id: Id
-
-
-OWNERS: Final = BatchStatement(
-    OurNumber,
-    NumberOwner,
-    postgresql="""
-        SELECT n.digits, n.account_id FROM :given AS g JOIN numbers n
-            ON n.carrier_id = g.carrier_id AND n.digits = g.digits
-        WHERE n.account_id IS NOT NULL""",
-    sqlite="""
-        SELECT digits, account_id FROM numbers
-        WHERE carrier_id = :carrier_id AND digits = :digits AND account_id IS NOT NULL""",
 )
 
 

@@ -11,7 +11,7 @@ from heliograph import accounts
 from heliograph.accounts import AuditEntry, Author, AuthorKind
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.base.errors import NotFound
+from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
@@ -34,18 +34,29 @@ class OwnNumber(NamedTuple):
     account_id: str | None
     sandbox: bool
     created_at_ms: int
-    first_word: bool = False
-    opt_out_scope: str = WHOLE_ACCOUNT_SCOPE
+    first_word: bool
+    opt_out_scope: str
+    catch_all_id: str | None
 
 
 def add_number(
-    tx: Connection, digits: str, carrier: str, account_id: str | None, *, now_ms: int
+    tx: Connection,
+    digits: str,
+    carrier: str,
+    account_id: str | None,
+    *,
+    catch_all_id: str | None = None,
+    now_ms: int,
 ) -> OwnNumber:
-    """Adds a number of a carrier. Texts to it are the account's from now on, or nobody's yet. What
-    came before stays as it is. Raises NotFound, AccountClosed, InvalidRequest.
+    """Adds a number of a carrier. Texts to it are the account's from now on. Without an account,
+    several share it, and `catch_all_id` gets what is no other's. What came before stays as it is.
+    Raises NotFound, AccountClosed, InvalidRequest.
     """
-    if account_id is not None:
-        accounts.kept_open(tx, account_id)
+    if account_id is not None and catch_all_id is not None:
+        raise _owned_refusal()
+    for each in (account_id, catch_all_id):
+        if each is not None:
+            accounts.kept_open(tx, each)
     number = OwnNumber(
         ids.raw_of_number(ids.new_number(now_ms)),
         carrier_named(tx, carrier).id,
@@ -53,6 +64,9 @@ def add_number(
         account_id,
         sandbox=False,  # carriers bring live texts only
         created_at_ms=now_ms,
+        first_word=False,
+        opt_out_scope=WHOLE_ACCOUNT_SCOPE,
+        catch_all_id=catch_all_id,
     )
     try:
         with tx.begin_nested():
@@ -71,6 +85,47 @@ def remove_number(tx: Connection, digits: str, carrier: str | None, *, now_ms: i
     """Removes a number: texts to it are nobody's from now on. The carrier need not be named where
     only one has the number. Raises NotFound, InvalidRequest.
     """
+    number = _the_number(tx, digits, carrier)
+    tx.execute(numbers.delete().where(numbers.c.id == number.id))
+    _audit(tx, "number.remove", number, now_ms)
+    return number
+
+
+def set_catch_all(
+    tx: Connection, digits: str, carrier: str | None, catch_all_id: str | None, *, now_ms: int
+) -> OwnNumber:
+    """Sets which account gets those texts to a shared number that are no other's; None: nobody. It
+    holds from the next text on. Raises NotFound, AccountClosed, InvalidRequest.
+    """
+    if catch_all_id is not None:
+        accounts.kept_open(tx, catch_all_id)
+    before = _the_number(tx, digits, carrier)
+    if before.account_id is not None:
+        raise _owned_refusal()
+    number = before._replace(catch_all_id=catch_all_id)
+    if number != before:
+        tx.execute(
+            numbers.update().where(numbers.c.id == number.id).values(catch_all_id=catch_all_id)
+        )
+        _audit(tx, "number.remove", before, now_ms)
+        _audit(tx, "number.add", number, now_ms)
+    return number
+
+
+def give_back_numbers(tx: Connection, account_id: str, *, now_ms: int) -> None:
+    """Removes an account's numbers, and takes it from shared ones whose other texts it got: the
+    account is being closed.
+    """
+    theirs = numbers.c.account_id == account_id
+    caught = numbers.c.catch_all_id == account_id
+    for row in tx.execute(sa.select(numbers).where(theirs | caught).order_by(numbers.c.id)):
+        _audit(tx, "number.remove", OwnNumber(*row), now_ms)
+    tx.execute(numbers.delete().where(theirs))
+    tx.execute(numbers.update().where(caught).values(catch_all_id=None))
+
+
+def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
+    """Returns the one number of ours that is meant. Raises NotFound, InvalidRequest."""
     query = sa.select(numbers).where(numbers.c.digits == digits.removeprefix("+"))
     if carrier is not None:
         query = query.where(numbers.c.carrier_id == carrier_named(tx, carrier).id)
@@ -81,10 +136,7 @@ def remove_number(tx: Connection, digits: str, carrier: str | None, *, now_ms: i
         having = {each.carrier_id for each in found}
         names = [each.name for each in all_carriers(tx) if each.id in having]
         raise refused("carrier", f"is required: {', '.join(names)} have {shown(digits)}")
-    [number] = found
-    tx.execute(numbers.delete().where(numbers.c.id == number.id))
-    _audit(tx, "number.remove", number, now_ms)
-    return number
+    return found[0]
 
 
 def all_numbers(tx: Connection) -> list[OwnNumber]:
@@ -127,13 +179,20 @@ def _checked(digits: str) -> str:
     return plain
 
 
+def _owned_refusal() -> InvalidRequest:
+    return refused("catch_all", "is for numbers that several accounts share: this one is owned")
+
+
 def _of(carrier: str | None) -> str:
     return "" if carrier is None else f" of the carrier {shown(carrier)}"
 
 
 def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
-    """Writes into the audit log of the account whose number it is."""
-    if number.account_id is not None:
+    """Writes into the audit log of the account whose number it is, or that gets what is no
+    other's.
+    """
+    account_id = number.account_id or number.catch_all_id
+    if account_id is not None:
         record = ids.text_of_raw(NUMBER_PREFIX, number.id)
         entry = AuditEntry(action, record, number.digits)
-        accounts.audit(tx, number.account_id, OPERATOR, entry, now_ms=now_ms)
+        accounts.audit(tx, account_id, OPERATOR, entry, now_ms=now_ms)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
-from heliograph.inbound.read import INBOUND_PREFIX
+from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.opt_outs import OptOutOwner, OptOutScope, OptOutSource
 from heliograph.webhooks import (
     CONTACT_OPTED_IN,

@@ -8,10 +8,11 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import refused
 from heliograph.inbound.tables import inbound
-
-INBOUND_PREFIX: Final = "inb"
+from heliograph.messages.read import INBOUND_PREFIX, MESSAGE_PREFIX
 
 
 class InboundText(NamedTuple):
@@ -31,6 +32,7 @@ class InboundText(NamedTuple):
     received_at_ms: int
     keyword: str | None
     opt_out_suspected: bool
+    in_reply_to: str | None
 
 
 _COLUMNS: Final = [inbound.c[name] for name in InboundText._fields]
@@ -67,6 +69,19 @@ def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool
     return InboundText(*row)
 
 
+def answered_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> str:
+    """Returns the raw id of the text that a send is to answer. Raises InvalidRequest unless it is
+    the account's.
+    """
+    try:
+        return inbound_text(tx, account_id, text_id, sandbox=sandbox).id
+    except NotFound as error:
+        raise refused(
+            "in_reply_to",
+            f"must be the id of an inbound text of this account and mode, not {shown(text_id)}",
+        ) from error
+
+
 def newest_inbound(
     tx: Connection, *, limit: int, account_id: str | None = None, unowned: bool = False
 ) -> list[InboundText]:
@@ -92,6 +107,9 @@ def as_inbound_record(found: InboundText) -> dict[str, Any]:
         "complete": found.parts_received == found.parts,
         "keyword": found.keyword,
         "opt_out_suspected": found.opt_out_suspected,
+        "in_reply_to": None
+        if found.in_reply_to is None
+        else ids.text_of_raw(MESSAGE_PREFIX, found.in_reply_to),
         "sandbox": found.sandbox,
         "received_at": rfc3339(found.received_at_ms),
     }

@@ -19,6 +19,7 @@ from heliograph.inbound.heed import SaidKeyword, heed
 from heliograph.inbound.keywords import NOTHING, CameIn, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
+from heliograph.inbound.route import NOBODYS, Way, routes
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
@@ -239,18 +240,17 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    asked = [
-        sql.OurNumber(carrier_id, digits) for digits in sorted({each.recipient for each in whole})
-    ]
-    owners = {each.digits: each.account_id for each in await sql.OWNERS.rows(tx, asked)}
+    ways = [Way(each.sender, each.recipient) for each in whole]
+    routed = await routes(tx, carrier_id, ways, now_ms)
     rows = []
-    for each in whole:
+    for each, way in zip(whole, ways, strict=True):
+        route = routed.get(way, NOBODYS)
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
                 id=each.id,
                 carrier_id=carrier_id,
-                account_id=owners.get(each.recipient),
+                account_id=route.account_id,
                 sandbox=False,  # carriers bring live texts only
                 sender=each.sender,
                 recipient=each.recipient,
@@ -261,10 +261,17 @@ async def _store(
                 pdu=each.pdu,
                 repeats=repeats.get(each.id, 0),
                 received_at_ms=each.received_at_ms,
+                keyword=None,
+                opt_out_suspected=False,
+                in_reply_to=route.in_reply_to,
             )
         )
     said = await _hear(tx, carrier_id, rows)
     await sql.STORE_TEXTS.rows(tx, rows)
+    replies = [
+        sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
+    ]
+    await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
     await heed(tx, said, now_ms)
     new = {each.id for each in whole}

@@ -50,6 +50,12 @@ numbers = sa.Table(
         server_default=WHOLE_ACCOUNT_SCOPE,
         comment="of whose texts one opts out on it: account, or sender, which is the number alone",
     ),
+    sa.Column(
+        "catch_all_id",
+        RawId,
+        nullable=True,
+        comment="of a shared one: the account that gets what is no other's",
+    ),
     sa.Index("numbers_once", "carrier_id", "digits", unique=True),
     sa.Index("numbers_by_account", "account_id", "sandbox", "id"),
 )
@@ -126,6 +132,7 @@ inbound = sa.Table(
     sa.Column("received_at_ms", sa.BigInteger, nullable=False, comment="its first part"),
     sa.Column("keyword", sa.String(KEYWORD_MAX), nullable=True, comment="folded"),
     sa.Column("opt_out_suspected", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("in_reply_to", RawId, nullable=True, comment="the message of ours that it answers"),
     sa.Index("inbound_by_account", "account_id", "sandbox", "id"),
     sa.Index("inbound_by_pdu", "carrier_id", "pdu", "id", **only_where("pdu IS NOT NULL")),
     sa.Index("inbound_with_sender", "id", **only_where("sender IS NOT NULL")),

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import accounts, keys, senders, wallet
+from heliograph import accounts, inbound, keys, senders, wallet
 from heliograph.accounts import Account, text_id
 from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock, ids
@@ -70,6 +70,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     keys.revoke_all(tx, account.id, now_ms=now_ms)
     senders.remove_documents(tx, account.id)
     endpoints.disable_all(tx, account.id, now_ms=now_ms)
+    inbound.give_back_numbers(tx, account.id, now_ms=now_ms)
     accounts.record_status(
         tx, account.id, accounts.StatusChange(accounts.CLOSED, reason, by, now_ms)
     )

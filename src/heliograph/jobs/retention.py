@@ -34,6 +34,7 @@ from heliograph.messages.retention import (
     over_before,
     tables_of,
 )
+from heliograph.messages.tables import answering_sends, message_replies
 
 EVERY_S: Final = 60.0
 # times as long as a batch took, if that is more than PAUSE_S: at most a tenth of a writer's time,
@@ -43,7 +44,11 @@ DETACH_TRIES: Final = 10  # in a row; then in a minute again
 DETACH_AGAIN_S: Final = 2.0
 
 # how old it may be is the operator's setting
-_INBOUND: Final = PruningRule(inbound.name, "id", 0)
+_BY_MESSAGES_DAYS: Final = (
+    PruningRule(inbound.name, "id", 0),
+    PruningRule(message_replies.name, "message_id", 0),
+    PruningRule(answering_sends.name, "send_id", 0),
+)
 
 log = Log(__name__)
 
@@ -97,7 +102,8 @@ async def _delete(db: Database, until_ms: int) -> None:
     for kept in tables_of(postgresql=db.postgresql):
         await _counted(db, kept.table, partial(delete_some, kept=kept))
     last = first_id_of(until_ms)
-    await _counted(db, inbound.name, lambda tx: prune_ids(tx, _INBOUND, last))
+    for rule in _BY_MESSAGES_DAYS:
+        await _counted(db, rule.table, partial(prune_ids, kept=rule, until=last))
 
 
 async def _detached(db: Database, month: str) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "paid",
     "queue",
     "read",
+    "replies",
     "report_file",
     "report_filters",
     "retention",

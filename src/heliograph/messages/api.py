@@ -2,7 +2,9 @@
 /campaigns/{id}/messages.
 """
 
-from typing import Final
+from typing import Final, Protocol
+
+from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.json import encode
@@ -16,6 +18,7 @@ from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import SendRequest, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.replies import answers_of
 from heliograph.messages.report_filters import campaign_of, read_filters
 from heliograph.requests import (
     Answer,
@@ -31,14 +34,26 @@ from heliograph.requests import (
 SEND_PATH: Final = "POST /sms/send"
 
 
-def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endpoint]:
+class FindAnswered(Protocol):
+    """Describes what finds the inbound text that a send is to answer. It returns the raw id of the
+    text `text_id`, and raises InvalidRequest unless it is the account's.
+    """
+
+    def __call__(self, tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> str: ...
+
+
+def endpoints(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
+) -> list[Endpoint]:
     def message(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
         call.query.finish()
         with db.read() as tx:
             account_id = acting_for(tx, call.principal, customer_id)
             found = read.message_of(tx, account_id, call.path["id"], sandbox=call.principal.sandbox)
-        return Answer({"data": {**read.as_record(found), "timeline": read.timeline(found)}})
+            answers = answers_of(tx, found)
+        record = {**read.as_record(found), "timeline": read.timeline(found), **answers}
+        return Answer({"data": record})
 
     def reports(call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
@@ -72,7 +87,7 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
             "POST",
             "/sms/send",
             "sms.send",
-            handle=_sender(acceptor, cache, db),
+            handle=_sender(acceptor, cache, db, find_answered),
             other_paths=("/messages/send",),
         ),
         Endpoint("GET", "/messages/{id}", "sms.read", handle_in_thread=message),
@@ -83,7 +98,13 @@ def endpoints(acceptor: Acceptor, cache: ConfigCache, db: Database) -> list[Endp
     ]
 
 
-def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
+def _sender(
+    acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
+) -> Handler:
+    def answered(request: SendRequest, text_id: str) -> str:
+        with db.read() as tx:
+            return find_answered(tx, request.account_id, text_id, sandbox=request.sandbox)
+
     async def send(call: Call) -> Answer:
         call.query.finish()
         who, number = call.principal, ids.new_number()
@@ -98,6 +119,8 @@ def _sender(acceptor: Acceptor, cache: ConfigCache, db: Database) -> Handler:
             request.account_id = await acting_for_call(
                 db, cache, call, SEND_PATH, request.customer_id
             )
+        if (text_id := request.in_reply_to) is not None:
+            request.answers_id = await call.in_thread(lambda: answered(request, text_id))
         # it stores no key and replays none, so whatever used this one had another body
         if request.dry_run:
             await refuse_used_key_of(db, call, SEND_PATH)

@@ -25,6 +25,7 @@ from heliograph.messages.tables import groups, messages, sends
 MESSAGE_PREFIX: Final = "msg"
 SEND_PREFIX: Final = "snd"
 CAMPAIGN_PREFIX: Final = "cmp"
+INBOUND_PREFIX: Final = "inb"
 NO_SEND: Final = "0" * 32  # an id that no send has
 OTP: Final = "otp"
 

@@ -67,23 +67,7 @@ tallies = sa.Table(
 )
 
 # Upper ends, in seconds, of the steps that the time from acceptance to delivery is counted in.
-DELIVERY_STEPS_S = (
-    1,
-    2,
-    5,
-    10,
-    30,
-    60,
-    120,
-    300,
-    600,
-    1_800,
-    3_600,
-    10_800,
-    21_600,
-    43_200,
-    86_400,
-)
+DELIVERY_STEPS_S = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400)
 DELIVERY_STEPS = (*(f"within_{step_s}_s" for step_s in DELIVERY_STEPS_S), "later")
 QUARTER_MS = 900_000  # some time zones begin their hours at :30 or :45, so an hour is too coarse
 
@@ -167,6 +151,23 @@ sends = sa.Table(
         "id",
         **only_where("group_id IS NOT NULL"),
     ),
+)
+
+# Texts from handsets that answer a message. `inbound.in_reply_to` says the same; this is found by
+# the message, and goes with it.
+message_replies = sa.Table(
+    "message_replies",
+    metadata,
+    sa.Column("message_id", RawId, primary_key=True),
+    sa.Column("inbound_id", RawId, primary_key=True),
+)
+
+# Sends that answer a text from a handset: few do, and the others have no row.
+answering_sends = sa.Table(
+    "answering_sends",
+    metadata,
+    sa.Column("send_id", RawId, primary_key=True),
+    sa.Column("inbound_id", RawId, nullable=False, comment="the text that it answers"),
 )
 
 # On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an

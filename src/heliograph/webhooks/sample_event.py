@@ -135,6 +135,7 @@ def _inbound(at: str, *, sandbox: bool) -> dict[str, Any]:
         "complete": True,
         "keyword": None,
         "opt_out_suspected": False,
+        "in_reply_to": None,
         "sandbox": sandbox,
         "received_at": at,
     }

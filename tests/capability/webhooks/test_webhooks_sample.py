@@ -77,7 +77,21 @@ def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
     text = "A sample of heliograph webhook test."
     return as_inbound_record(
         InboundText(
-            raw, 1, None, False, "233201234567", "4567", text, "GSM-7", 1, 1, 0, at_ms, None, False
+            raw,
+            1,
+            None,
+            False,
+            "233201234567",
+            "4567",
+            text,
+            "GSM-7",
+            1,
+            1,
+            0,
+            at_ms,
+            None,
+            False,
+            None,
         )
     )
 

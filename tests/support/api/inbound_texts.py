@@ -3,8 +3,8 @@
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, ids
-from heliograph.inbound.read import INBOUND_PREFIX
 from heliograph.inbound.tables import inbound
+from heliograph.messages.read import INBOUND_PREFIX
 
 
 def store_inbound(

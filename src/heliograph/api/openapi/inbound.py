@@ -53,6 +53,12 @@ SCHEMAS: Final[dict[str, Json]] = {
             "True of a text that is no keyword and seems to ask to be left alone: somebody has to"
             " read it."
         ),
+        in_reply_to=identity(
+            "msg",
+            "The message of yours that it answers: the newest one that you sent to this phone from"
+            " this number within 72 hours. Null if there is none.",
+            nullable=True,
+        ),
         sandbox=flag("Always false: the sandbox has no inbound texts."),
         received_at=moment("When the first part came."),
     ),
@@ -76,6 +82,7 @@ EXAMPLE: Final[Json] = {
     "complete": True,
     "keyword": None,
     "opt_out_suspected": False,
+    "in_reply_to": example_id("msg", 1),
     "sandbox": False,
     "received_at": EXAMPLE_AT,
 }

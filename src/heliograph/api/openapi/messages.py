@@ -40,6 +40,7 @@ from heliograph.messages.accept import (
     TEXT_CHARACTERS_MAX,
     VALIDITY_S,
 )
+from heliograph.messages.replies import REPLIES_MAX
 from heliograph.messages.tables import ERROR_CODES, SEND_TYPES, STATUSES
 from heliograph.text import GSM_7, SEGMENTS_MAX, UCS_2
 
@@ -111,9 +112,16 @@ SCHEMAS: Final[dict[str, Json]] = {
     ),
     "MessageRecord": record("A text to one recipient.", **_FIELDS),
     "MessageWithTimeline": record(
-        "A message with the changes of its status.",
+        "A message with the changes of its status, and what answers what.",
         **_FIELDS,
         timeline=array(_MOMENT, "Every change of the status, oldest first."),
+        in_reply_to=identity(
+            "inb", "The inbound text that it answers, as its send said.", nullable=True
+        ),
+        replies=array(
+            identity("inb", "The id of an inbound text."),
+            f"The inbound texts that answer it, oldest first: of many, the newest {REPLIES_MAX}.",
+        ),
     ),
     "SendForm": form(
         "A text and its recipients.",
@@ -174,6 +182,13 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         dry_run=flag(
             "Checks and prices the request. Nothing is stored, sent or charged.", nullable=True
+        ),
+        in_reply_to=text(
+            "The id of the inbound text that this answers, of the same account and mode. It takes"
+            " one recipient. `GET /messages/{id}` shows it.",
+            nullable=True,
+            minLength=1,
+            maxLength=64,
         ),
         customer_id=CUSTOMER_ID_FIELD,
     ),
@@ -314,7 +329,14 @@ OPERATIONS: Final[dict[tuple[str, str], Operation]] = {
         "Delivery status of a message",
         "Shows one message with every change of its status.",
         one_record(ref("MessageWithTimeline")),
-        {"data": {**MESSAGE_EXAMPLE, "timeline": _TIMELINE_EXAMPLE}},
+        {
+            "data": {
+                **MESSAGE_EXAMPLE,
+                "timeline": _TIMELINE_EXAMPLE,
+                "in_reply_to": None,
+                "replies": [example_id("inb")],
+            }
+        },
         parameters=(
             path_id("The message's id, from the answer of the send.", example_id("msg", 1)),
             CUSTOMER_ID,

@@ -25,17 +25,17 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
     from heliograph import accounts, inbound
     from heliograph.carriers import all_carriers
 
+    def shown(account_id: str | None) -> str | None:
+        return None if account_id is None else accounts.text_id(accounts.by_id(tx, account_id))
+
     names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
     record = inbound.as_number_record(number)
     return {
         "id": record["id"],
         "number": record["number"],
         "carrier": names[number.carrier_id],
-        "account_id": (
-            None
-            if number.account_id is None
-            else accounts.text_id(accounts.by_id(tx, number.account_id))
-        ),
+        "account_id": shown(number.account_id),
+        "catch_all_id": shown(number.catch_all_id),
         "created_at": record["created_at"],
     }
 
@@ -45,6 +45,7 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
     epilog=examples(
         "number add 4567 --carrier gh-main --account 'Amina Foods'",
         "number add 4568 --carrier gh-main",
+        "number add 4569 --carrier gh-main --catch-all 'Amina Foods'",
     ),
 )
 @click.argument("number")
@@ -52,14 +53,24 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
 @click.option(
     "--account", metavar="ACC", help="Whose number it is. Without this, several accounts share it."
 )
-def add(session: CommandRun, number: str, carrier: str, account: str | None) -> None:
+@click.option(
+    "--catch-all",
+    metavar="ACC",
+    help="Who gets the texts to a shared number that are no other account's.",
+)
+def add(
+    session: CommandRun, number: str, carrier: str, account: str | None, catch_all: str | None
+) -> None:
     """Add a number or short code. Texts that came before stay as they are."""
     from heliograph import accounts, inbound
     from heliograph.base import clock
 
     with session.write() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
-        added = inbound.add_number(tx, number, carrier, account_id, now_ms=clock.now_ms())
+        catch_all_id = accounts.find(tx, catch_all).id if catch_all is not None else None
+        added = inbound.add_number(
+            tx, number, carrier, account_id, catch_all_id=catch_all_id, now_ms=clock.now_ms()
+        )
         record = _record(tx, added)
     show(session, record)
 
@@ -71,7 +82,37 @@ def list_(session: CommandRun) -> None:
 
     with session.read() as tx:
         records = [_record(tx, number) for number in inbound.all_numbers(tx)]
-    show_list(session, records, ("id", "number", "carrier", "account_id", "created_at"))
+    show_list(
+        session, records, ("id", "number", "carrier", "account_id", "catch_all_id", "created_at")
+    )
+
+
+@command.command(
+    "set",
+    epilog=examples("number set 4568 --catch-all 'Amina Foods'", "number set 4568 --no-catch-all"),
+)
+@click.argument("number")
+@click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
+@click.option("--catch-all", metavar="ACC", help="Who gets the texts that are no other account's.")
+@click.option("--no-catch-all", is_flag=True, help="Such texts are nobody's.")
+def set_(
+    session: CommandRun,
+    number: str,
+    carrier: str | None,
+    catch_all: str | None,
+    no_catch_all: bool,
+) -> None:
+    """Set who gets the texts to a shared number that are no other account's, from now on."""
+    from heliograph import accounts, inbound
+    from heliograph.base import clock
+
+    if (catch_all is None) != no_catch_all:
+        raise click.UsageError("Give --catch-all ACC or --no-catch-all, and not both.")
+    with session.write() as tx:
+        catch_all_id = accounts.find(tx, catch_all).id if catch_all is not None else None
+        changed = inbound.set_catch_all(tx, number, carrier, catch_all_id, now_ms=clock.now_ms())
+        record = _record(tx, changed)
+    show(session, record)
 
 
 @command.command(

@@ -25,7 +25,7 @@ from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
-from heliograph.messages.accept.judge import AccountFacts
+from heliograph.messages.accept.judge import Accepted, AccountFacts
 from heliograph.messages.accept.opted_out import OptedOut, OptOutLooks
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
@@ -165,6 +165,7 @@ class Acceptor:
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())
+                    await store_sql.store_answers(tx, _answering(batch.accepted))
                     for extension in batch.extensions.values():
                         await extension.store(tx)
                     await batch.tell(tx)
@@ -257,6 +258,15 @@ class Acceptor:
             )
             for kind in sorted(types)
         }
+
+
+def _answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
+    """Returns which of these sends answer a text from a handset."""
+    return [
+        store_sql.AnsweringSend(ids.raw_of_number(each.request.number), each.request.answers_id)
+        for each in accepted
+        if each.request.answers_id is not None
+    ]
 
 
 def _asked_keys(requests: Sequence[SendRequest]) -> list[KeyPlace]:

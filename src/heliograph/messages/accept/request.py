@@ -18,6 +18,7 @@ UCS_2_CHARACTERS_MAX: Final = 670  # ten segments of 67
 VALIDITY_DEFAULT_S: Final = 86_400
 VALIDITY_S: Final = (60, 172_800)
 REFERENCE_MAX: Final = 128
+_TEXT_ID_MAX: Final = 64  # characters: an id has half of them, and what is none is told as such
 # characters of a string that is no number, as `rejected` repeats it: a number has 15
 RECIPIENT_SHOWN_MAX: Final = 40
 
@@ -54,6 +55,8 @@ class SendRequest:
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together
     partner_id: str | None = None
+    in_reply_to: str | None = None  # the inbound text that it answers, in text form
+    answers_id: str | None = None  # the same, raw, once it is known to be the account's
 
 
 def read_send(
@@ -73,6 +76,9 @@ def read_send(
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
     dry_run = form.boolean("dry_run")
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    in_reply_to = form.text("in_reply_to", most=_TEXT_ID_MAX)
+    if in_reply_to is not None and recipients is not None and len(recipients) > 1:
+        form.refuse("in_reply_to", f"is for one recipient, not for {len(recipients)}")
     encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
     assert sender is not None
@@ -96,6 +102,7 @@ def read_send(
         warnings=form.warnings(),
         customer_id=customer_id,
         country_code=country_code,
+        in_reply_to=in_reply_to,
     )
 
 

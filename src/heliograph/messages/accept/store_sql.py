@@ -13,6 +13,7 @@ from heliograph.database.statements import (
     BigInt,
     Bool,
     Id,
+    Insert,
     Int,
     Nothing,
     Row,
@@ -202,6 +203,16 @@ _STORE_WALLETS: Final = BatchStatement(
 )
 
 
+class AnsweringSend(Row, frozen=True):
+    """Holds a row of `answering_sends`."""
+
+    send_id: Id
+    inbound_id: Id
+
+
+_STORE_ANSWERS: Final = Insert("answering_sends", AnsweringSend)
+
+
 async def store(tx: HotTx, rows: BatchRows) -> None:
     """Stores a batch: sends, messages, queue, idempotency keys, ledger entries, and the wallets'
     new figures.
@@ -219,6 +230,11 @@ async def store(tx: HotTx, rows: BatchRows) -> None:
     await INSERT_KEYS.rows(tx, rows.keys)
     await INSERT_ENTRIES.rows(tx, rows.entries)
     await _STORE_WALLETS.rows(tx, rows.wallets)
+
+
+async def store_answers(tx: HotTx, answering: list[AnsweringSend]) -> None:
+    """Stores which sends answer a text. Where none does, nothing is asked."""
+    await _STORE_ANSWERS.rows(tx, answering)
 
 
 def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_NewMessage]:

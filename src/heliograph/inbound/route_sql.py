@@ -1,0 +1,133 @@
+"""Declares the statements that find out whose a text is, and what it answers."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import (
+    BatchStatement,
+    BigInt,
+    Id,
+    Row,
+    SharingStatement,
+    SmallInt,
+    Text,
+)
+
+
+class OurNumber(Row, frozen=True):
+    carrier_id: SmallInt
+    digits: Text
+
+
+class NumberOwner(Row, frozen=True):
+    digits: Text
+    account_id: Id | None
+    catch_all_id: Id | None
+
+
+OWNERS: Final = BatchStatement(
+    OurNumber,
+    NumberOwner,
+    postgresql="""
+        SELECT n.digits, n.account_id, n.catch_all_id FROM :given AS g JOIN numbers n
+            ON n.carrier_id = g.carrier_id AND n.digits = g.digits""",
+    sqlite="""
+        SELECT digits, account_id, catch_all_id FROM numbers
+        WHERE carrier_id = :carrier_id AND digits = :digits""",
+)
+
+
+class Addressed(Row, frozen=True):
+    """Asks for the newest message that an account sent from a number to a phone."""
+
+    account_id: Id
+    digits: Text
+    phone: BigInt
+
+
+class _MessagesSince(Row, frozen=True):
+    """Says from which id on messages are looked at, for all alike."""
+
+    since: Id
+
+
+class NewestMessage(Row, frozen=True):
+    account_id: Id
+    digits: Text
+    phone: BigInt
+    message_id: Id
+
+
+# All messages to the phone are looked up by their index. The order would tempt the planner to read
+# the primary key backwards instead, past everybody's messages, if it could see it there.
+_NEWEST_MESSAGES: Final = SharingStatement(
+    Addressed,
+    _MessagesSince,
+    NewestMessage,
+    postgresql="""
+        SELECT g.account_id, g.digits, g.phone, newest.id AS message_id
+        FROM :given AS g CROSS JOIN LATERAL (
+            SELECT m.id FROM (
+                SELECT id, send_id FROM messages
+                WHERE account_id = g.account_id AND recipient = g.phone
+                    AND id >= CAST(:since AS uuid) AND NOT sandbox OFFSET 0) m
+            JOIN sends s ON s.id = m.send_id WHERE s.sender = g.digits
+            ORDER BY m.id DESC LIMIT 1) newest""",
+    sqlite="""
+        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
+        FROM messages m INDEXED BY messages_by_recipient JOIN sends s ON s.id = m.send_id
+        WHERE m.account_id = :account_id AND m.recipient = :phone AND m.id >= :since
+            AND NOT m.sandbox AND s.sender = :digits
+        ORDER BY m.id DESC LIMIT 1""",
+)
+
+
+class SharedNumber(Row, frozen=True):
+    """Asks for the newest message that anybody sent from a shared number to a phone."""
+
+    digits: Text
+    phone: BigInt
+
+
+# Messages have no index by recipient alone, which every send would pay for. So those who may send
+# from the number are found by their sender IDs (the skeleton of a number is itself), and each is
+# looked up.
+_NEWEST_OF_ALL: Final = SharingStatement(
+    SharedNumber,
+    _MessagesSince,
+    NewestMessage,
+    postgresql="""
+        SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id
+        FROM :given AS g CROSS JOIN LATERAL (
+            SELECT m.account_id, m.id
+            FROM senders n JOIN accounts a ON a.id = n.account_id CROSS JOIN LATERAL (
+                SELECT id, send_id, account_id FROM messages
+                WHERE account_id = n.account_id AND recipient = g.phone
+                    AND id >= CAST(:since AS uuid) AND NOT sandbox OFFSET 0) m
+            JOIN sends s ON s.id = m.send_id
+            WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
+                AND a.closed_at_ms IS NULL AND s.sender = g.digits
+            ORDER BY m.id DESC LIMIT 1) newest""",
+    sqlite="""
+        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
+        FROM senders n JOIN accounts a ON a.id = n.account_id
+            JOIN messages m INDEXED BY messages_by_recipient
+                ON m.account_id = n.account_id AND m.recipient = :phone
+            JOIN sends s ON s.id = m.send_id
+        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
+            AND a.closed_at_ms IS NULL AND m.id >= :since AND NOT m.sandbox AND s.sender = :digits
+        ORDER BY m.id DESC LIMIT 1""",
+)
+
+
+async def newest_of_all(
+    tx: HotTx, asked: Sequence[SharedNumber], since: str
+) -> list[NewestMessage]:
+    """Returns the newest message of each, if there is one since that id (raw)."""
+    return await _NEWEST_OF_ALL.rows_with(tx, asked, _MessagesSince(since))
+
+
+async def newest_messages(tx: HotTx, asked: Sequence[Addressed], since: str) -> list[NewestMessage]:
+    """Returns the newest message of each, if there is one since that id (raw)."""
+    return await _NEWEST_MESSAGES.rows_with(tx, asked, _MessagesSince(since))

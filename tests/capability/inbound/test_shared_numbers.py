@@ -1,0 +1,170 @@
+"""A short code that several accounts share: a text is of the account that texted the phone from it
+last, else of its catch-all account, and no account sees another's.
+"""
+
+from itertools import count
+from typing import NamedTuple
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heliograph import senders
+from heliograph.base import clock, ids
+from heliograph.base.clock import HOUR_MS
+from heliograph.base.paging import PageWanted
+from heliograph.database.hot import run_in
+from heliograph.inbound import add_number, give_back_numbers, set_catch_all
+from heliograph.inbound.read import inbound_page
+from heliograph.inbound.record import record
+from heliograph.inbound.route import ANSWERS_WITHIN_MS
+from tests.support.capability.commands import Run, typed
+from tests.support.capability.inbox import Inbox, written
+from tests.support.capability.sent_messages import store_sent
+from tests.support.factories import open_account
+from tests.support.wire.handset_texts import SHORT_CODE
+
+SHARED, CAUGHT = "4568", "4569"
+NUMBERS = (SHORT_CODE, SHARED, CAUGHT)
+TENANTS = ("amina", "bilal", "chidi")
+EVERYTHING = PageWanted(1_000, None)
+next_phone = count(233_201_000_000)
+next_digest = count(1)
+
+
+class Sends(NamedTuple):
+    tenant: str
+    number: str
+    phone: int
+    sandbox: bool
+
+
+class Writes(NamedTuple):
+    number: str
+    phone: int
+
+
+MOVES = st.tuples(
+    st.integers(1, 30 * HOUR_MS),
+    st.builds(
+        Sends,
+        st.sampled_from(TENANTS),
+        st.sampled_from([*NUMBERS, "NAME"]),
+        st.integers(0, 1),
+        st.sampled_from([False, False, False, True]),
+    )
+    | st.builds(Writes, st.sampled_from(NUMBERS), st.integers(0, 1)),
+)
+
+
+class Tenants:
+    """Tenants who all may send from all numbers. Chidi gets what is no other's on one of them."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self.inbox = inbox
+        self.account = {"amina": inbox.amina} | {
+            name: open_account(inbox.db, name) for name in TENANTS[1:]
+        }
+        now_ms = clock.now_ms()
+        with inbox.db.write() as tx:
+            add_number(tx, SHARED, "carrier", None, now_ms=now_ms)
+            chidi = self.account["chidi"]
+            add_number(tx, CAUGHT, "carrier", None, catch_all_id=chidi, now_ms=now_ms)
+            for account_id in self.account.values():
+                for number in NUMBERS:
+                    senders.register(tx, account_id, number, sandbox=False, now_ms=now_ms)
+
+    def seen(self) -> set[tuple[str, str, str | None]]:
+        """Who sees which text, and what it answers."""
+        found = set()
+        with self.inbox.db.read() as tx:
+            for name, account_id in self.account.items():
+                for each in inbound_page(tx, account_id, EVERYTHING, sandbox=False):
+                    found.add((name, str(each.text), each.in_reply_to))
+        return found
+
+
+def expected(
+    sent: list[tuple[Sends, int, str]], writes: Writes, at_ms: int
+) -> tuple[str | None, str | None]:
+    """Whose a text is, and what it answers, by the rule in words."""
+    may_be = [
+        (each.tenant, raw)
+        for each, sent_at_ms, raw in sent
+        if (each.number, each.phone) == (writes.number, writes.phone)
+        and not each.sandbox
+        and sent_at_ms >= at_ms - ANSWERS_WITHIN_MS
+    ]
+    if writes.number == SHORT_CODE:  # it is amina's alone
+        hers = [raw for tenant, raw in may_be if tenant == "amina"]
+        return "amina", hers[-1] if hers else None
+    if may_be:
+        return may_be[-1]
+    return ("chidi" if writes.number == CAUGHT else None), None
+
+
+def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
+    phones = [str(next(next_phone)) for _ in range(2)]
+    before = tenants.seen()
+    at_ms = clock.now_ms()
+    sent: list[tuple[Sends, int, str]] = []
+    wanted = set()
+    with tenants.inbox.db.write() as tx:
+        for later_ms, move in moves:
+            at_ms += later_ms
+            phone = phones[move.phone]
+            if isinstance(move, Sends):
+                account_id = tenants.account[move.tenant]
+                message_id = store_sent(
+                    tx, account_id, move.number, phone, at_ms=at_ms, sandbox=move.sandbox
+                )
+                sent.append((move, at_ms, message_id))
+                continue
+            number = next(next_digest)
+            arrived = written(f"text {number}", number, to=move.number, sender=phone)
+            carrier_id, now_ms = tenants.inbox.carrier_id, at_ms
+            run_in(tx, lambda hot: record(hot, carrier_id, [arrived], now_ms))  # noqa: B023
+            owner, answered = expected(sent, move, at_ms)
+            if owner is not None:
+                wanted.add((owner, f"text {number}", answered))
+    assert {(who, text, shown(raw)) for who, text, raw in tenants.seen() - before} == wanted
+
+
+def shown(raw: str | None) -> str | None:
+    return None if raw is None else ids.text_of_raw("msg", raw)
+
+
+def test_no_tenant_ever_sees_anothers_text(inbox: Inbox) -> None:
+    tenants = Tenants(inbox)
+
+    @settings(
+        max_examples=40,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(st.lists(MOVES, min_size=2, max_size=12))
+    def plays(moves: list[tuple[int, Sends | Writes]]) -> None:
+        play(tenants, moves)
+
+    plays()
+    inbox.db.close()
+
+
+def test_who_gets_what_is_no_others_is_set_and_given_back(inbox: Inbox, run: Run) -> None:
+    chidi = open_account(inbox.db, "chidi")
+    added = run("number", "add", SHARED, "--carrier", "carrier", "--catch-all", "chidi", "--json")
+    assert added.json["catch_all_id"].startswith("acc_")
+    asked = typed(f"number add {CAUGHT} --carrier carrier --catch-all chidi --account chidi")
+    both = run(*asked)
+    assert "several accounts share" in both.err
+    of_amina = run("number", "set", SHORT_CODE, "--catch-all", "chidi")
+    assert "several accounts share" in of_amina.err
+    assert "--no-catch-all" in run("number", "set", SHARED).err
+    none = run("number", "set", SHARED, "--no-catch-all", "--json")
+    assert none.json["catch_all_id"] is None
+    with inbox.db.write() as tx:
+        set_catch_all(tx, SHARED, None, chidi, now_ms=clock.now_ms())
+        give_back_numbers(tx, chidi, now_ms=clock.now_ms())
+        give_back_numbers(tx, inbox.amina, now_ms=clock.now_ms())
+    left = {each["number"]: each["catch_all_id"] for each in run("number", "list", "--json").json}
+    assert left == {SHARED: None}
+    inbox.db.close()

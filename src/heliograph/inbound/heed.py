@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from heliograph.database.hot import HotTx
-from heliograph.inbound.keywords import CameIn, KeywordAction, MatchedKeyword, brands
+from heliograph.inbound.keywords import CameIn, KeywordAction, KeywordBrand, MatchedKeyword, brands
 from heliograph.inbound.opt_out_events import KeywordOptOut, tell_opt_outs
 from heliograph.messages.sweeps import UnwantedTexts, cancel_unwanted
 from heliograph.opt_outs import (
@@ -20,7 +20,7 @@ from heliograph.opt_outs import (
     scope_of_sender,
     suppress_hot,
 )
-from heliograph.text import parse_phone
+from heliograph.text import Phone, parse_phone
 
 
 class SaidKeyword(NamedTuple):
@@ -32,10 +32,10 @@ class SaidKeyword(NamedTuple):
 
 
 class PhonesKeyword(NamedTuple):
-    """Holds what a phone (E.164 digits) said to an account."""
+    """Holds what a phone said to an account."""
 
     said: SaidKeyword
-    phone: str
+    phone: Phone
 
     @property
     def owner(self) -> OptOutOwner:
@@ -47,23 +47,33 @@ class PhonesKeyword(NamedTuple):
         return self.said.matched.rule.action
 
 
-async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> list[KeywordOptOut]:
-    """Does what keywords say, in their order. Returns the opt-outs that are new, and those that
-    were lifted. A sender that is no phone number, such as a name, cannot opt out.
+class Heeded(NamedTuple):
+    """Holds what was done: the keywords of phones, in their order, the opt-outs that are new or
+    were lifted, and the accounts, by their raw ids.
+    """
+
+    keywords: list[PhonesKeyword]
+    changes: list[KeywordOptOut]
+    brands: dict[str, KeywordBrand]
+
+
+async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
+    """Does what keywords say, in their order. A sender that is no phone number, such as a name,
+    cannot opt out.
     """
     accounts = await brands(tx, {each.text.account_id or "" for each in said})
     heard = [
-        PhonesKeyword(each, phone.digits)
+        PhonesKeyword(each, phone)
         for each in said
         if (account := accounts.get(each.text.account_id or "")) is not None
         and (phone := parse_phone(each.text.sender, None, account.country_code)) is not None
     ]
     changes = []
     for some in _rounds(heard):
-        changes += await _opt_out(tx, some, now_ms)
+        changes += await _opt_out(tx, some, sorted(accounts), now_ms)
         changes += await _opt_in(tx, some)
     await tell_opt_outs(tx, changes, now_ms)
-    return changes
+    return Heeded(heard, changes, accounts)
 
 
 def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
@@ -72,12 +82,16 @@ def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
     while waiting:
         some: dict[tuple[OptOutOwner, str], PhonesKeyword] = {}
         waiting = [
-            each for each in waiting if some.setdefault((each.owner, each.phone), each) is not each
+            each
+            for each in waiting
+            if some.setdefault((each.owner, each.phone.digits), each) is not each
         ]
         yield list(some.values())
 
 
-async def _opt_out(tx: HotTx, heard: Sequence[PhonesKeyword], now_ms: int) -> list[KeywordOptOut]:
+async def _opt_out(
+    tx: HotTx, heard: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
+) -> list[KeywordOptOut]:
     out = [each for each in heard if each.action is KeywordAction.OPT_OUT]
     changes = []
     for (owner, scope), phones in sorted(_by_scope(out).items()):
@@ -87,11 +101,14 @@ async def _opt_out(tx: HotTx, heard: Sequence[PhonesKeyword], now_ms: int) -> li
         changes += [_change(phones[phone], opted_out=True) for phone in sorted(new)]
     unwanted = {
         UnwantedTexts(
-            each.owner.account_id, each.owner.sandbox, int(each.phone), each.said.scope.sender
+            each.owner.account_id,
+            each.owner.sandbox,
+            int(each.phone.digits),
+            each.said.scope.sender,
         )
         for each in out
     }
-    await cancel_unwanted(tx, sorted(unwanted), now_ms)
+    await cancel_unwanted(tx, sorted(unwanted), now_ms, wallets)
     return changes
 
 
@@ -122,7 +139,7 @@ def _by_scope(
 ) -> dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]]:
     found: dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]] = defaultdict(dict)
     for each in heard:
-        found[each.owner, each.said.scope][each.phone] = each
+        found[each.owner, each.said.scope][each.phone.digits] = each
     return found
 
 
@@ -130,7 +147,7 @@ def _change(keyword: PhonesKeyword, *, opted_out: bool) -> KeywordOptOut:
     return KeywordOptOut(
         keyword.said.text.id,
         keyword.owner,
-        keyword.phone,
+        keyword.phone.digits,
         keyword.said.scope,
         keyword.said.matched.word,
         opted_out,

@@ -15,11 +15,13 @@ from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
-from heliograph.inbound.heed import SaidKeyword, heed
+from heliograph.inbound.heed import Heeded, SaidKeyword, heed
 from heliograph.inbound.keywords import NOTHING, CameIn, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
+from heliograph.inbound.replies import answer
 from heliograph.inbound.route import NOBODYS, Way, routes
+from heliograph.messages.accept import Replier
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
@@ -29,12 +31,13 @@ REPEATED_WITHIN_MS: Final = 60_000
 
 class Recorded(NamedTuple):
     """Counts what was recorded: texts that are stored now, those of them that are no account's, and
-    PDUs that the carrier had sent before.
+    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send.
     """
 
     texts: int
     unowned: int
     repeats: int
+    replied: frozenset[int] = frozenset()
 
 
 class _PartPlace(NamedTuple):
@@ -55,10 +58,14 @@ class _WholeText(NamedTuple):
 
 
 async def record(
-    tx: HotTx, carrier_id: int, arrived: Sequence[HandsetText], now_ms: int
+    tx: HotTx,
+    carrier_id: int,
+    arrived: Sequence[HandsetText],
+    now_ms: int,
+    replier: Replier | None = None,
 ) -> Recorded:
-    """Stores what came from one carrier. The carrier's next record waits until this transaction
-    ends.
+    """Stores what came from one carrier, heeds keywords, and answers them if there is a `replier`.
+    The carrier's next record waits until this transaction ends.
     """
     await sql.LOCK_CARRIER.rows(tx, sql.TextsOfCarrier(carrier_id))
     repeats: Counter[str] = Counter()  # by the raw id of a text
@@ -68,8 +75,11 @@ async def record(
     new = len(whole)
     if parted:
         new += await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
-    unowned = await _store(tx, carrier_id, whole, repeats, now_ms)
-    return Recorded(len(whole), unowned, len(arrived) - new)
+    unowned, heeded = await _store(tx, carrier_id, whole, repeats, now_ms)
+    replied = set[int]()
+    if replier is not None and heeded.keywords:
+        replied = await answer(tx, replier, heeded, now_ms)
+    return Recorded(len(whole), unowned, len(arrived) - new, frozenset(replied))
 
 
 async def _singles(
@@ -229,14 +239,14 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
         received_at_ms=min(part.received_at_ms for part in parts),
     )
     repeats = Counter({inbound_id: sum(part.repeats for part in parts)})
-    unowned = await _store(tx, overdue.carrier_id, [whole], repeats, now_ms)
+    unowned, _ = await _store(tx, overdue.carrier_id, [whole], repeats, now_ms)
     await sql.JOIN_PARTS.rows(tx, [sql.JoinedParts(overdue.group_id, inbound_id)])
     return Recorded(1, unowned, 0)
 
 
 async def _store(
     tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
-) -> int:
+) -> tuple[int, Heeded]:
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
@@ -273,11 +283,11 @@ async def _store(
     ]
     await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
-    await heed(tx, said, now_ms)
+    heeded = await heed(tx, said, now_ms) if said else Heeded([], [], {})
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
-    return sum(row.account_id is None for row in rows)
+    return sum(row.account_id is None for row in rows), heeded
 
 
 async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[SaidKeyword]:

@@ -6,8 +6,10 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from heliograph.base.clock import DAY_MS
 from heliograph.database.database import RawId, metadata
 from heliograph.database.postgresql.table_options import only_where
+from heliograph.database.pruning import PruningRule
 
 DIGITS_MAX: Final = 15  # as long as a phone number may be
 # the values of `numbers.opt_out_scope`
@@ -99,6 +101,30 @@ keywords = sa.Table(
         **only_where("number_id IS NULL"),
     ),
 )
+
+# Whom an account's keywords have answered lately, so that no phone is answered too often.
+keyword_replies = sa.Table(
+    "keyword_replies",
+    metadata,
+    sa.Column("account_id", RawId, primary_key=True),
+    sa.Column("sandbox", sa.Boolean, primary_key=True),
+    sa.Column(
+        "phone",
+        sa.BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="E.164 digits as a number",
+    ),
+    sa.Column("replied_at_ms", sa.BigInteger, nullable=False),
+    sa.Column(
+        "confirmed_at_ms",
+        sa.BigInteger,
+        nullable=True,
+        comment="when it was told last that it has opted out",
+    ),
+    sa.Index("keyword_replies_by_age", "replied_at_ms"),
+)
+REPLIES_KEPT: Final = (PruningRule(keyword_replies.name, "replied_at_ms", DAY_MS, is_counts=True),)
 
 inbound = sa.Table(
     "inbound",

@@ -17,6 +17,7 @@ from heliograph.carriers import HandsetText, TextLink
 from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, is_refusal
 from heliograph.inbound.record import Recorded, record
+from heliograph.messages.accept import Replier
 
 TEXTS_MAX: Final = 500  # stored in one transaction: about 50 ms
 # a carrier waits for an answer for some ten seconds to a minute, and may then drop the connection
@@ -36,8 +37,11 @@ class Taker:
     carrier in a process.
     """
 
-    def __init__(self, db: Database, carrier_id: int, carrier_name: str) -> None:
+    def __init__(
+        self, db: Database, carrier_id: int, carrier_name: str, replier: Replier | None = None
+    ) -> None:
         self._db = db
+        self._replier = replier
         self._carrier_id = carrier_id
         self._name = carrier_name
         self._waiting: deque[_WaitingText] = deque()
@@ -69,10 +73,12 @@ class Taker:
         texts = [each.text for each in batch]
         started_s = clock.monotonic_s()
         async with self._db.hot() as tx:
-            recorded = await record(tx, self._carrier_id, texts, clock.now_ms())
+            recorded = await record(tx, self._carrier_id, texts, clock.now_ms(), self._replier)
         for _ in batch:
             self._waiting.popleft()
         self._answer(texts, stored=True)
+        if self._replier is not None:
+            self._replier.wake(set(recorded.replied))
         self._most = min(TEXTS_MAX, self._most * 2)
         metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
         count(self._name, recorded)

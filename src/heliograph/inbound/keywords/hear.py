@@ -32,6 +32,16 @@ class CameIn(NamedTuple):
     is_complete: bool
 
 
+class KeywordBrand(NamedTuple):
+    """Describes the account that somebody texts: its name is the brand. `is_active` says that the
+    account may send, and its partner.
+    """
+
+    name: str
+    country_code: str
+    is_active: bool
+
+
 class Heard(NamedTuple):
     """Says what a text is: a keyword, or one that seems to opt out. `one_sender` says that who opts
     out on its number does so for the texts of that number alone.
@@ -107,7 +117,10 @@ async def _own_keywords(
     return own
 
 
-async def brands(tx: HotTx, account_ids: set[str]) -> dict[str, sql.KeywordBrand]:
+async def brands(tx: HotTx, account_ids: set[str]) -> dict[str, KeywordBrand]:
     """Returns the accounts with these raw ids, as who texts them knows them."""
     asked = [sql.KeywordAccount(account_id) for account_id in sorted(account_ids)]
-    return {each.account_id: each for each in await sql.BRANDS.rows(tx, asked)}
+    return {
+        each.account_id: KeywordBrand(each.name, each.country_code, bool(each.is_active))
+        for each in await sql.BRANDS.rows(tx, asked)
+    }

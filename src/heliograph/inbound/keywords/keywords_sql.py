@@ -73,10 +73,8 @@ class KeywordAccount(Row, frozen=True):
     account_id: Id
 
 
-class KeywordBrand(Row, frozen=True):
-    """Describes the account whose texts somebody opts out of: its name is the brand. `is_active`
-    says that the account may send, and its partner.
-    """
+class BrandedAccount(Row, frozen=True):
+    """Holds an account. `is_active` says that it may send, and its partner."""
 
     account_id: Id
     name: Text
@@ -90,7 +88,7 @@ _BRAND: Final = f"""
 _PARTNER: Final = "LEFT JOIN accounts p ON p.id = a.parent_id"
 BRANDS: Final = BatchStatement(
     KeywordAccount,
-    KeywordBrand,
+    BrandedAccount,
     postgresql=f"{_BRAND} FROM :given AS g JOIN accounts a ON a.id = g.account_id {_PARTNER}",
     sqlite=f"{_BRAND} FROM accounts a {_PARTNER} WHERE a.id = :account_id",
 )

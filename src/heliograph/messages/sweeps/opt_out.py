@@ -136,7 +136,9 @@ async def fail_blocked(
     }
 
 
-async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
+async def _take_out(
+    tx: HotTx, waiting: dict[int, str], now_ms: int, wallets: Sequence[str] = ()
+) -> set[int]:
     """Takes out messages, given by number and with their sends, and returns those that were in a
     run which nobody else is just taking.
     """
@@ -144,20 +146,23 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
     left = split_runs(runs, waiting)
-    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
     return left.found
 
 
-async def cancel_unwanted(tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int) -> None:
+async def cancel_unwanted(
+    tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int, wallets: Sequence[str] = ()
+) -> None:
     """Cancels all that is queued of these texts and that no carrier has, of campaigns and of single
-    sends: they are `blocked` and refunded. One-time passwords stay.
+    sends: they are `blocked` and refunded. One-time passwords stay. `wallets` are the accounts, in
+    order of their ids, whose wallets the transaction goes on to need.
     """
     since = _SinceId(first_id_of(now_ms - _SPAN_MS))
     queued = await _UNWANTED.rows_with(tx, unwanted, since) if unwanted else []
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }
-    await _take_out(tx, waiting, now_ms)
+    await _take_out(tx, waiting, now_ms, wallets)
 
 
 class SplitRuns(NamedTuple):

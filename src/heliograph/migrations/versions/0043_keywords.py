@@ -89,3 +89,24 @@ def upgrade() -> None:
         sqlite_where=sa.text("number_id IS NULL"),
         postgresql_where=sa.text("number_id IS NULL"),
     )
+    op.create_table(
+        "keyword_replies",
+        sa.Column("account_id", sa.Uuid(as_uuid=False), nullable=False),
+        sa.Column("sandbox", sa.Boolean(), nullable=False),
+        sa.Column(
+            "phone",
+            sa.BigInteger(),
+            autoincrement=False,
+            nullable=False,
+            comment="E.164 digits as a number",
+        ),
+        sa.Column("replied_at_ms", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "confirmed_at_ms",
+            sa.BigInteger(),
+            nullable=True,
+            comment="when it was told last that it has opted out",
+        ),
+        sa.PrimaryKeyConstraint("account_id", "sandbox", "phone"),
+    )
+    op.create_index("keyword_replies_by_age", "keyword_replies", ["replied_at_ms"])

@@ -42,7 +42,7 @@ COMMANDS: Final = {
     "wallet": "Money of an account: topup, adjust, transactions.",
     "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
-    "number": "Numbers and short codes that texts come in to: add, list, remove.",
+    "number": "Numbers and short codes that texts come in to: add, list, set, keywords, remove.",
     "keyword": "Words that do something when a handset sends them: add, list, remove.",
     "inbound": "Texts that handsets have sent: list.",
     "otp": "One-time passwords: blocked, unblock.",

@@ -11,6 +11,7 @@ from heliograph.inbound.numbers import (
     give_back_numbers,
     remove_number,
     set_catch_all,
+    set_keyword_rules,
 )
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
@@ -40,5 +41,6 @@ __all__ = [
     "newest_inbound",
     "remove_number",
     "set_catch_all",
+    "set_keyword_rules",
     "store_all_overdue",
 ]

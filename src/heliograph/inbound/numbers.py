@@ -112,6 +112,31 @@ def set_catch_all(
     return number
 
 
+def set_keyword_rules(
+    tx: Connection,
+    digits: str,
+    carrier: str | None,
+    *,
+    first_word: bool | None = None,
+    opt_out_scope: str | None = None,
+    now_ms: int,
+) -> OwnNumber:
+    """Sets how keywords count on a number: whether one may stand before other words, and of whose
+    texts one opts out. None leaves it as it is. It holds from the next text on. Raises NotFound,
+    InvalidRequest.
+    """
+    before = _the_number(tx, digits, carrier)
+    number = before._replace(
+        first_word=before.first_word if first_word is None else first_word,
+        opt_out_scope=opt_out_scope or before.opt_out_scope,
+    )
+    if number != before:
+        values = {"first_word": number.first_word, "opt_out_scope": number.opt_out_scope}
+        tx.execute(numbers.update().where(numbers.c.id == number.id).values(values))
+        _audit(tx, "number.keywords", number, now_ms)
+    return number
+
+
 def give_back_numbers(tx: Connection, account_id: str, *, now_ms: int) -> None:
     """Removes an account's numbers, and takes it from shared ones whose other texts it got: the
     account is being closed.
@@ -165,6 +190,8 @@ def as_number_record(number: OwnNumber) -> dict[str, Any]:
     return {
         "id": ids.text_of_raw(NUMBER_PREFIX, number.id),
         "number": number.digits,
+        "first_word": number.first_word,
+        "opt_out_scope": number.opt_out_scope,
         "sandbox": number.sandbox,
         "created_at": rfc3339(number.created_at_ms),
     }

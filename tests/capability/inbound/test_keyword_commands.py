@@ -48,3 +48,18 @@ def test_a_number_takes_its_keywords_with_it(db: Database, run: Run) -> None:
     run("number", "remove", "4567")
     listed = json.loads(run("keyword", "list", "--account", "amina", "--json").out)
     assert [each["number"] for each in listed] == [None]
+
+
+def test_how_keywords_count_on_a_number_is_set(db: Database, run: Run) -> None:
+    open_account(db)
+    open_carrier(db, "gh-main")
+    run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina")
+    said = run("number", "keywords", "4567", "--first-word", "--json")
+    assert json.loads(said.out)["first_word"] is True
+    both = run("number", "keywords", "4567", "--whole-text", "--opt-out-scope", "sender", "--json")
+    assert (json.loads(both.out)["first_word"], json.loads(both.out)["opt_out_scope"]) == (
+        False,
+        "sender",
+    )
+    assert run("number", "keywords", "4567").status == 2
+    assert "'x' is not one of" in run("number", "keywords", "4567", "--opt-out-scope", "x").err

@@ -73,6 +73,7 @@ _BESIDE: Final = {
     "user create": ["--account", "1", "--role", "owner"],
     "user remove": ["--account", "1"],
     "webhook replay": ["--since", "1h"],
+    "number keywords": ["--first-word"],
     "receipt list": ["--unmatched"],
     "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"],
 }

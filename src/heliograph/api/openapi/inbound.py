@@ -23,6 +23,7 @@ from heliograph.api.openapi.parts import (
     text,
 )
 from heliograph.inbound import ENCODINGS
+from heliograph.inbound.tables import ONE_SENDER_SCOPE, WHOLE_ACCOUNT_SCOPE
 
 TAG: Final = "Inbound"
 
@@ -66,6 +67,12 @@ SCHEMAS: Final[dict[str, Json]] = {
         "A number or short code of yours that handsets can send texts to.",
         id=identity("num", "The number's id."),
         number=text("Its digits, without plus."),
+        first_word=flag("True if a keyword may stand before other words."),
+        opt_out_scope=one_of(
+            (WHOLE_ACCOUNT_SCOPE, ONE_SENDER_SCOPE),
+            "Of whose texts somebody opts out on it: all of the account's, or those from this"
+            " number alone.",
+        ),
         sandbox=flag("Always false: the sandbox has no numbers."),
         created_at=moment("When the operator added it."),
     ),
@@ -89,6 +96,8 @@ EXAMPLE: Final[Json] = {
 _NUMBER: Final[Json] = {
     "id": example_id("num"),
     "number": "4567",
+    "first_word": False,
+    "opt_out_scope": WHOLE_ACCOUNT_SCOPE,
     "sandbox": False,
     "created_at": EXAMPLE_AT,
 }

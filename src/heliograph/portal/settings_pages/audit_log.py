@@ -73,6 +73,7 @@ ACTIONS: Final = {
     "message.resend": marked("Sent a message again"),
     "message.settle": marked("Settled a message without an answer"),
     "number.add": marked("Added a number for texts that come in"),
+    "number.keywords": marked("Changed how keywords count on a number"),
     "number.remove": marked("Removed a number for texts that come in"),
     "opt_out.add": marked("Opted a phone out"),
     "opt_out.remove": marked("Lifted the opt-out of a phone"),

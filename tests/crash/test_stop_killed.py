@@ -20,7 +20,7 @@ from heliograph.database.database import Database
 from heliograph.inbound import add_number
 from heliograph.messages.tables import messages, sends
 from heliograph.opt_outs.tables import suppressions
-from tests.crash.test_inbound_killed import (
+from tests.support.crash.handsets import (
     PAUSE_S,
     ROUNDS,
     SHORT_CODE,

@@ -291,7 +291,9 @@ async def _store(
 
 
 async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[SaidKeyword]:
-    """Notes in the rows which keywords they are, and returns those that are one."""
+    """Notes in the rows which keywords they are, and whose by that, and returns those that are
+    one.
+    """
     texts = [
         CameIn(
             row.id,
@@ -311,6 +313,10 @@ async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[
         found = heard.get(text.id, NOTHING)
         word = None if found.matched is None else found.matched.word
         rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
+        if found.account_id is not None and found.account_id != text.account_id:
+            # what it answers is another account's
+            rows[place] = replace(rows[place], account_id=found.account_id, in_reply_to=None)
+            text = text._replace(account_id=found.account_id)
         if found.matched is not None:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
             said.append(SaidKeyword(text, found.matched, scope))

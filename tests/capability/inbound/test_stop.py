@@ -5,10 +5,13 @@ it.
 from contextlib import suppress as suppressing
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.inbound import add_number
+from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
 from heliograph.inbound.record import record
+from heliograph.inbound.tables import inbound
 from heliograph.opt_outs import OptOutSource
 from heliograph.opt_outs.suppress import suppress
 from tests.support.capability.campaigning import Sent
@@ -122,8 +125,6 @@ async def test_what_is_no_keyword_opts_nobody_out_but_is_noticed(line: Line) -> 
 @awaited
 async def test_own_keywords_are_known_on_their_numbers(line: Line) -> None:
     house = line.house
-    from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
-
     chidi = open_account(house.db, "chidi")
     with house.db.write() as tx:
         now_ms = clock.now_ms()
@@ -147,3 +148,30 @@ async def test_a_sender_that_is_no_phone_and_a_number_of_nobody_opt_nobody_out(l
     await line.says("STOP", to="4568")
     assert line.told() == []
     assert line.heard() == [("stop", True), ("stop", True), (None, False)]
+
+
+@awaited
+async def test_a_word_on_a_shared_number_is_for_its_account_alone(line: Line) -> None:
+    house, shared = line.house, "4568"
+    chidi = open_account(house.db, "chidi")
+    with house.db.write() as tx:
+        now_ms = clock.now_ms()
+        add_number(tx, shared, "carrier", None, now_ms=now_ms, catch_all_id=house.amina)
+        for account_id, word in ((chidi, "Beans"), (house.amina, "Rice")):
+            body = {"keyword": word, "number": shared}
+            save_keyword_for(tx, KeywordOwner(account_id, False), body, None, now_ms)
+        stop = {"keyword": "STOP", "number": shared, "action": "opt_out"}
+        save_keyword_for(tx, KeywordOwner(chidi, False), stop, None, now_ms)
+    for words in ("beans!", "rice", "hello", "STOP"):
+        await line.says(words, to=shared)
+    query = sa.select(inbound.c.account_id, inbound.c.keyword).order_by(inbound.c.id)
+    with house.db.read() as tx:
+        rows = tx.execute(query)
+        found = [(row.account_id, row.keyword) for row in rows]
+    assert found == [
+        (chidi, "beans"),
+        (house.amina, "rice"),
+        (house.amina, None),
+        (house.amina, "stop"),
+    ], "STOP is not one account's word"
+    assert line.out() == [("", "keyword")]

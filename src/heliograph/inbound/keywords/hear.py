@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from heliograph.carriers import BINARY
 from heliograph.database.hot import HotTx
 from heliograph.inbound.keywords import keywords_sql as sql
-from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
+from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
 from heliograph.inbound.keywords.match import (
     KeywordRule,
     MatchedKeyword,
@@ -43,10 +43,11 @@ class KeywordBrand(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """Says what a text is: a keyword, or one that seems to opt out. `one_sender` says that who opts
-    out on its number does so for the texts of that number alone.
+    """Says whose a text is (a raw id) and what: a keyword, or one that seems to opt out.
+    `one_sender` says that who opts out on its number does so for that number's texts alone.
     """
 
+    account_id: str | None = None
     matched: MatchedKeyword | None = None
     is_suspected: bool = False
     one_sender: bool = False
@@ -57,16 +58,20 @@ NOTHING: Final = Heard()
 
 async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
     """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
-    no keyword.
+    no keyword. On a number that several accounts share, a text is the account's whose keyword it
+    is, whoever it was before.
     """
-    readable = [each for each in texts if each.account_id is not None and each.encoding != BINARY]
-    if not readable:
-        return {}
+    readable = [each for each in texts if each.encoding != BINARY]
     asked = [
         sql.TextedNumber(carrier_id, digits)
         for digits in sorted({each.recipient for each in readable})
     ]
     settings = {each.digits: each for each in await sql.SETTINGS.rows(tx, asked)}
+    readable = [
+        each
+        for each in await _of_word_owners(tx, readable, settings)
+        if each.account_id is not None
+    ]
     own = await _own_keywords(tx, readable, settings)
     heard = {}
     for each in readable:
@@ -76,11 +81,41 @@ async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str,
             rules = own.get((each.account_id or "", number.number_id), {})
             matched = match(each.text, rules, first_word=number.first_word)
         heard[each.id] = Heard(
+            each.account_id,
             matched,
             is_opt_out_suspected(each.text, matched) or _is_by_nobody(each, matched),
             number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
         )
     return heard
+
+
+async def _of_word_owners(
+    tx: HotTx, texts: Sequence[CameIn], settings: dict[str, sql.NumberSettings]
+) -> list[CameIn]:
+    """Returns the texts, and those to shared numbers with the account whose word they are. Words
+    that are built in are nobody's alone: STOP is for who texted the phone last.
+    """
+    words = {
+        each.id: [
+            sql.SharedWord(number.number_id, word)
+            for word in candidates(each.text, first_word=number.first_word)
+            if word not in BUILT_IN
+        ]
+        for each in texts
+        if each.is_complete
+        and (number := settings.get(each.recipient)) is not None
+        and number.is_shared
+    }
+    asked = sorted({word for some in words.values() for word in some})
+    owners = {
+        sql.SharedWord(each.number_id, each.folded): each.account_id
+        for each in await sql.WORD_OWNERS.rows(tx, asked)
+    }
+    found = []
+    for each in texts:
+        owner = next((owners[word] for word in words.get(each.id, ()) if word in owners), None)
+        found.append(each if owner is None else each._replace(account_id=owner))
+    return found
 
 
 def _is_by_nobody(text: CameIn, matched: MatchedKeyword | None) -> bool:

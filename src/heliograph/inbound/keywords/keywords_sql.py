@@ -16,9 +16,11 @@ class NumberSettings(Row, frozen=True):
     number_id: Id
     first_word: Bool
     opt_out_scope: Text
+    is_shared: Bool
 
 
-_SETTINGS: Final = "n.digits, n.id AS number_id, n.first_word, n.opt_out_scope"
+_SETTINGS: Final = """n.digits, n.id AS number_id, n.first_word, n.opt_out_scope,
+    n.account_id IS NULL AS is_shared"""
 SETTINGS: Final = BatchStatement(
     TextedNumber,
     NumberSettings,
@@ -28,6 +30,32 @@ SETTINGS: Final = BatchStatement(
     sqlite=f"""
         SELECT {_SETTINGS} FROM numbers n
         WHERE n.carrier_id = :carrier_id AND n.digits = :digits""",
+)
+
+
+class SharedWord(Row, frozen=True):
+    """Asks whose a word is on a number that several accounts share."""
+
+    number_id: Id
+    folded: Text
+
+
+class WordOwner(Row, frozen=True):
+    number_id: Id
+    folded: Text
+    account_id: Id
+
+
+_OWNER: Final = "SELECT k.number_id, k.folded, k.account_id FROM"
+_OPEN: Final = "JOIN accounts a ON a.id = k.account_id AND a.closed_at_ms IS NULL"
+WORD_OWNERS: Final = BatchStatement(
+    SharedWord,
+    WordOwner,
+    postgresql=f"""
+        {_OWNER} :given AS g JOIN keywords k
+            ON k.number_id = g.number_id AND k.folded = g.folded {_OPEN}""",
+    sqlite=f"""
+        {_OWNER} keywords k {_OPEN} WHERE k.number_id = :number_id AND k.folded = :folded""",
 )
 
 

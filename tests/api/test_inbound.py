@@ -32,6 +32,8 @@ def test_texts_are_listed_newest_first_page_by_page_for_their_account_alone(
         "parts": 1,
         "parts_received": 1,
         "complete": True,
+        "keyword": None,
+        "opt_out_suspected": False,
         "in_reply_to": None,
         "sandbox": False,
         "received_at": "",

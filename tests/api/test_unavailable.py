@@ -56,7 +56,8 @@ def test_tables_that_somebody_holds_are_503_for_whoever_reads_them(
         assert all(is_answered(api, key, example) for example in reads)
         tables = (
             "wallets, ledger_entries, sends, messages, senders, customers, contacts, campaigns,"
-            " groups, inbound, numbers, suppressions, message_replies, answering_sends"
+            " groups, inbound, numbers, keywords, suppressions,"
+            " message_replies, answering_sends"
         )
         holder.execute(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
         replies = api.at_once(

@@ -2,7 +2,6 @@
 there twice.
 """
 
-import os
 import random
 import threading
 import time
@@ -18,27 +17,18 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.inbound import add_number
 from heliograph.inbound.tables import inbound
+from tests.support.crash.handsets import (
+    PAUSE_S,
+    ROUNDS,
+    SHORT_CODE,
+    TAKEN_WITHIN_S,
+    deliver_sm,
+)
 from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import open_account, open_carrier
 
-ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "3"))
-SHORT_CODE = b"4567"
-PAUSE_S = 0.002  # of the carrier after a text: the load is steady, and no wait for anything
-TAKEN_WITHIN_S = 30.0
 PARTS = 3
-
-
-def deliver_sm(sender: str, octets: bytes, esm_class: int = 0) -> bytes:
-    return (
-        b"\0\1\1"
-        + sender.encode()
-        + b"\0\0\0"
-        + SHORT_CODE
-        + b"\0"
-        + bytes((esm_class, 0, 0, 0, 0, 0, 0, 0, 0, len(octets)))
-        + octets
-    )
 
 
 class Handsets:

@@ -33,6 +33,7 @@ from heliograph.database.database import Database
 from heliograph.database.write_probe import Writable
 from heliograph.inbound import answered_text
 from heliograph.inbound.api import endpoints as inbound_endpoints
+from heliograph.inbound.keywords.api import endpoints as keyword_endpoints
 from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
 from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
@@ -251,6 +252,7 @@ def endpoints(
         *sender_endpoints(db, service_sender=service_sender),
         *message_endpoints(acceptor, cache, db, answered_text),
         *inbound_endpoints(db),
+        *keyword_endpoints(db),
         *opt_out_endpoints(db),
         *otp_endpoints(
             acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender

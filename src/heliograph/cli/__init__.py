@@ -42,7 +42,8 @@ COMMANDS: Final = {
     "wallet": "Money of an account: topup, adjust, transactions.",
     "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
-    "number": "Numbers and short codes that texts come in to: add, list, remove.",
+    "number": "Numbers and short codes that texts come in to: add, list, set, keywords, remove.",
+    "keyword": "Words that do something when a handset sends them: add, list, remove.",
     "inbound": "Texts that handsets have sent: list.",
     "otp": "One-time passwords: blocked, unblock.",
     "campaign": (
@@ -75,7 +76,7 @@ _FOLDER_OF_PROGRAMS: Final = (
     "demo serve api console worker scheduler smsc listen doctor migrate secret restore-check"
 )
 _FOLDER_OF_CARRIERS: Final = (
-    "carrier route rate cost price message receipt number inbound ledger alert"
+    "carrier route rate cost price message receipt number keyword inbound ledger alert"
 )
 FOLDERS: Final = {
     **dict.fromkeys(COMMANDS, "accounts"),

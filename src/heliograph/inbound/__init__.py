@@ -12,6 +12,7 @@ from heliograph.inbound.numbers import (
     numbers_page,
     remove_number,
     set_catch_all,
+    set_keyword_rules,
 )
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
@@ -44,10 +45,12 @@ __all__ = [
     "give_back_numbers",
     "inbound_page",
     "inbound_text",
+    "keywords",
     "newest_inbound",
     "numbers_page",
     "remove_number",
     "set_catch_all",
+    "set_keyword_rules",
     "store_all_overdue",
     "take",
 ]

@@ -120,6 +120,8 @@ class StoredText(Row, frozen=True):
     pdu: Id | None
     repeats: Int
     received_at_ms: BigInt
+    keyword: Text | None
+    opt_out_suspected: Bool
     in_reply_to: Id | None
 
 

@@ -16,13 +16,13 @@ from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.carriers import all_carriers, carrier_named
-from heliograph.inbound.tables import DIGITS_MAX, numbers
+from heliograph.inbound.tables import DIGITS_MAX, WHOLE_ACCOUNT_SCOPE, numbers
 
 NUMBER_PREFIX: Final = "num"
 DIGITS_MIN: Final = 3  # the shortest short codes
 _DIGITS: Final = re.compile(rf"[0-9]{{{DIGITS_MIN},{DIGITS_MAX}}}", re.ASCII)
 # whoever runs the commands has no user
-_OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
+OPERATOR: Final = Author(AuthorKind.OPERATOR, "0" * 32, accounts.OPERATOR_NAME)
 
 
 class OwnNumber(NamedTuple):
@@ -34,6 +34,8 @@ class OwnNumber(NamedTuple):
     account_id: str | None
     sandbox: bool
     created_at_ms: int
+    first_word: bool
+    opt_out_scope: str
     catch_all_id: str | None
 
 
@@ -62,6 +64,8 @@ def add_number(
         account_id,
         sandbox=False,  # carriers bring live texts only
         created_at_ms=now_ms,
+        first_word=False,
+        opt_out_scope=WHOLE_ACCOUNT_SCOPE,
         catch_all_id=catch_all_id,
     )
     try:
@@ -105,6 +109,31 @@ def set_catch_all(
         )
         _audit(tx, "number.remove", before, now_ms)
         _audit(tx, "number.add", number, now_ms)
+    return number
+
+
+def set_keyword_rules(
+    tx: Connection,
+    digits: str,
+    carrier: str | None,
+    *,
+    first_word: bool | None = None,
+    opt_out_scope: str | None = None,
+    now_ms: int,
+) -> OwnNumber:
+    """Sets how keywords count on a number: whether one may stand before other words, and of whose
+    texts one opts out. None leaves it as it is. It holds from the next text on. Raises NotFound,
+    InvalidRequest.
+    """
+    before = _the_number(tx, digits, carrier)
+    number = before._replace(
+        first_word=before.first_word if first_word is None else first_word,
+        opt_out_scope=opt_out_scope or before.opt_out_scope,
+    )
+    if number != before:
+        values = {"first_word": number.first_word, "opt_out_scope": number.opt_out_scope}
+        tx.execute(numbers.update().where(numbers.c.id == number.id).values(values))
+        _audit(tx, "number.keywords", number, now_ms)
     return number
 
 
@@ -161,6 +190,8 @@ def as_number_record(number: OwnNumber) -> dict[str, Any]:
     return {
         "id": ids.text_of_raw(NUMBER_PREFIX, number.id),
         "number": number.digits,
+        "first_word": number.first_word,
+        "opt_out_scope": number.opt_out_scope,
         "sandbox": number.sandbox,
         "created_at": rfc3339(number.created_at_ms),
     }
@@ -191,4 +222,4 @@ def _audit(tx: Connection, action: str, number: OwnNumber, now_ms: int) -> None:
     if account_id is not None:
         record = ids.text_of_raw(NUMBER_PREFIX, number.id)
         entry = AuditEntry(action, record, number.digits)
-        accounts.audit(tx, account_id, _OPERATOR, entry, now_ms=now_ms)
+        accounts.audit(tx, account_id, OPERATOR, entry, now_ms=now_ms)

@@ -30,6 +30,8 @@ class InboundText(NamedTuple):
     parts_received: int
     repeats: int
     received_at_ms: int
+    keyword: str | None
+    opt_out_suspected: bool
     in_reply_to: str | None
 
 
@@ -103,6 +105,8 @@ def as_inbound_record(found: InboundText) -> dict[str, Any]:
         "parts": found.parts,
         "parts_received": found.parts_received,
         "complete": found.parts_received == found.parts,
+        "keyword": found.keyword,
+        "opt_out_suspected": found.opt_out_suspected,
         "in_reply_to": None
         if found.in_reply_to is None
         else ids.text_of_raw(MESSAGE_PREFIX, found.in_reply_to),

@@ -15,9 +15,14 @@ from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
+from heliograph.inbound.heed import Heeded, SaidKeyword, heed
+from heliograph.inbound.keywords import NOTHING, CameIn, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
+from heliograph.inbound.replies import answer
 from heliograph.inbound.route import NOBODYS, Way, routes
+from heliograph.messages.accept import Replier
+from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
 # a PDU that is stored for no longer than this, and comes once more, was sent again by the carrier
@@ -26,12 +31,13 @@ REPEATED_WITHIN_MS: Final = 60_000
 
 class Recorded(NamedTuple):
     """Counts what was recorded: texts that are stored now, those of them that are no account's, and
-    PDUs that the carrier had sent before.
+    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send.
     """
 
     texts: int
     unowned: int
     repeats: int
+    replied: frozenset[int] = frozenset()
 
 
 class _PartPlace(NamedTuple):
@@ -53,10 +59,14 @@ class _WholeText(NamedTuple):
 
 
 async def record(
-    tx: HotTx, carrier_id: int, arrived: Sequence[HandsetText], now_ms: int
+    tx: HotTx,
+    carrier_id: int,
+    arrived: Sequence[HandsetText],
+    now_ms: int,
+    replier: Replier | None = None,
 ) -> Recorded:
-    """Stores what came from one carrier. The carrier's next record waits until this transaction
-    ends.
+    """Stores what came from one carrier, heeds keywords, and answers them if there is a `replier`.
+    The carrier's next record waits until this transaction ends.
     """
     await sql.LOCK_CARRIER.rows(tx, sql.TextsOfCarrier(carrier_id))
     repeats: Counter[str] = Counter()  # by the raw id of a text
@@ -66,8 +76,11 @@ async def record(
     new = len(whole)
     if parted:
         new += await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
-    unowned = await _store(tx, carrier_id, whole, repeats, now_ms)
-    return Recorded(len(whole), unowned, len(arrived) - new)
+    unowned, heeded = await _store(tx, carrier_id, whole, repeats, now_ms)
+    replied = set[int]()
+    if replier is not None and heeded.keywords:
+        replied = await answer(tx, replier, heeded, now_ms)
+    return Recorded(len(whole), unowned, len(arrived) - new, frozenset(replied))
 
 
 async def _singles(
@@ -228,14 +241,14 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
         received_at_ms=min(part.received_at_ms for part in parts),
     )
     repeats = Counter({inbound_id: sum(part.repeats for part in parts)})
-    unowned = await _store(tx, overdue.carrier_id, [whole], repeats, now_ms)
+    unowned, _ = await _store(tx, overdue.carrier_id, [whole], repeats, now_ms)
     await sql.JOIN_PARTS.rows(tx, [sql.JoinedParts(overdue.group_id, inbound_id)])
     return Recorded(1, unowned, 0)
 
 
 async def _store(
     tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
-) -> int:
+) -> tuple[int, Heeded]:
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
@@ -260,20 +273,57 @@ async def _store(
                 pdu=each.pdu,
                 repeats=repeats.get(each.id, 0),
                 received_at_ms=each.received_at_ms,
+                keyword=None,
+                opt_out_suspected=False,
                 in_reply_to=route.in_reply_to,
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
+    said = await _hear(tx, carrier_id, rows)
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
     ]
     await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
+    heeded = await heed(tx, said, now_ms) if said else Heeded([], [], {})
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
-    return sum(row.account_id is None for row in rows)
+    return sum(row.account_id is None for row in rows), heeded
+
+
+async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[SaidKeyword]:
+    """Notes in the rows which keywords they are, and whose by that, and returns those that are
+    one.
+    """
+    texts = [
+        CameIn(
+            row.id,
+            row.account_id,
+            row.sandbox,
+            sender=row.sender,
+            recipient=row.recipient,
+            text=row.text,
+            encoding=row.encoding,
+            is_complete=row.parts_received == row.parts,
+        )
+        for row in rows
+    ]
+    heard = await hear(tx, carrier_id, texts)
+    said = []
+    for place, text in enumerate(texts):
+        found = heard.get(text.id, NOTHING)
+        word = None if found.matched is None else found.matched.word
+        rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
+        if found.account_id is not None and found.account_id != text.account_id:
+            # what it answers is another account's
+            rows[place] = replace(rows[place], account_id=found.account_id, in_reply_to=None)
+            text = text._replace(account_id=found.account_id)
+        if found.matched is not None:
+            scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
+            said.append(SaidKeyword(text, found.matched, scope))
+    return said
 
 
 async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

@@ -17,6 +17,7 @@ from heliograph.carriers import HandsetText, TextLink
 from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, is_refusal
 from heliograph.inbound.record import Recorded, record
+from heliograph.messages.accept import Replier
 
 TEXTS_MAX: Final = 500  # stored in one transaction: about 50 ms
 # a carrier waits for an answer for some ten seconds to a minute, and may then drop the connection
@@ -36,8 +37,11 @@ class Taker:
     carrier in a process.
     """
 
-    def __init__(self, db: Database, carrier_id: int, carrier_name: str) -> None:
+    def __init__(
+        self, db: Database, carrier_id: int, carrier_name: str, replier: Replier | None = None
+    ) -> None:
         self._db = db
+        self._replier = replier
         self._carrier_id = carrier_id
         self._name = carrier_name
         self._waiting: deque[_WaitingText] = deque()
@@ -67,10 +71,12 @@ class Taker:
         """Stores one batch and acknowledges it. If it fails, everything still waits."""
         batch = [self._waiting[place] for place in range(min(len(self._waiting), self._most))]
         texts = [each.text for each in batch]
-        await take(self._db, self._carrier_id, self._name, texts)
+        recorded = await take(self._db, self._carrier_id, self._name, texts, self._replier)
         for _ in batch:
             self._waiting.popleft()
         self._answer(texts, stored=True)
+        if self._replier is not None:
+            self._replier.wake(set(recorded.replied))
         self._most = min(TEXTS_MAX, self._most * 2)
 
     async def _after_fault(self, error: Exception) -> None:
@@ -104,14 +110,21 @@ class Taker:
 
 
 async def take(
-    db: Database, carrier_id: int, carrier_name: str, texts: Sequence[HandsetText]
-) -> None:
-    """Stores texts of one carrier in one transaction, and counts them."""
+    db: Database,
+    carrier_id: int,
+    carrier_name: str,
+    texts: Sequence[HandsetText],
+    replier: Replier | None = None,
+) -> Recorded:
+    """Stores texts of one carrier in one transaction, and counts them. Keywords are answered if
+    there is a `replier`.
+    """
     started_s = clock.monotonic_s()
     async with db.hot() as tx:
-        recorded = await record(tx, carrier_id, texts, clock.now_ms())
+        recorded = await record(tx, carrier_id, texts, clock.now_ms(), replier)
     metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
     count(carrier_name, recorded)
+    return recorded
 
 
 def count(carrier: str, recorded: Recorded) -> None:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.large_reads import streamed
-from heliograph.inbound.tables import inbound, inbound_parts, numbers
+from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
 from heliograph.jobs.row_changes import RowChange, gone
 from heliograph.text.phones_in_text import Quoted
 
@@ -29,6 +29,9 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
             yield RowChange(inbound, (text_id,), {"sender": None, "text": None, "pdu": None})
         elif quoted.stands_in(text):
             yield RowChange(inbound, (text_id,), {"text": None, "pdu": None})
+    replied = keyword_replies.c
+    is_theirs = (replied.account_id == account_id) & (replied.phone == int(quoted.digits))
+    yield from gone(tx, keyword_replies, is_theirs)
     parts = inbound_parts.c
     is_others = sa.exists().where(
         numbers.c.carrier_id == parts.carrier_id,

@@ -28,6 +28,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE, PruningRule, prune
+from heliograph.inbound.tables import REPLIES_KEPT
 from heliograph.messages import tables as message_tables
 from heliograph.messages.retention import EVENTS, keep_from
 from heliograph.monitoring import tables as monitoring_tables
@@ -52,6 +53,7 @@ KEPT: Final = (
     *pricing.KEPT,
     *monitoring_tables.KEPT,
     *senders.DOCUMENTS_KEPT,
+    *REPLIES_KEPT,
 )
 
 log = Log(__name__)

@@ -33,6 +33,8 @@ TELLS: Final = {
     "message.sent": marked("a carrier accepted a message"),
     "message.delivered": marked("a message arrived"),
     "message.failed": marked("a message did not arrive"),
+    "contact.opted_out": marked("somebody has opted out by a keyword"),
+    "contact.opted_in": marked("somebody has opted in again by a keyword"),
     "message.received": marked("somebody wrote to one of your numbers"),
     "campaign.completed": marked("a campaign has come to its end"),
     "wallet.low_balance": marked("credits or money fell below the threshold"),

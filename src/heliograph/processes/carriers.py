@@ -33,7 +33,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
 from heliograph.inbound import Taker
-from heliograph.messages.accept import text_sealer
+from heliograph.messages.accept import Replier, text_sealer
 from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
@@ -94,6 +94,7 @@ class Dispatch:
         # of each carrier, what is not stored yet
         self._states: dict[int, LatestState] = {}
         self._news = asyncio.Event()
+        self._replier = Replier(cache, self.wake)
         self._sweeps = Sweeps(db, lease, queue, self._running, self.wake)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -289,7 +290,7 @@ class Dispatch:
         if connection is None:
             link = await self._simulator(carrier, turn)
         else:
-            taker = Taker(self._db, carrier.id, carrier.name)
+            taker = Taker(self._db, carrier.id, carrier.name, self._replier)
             link = taker.link = SmppLink(connection, turn, self._may_write, taker)
             taking = asyncio.create_task(taker.run(), name=f"taker {carrier.name}")
         turn.link = link

@@ -13,9 +13,17 @@ from heliograph.webhooks.events import (
     rows_of,
     tell_listeners,
 )
-from heliograph.webhooks.tables import KEPT, LOW_BALANCE, MESSAGE_RECEIVED
+from heliograph.webhooks.tables import (
+    CONTACT_OPTED_IN,
+    CONTACT_OPTED_OUT,
+    KEPT,
+    LOW_BALANCE,
+    MESSAGE_RECEIVED,
+)
 
 __all__ = [
+    "CONTACT_OPTED_IN",
+    "CONTACT_OPTED_OUT",
     "EVENT_PREFIX",
     "KEPT",
     "LOW_BALANCE",

@@ -12,6 +12,8 @@ from heliograph.webhooks.http.post import Poster
 from heliograph.webhooks.sign import headers
 from heliograph.webhooks.tables import (
     CAMPAIGN_COMPLETED,
+    CONTACT_OPTED_IN,
+    CONTACT_OPTED_OUT,
     LOW_BALANCE,
     MESSAGE_DELIVERED,
     MESSAGE_FAILED,
@@ -72,6 +74,8 @@ def _sample(endpoint: WebhookEndpoint, account_id: str, now_ms: int) -> Event:
         data = _campaign(at, sandbox=endpoint.sandbox)
     elif kind == MESSAGE_RECEIVED:
         data = _inbound(at, sandbox=endpoint.sandbox)
+    elif kind in (CONTACT_OPTED_OUT, CONTACT_OPTED_IN):
+        data = _opt_out(is_out=kind == CONTACT_OPTED_OUT, sandbox=endpoint.sandbox)
     else:
         data = _message(kind, at, sandbox=endpoint.sandbox)
     return Event(endpoint.account_id, endpoint.sandbox, kind, now_ms, data)
@@ -108,6 +112,17 @@ def _message(kind: str, at: str, *, sandbox: bool) -> dict[str, Any]:
     }
 
 
+def _opt_out(*, is_out: bool, sandbox: bool) -> dict[str, Any]:
+    return {
+        "phone": _SAMPLE_PHONE,
+        "sender": None,
+        "source": "keyword",
+        "keyword": "stop" if is_out else "start",
+        "inbound_id": ids.text_of_raw("inb", _ID),
+        "sandbox": sandbox,
+    }
+
+
 def _inbound(at: str, *, sandbox: bool) -> dict[str, Any]:
     return {
         "id": ids.text_of_raw("inb", _ID),
@@ -118,6 +133,8 @@ def _inbound(at: str, *, sandbox: bool) -> dict[str, Any]:
         "parts": 1,
         "parts_received": 1,
         "complete": True,
+        "keyword": None,
+        "opt_out_suspected": False,
         "in_reply_to": None,
         "sandbox": sandbox,
         "received_at": at,

@@ -22,6 +22,7 @@ MESSAGE_SENT, MESSAGE_DELIVERED, MESSAGE_FAILED = (
     "message.failed",
 )
 MESSAGE_RECEIVED = "message.received"
+CONTACT_OPTED_OUT, CONTACT_OPTED_IN = "contact.opted_out", "contact.opted_in"
 LOW_BALANCE, CAMPAIGN_COMPLETED = "wallet.low_balance", "campaign.completed"
 # docs/webhooks.md, "The events"
 KINDS: Final = (
@@ -29,6 +30,8 @@ KINDS: Final = (
     MESSAGE_DELIVERED,
     MESSAGE_FAILED,
     MESSAGE_RECEIVED,
+    CONTACT_OPTED_OUT,
+    CONTACT_OPTED_IN,
     CAMPAIGN_COMPLETED,
     LOW_BALANCE,
 )

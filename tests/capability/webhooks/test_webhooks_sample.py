@@ -31,6 +31,8 @@ OF_STATISTICS = "queued sent delivered failed segments credits_used delivery_rat
         "message.delivered",
         "message.failed",
         "message.received",
+        "contact.opted_out",
+        "contact.opted_in",
         "wallet.low_balance",
         "campaign.completed",
     ],
@@ -58,6 +60,8 @@ async def test_a_sample_is_a_record_of_its_kind(
         }
     elif kind == "message.received":
         assert data == inbound_text(data, at)
+    elif kind.startswith("contact."):
+        assert data["keyword"] == {"contact.opted_out": "stop", "contact.opted_in": "start"}[kind]
     elif kind == "campaign.completed":
         assert list(data) == OF_CAMPAIGN.split()
         assert list(data["statistics"]) == OF_STATISTICS.split()
@@ -73,7 +77,21 @@ def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
     text = "A sample of heliograph webhook test."
     return as_inbound_record(
         InboundText(
-            raw, 1, None, False, "233201234567", "4567", text, "GSM-7", 1, 1, 0, at_ms, None
+            raw,
+            1,
+            None,
+            False,
+            "233201234567",
+            "4567",
+            text,
+            "GSM-7",
+            1,
+            1,
+            0,
+            at_ms,
+            None,
+            False,
+            None,
         )
     )
 

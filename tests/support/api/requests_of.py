@@ -85,10 +85,15 @@ def make_inbound(api: Service, key: str) -> str:
         return store_inbound(tx, account_id, sandbox=sandbox)
 
 
+def make_keyword(api: Service, key: str) -> str:
+    return str(api.post(key, "/keywords", {"keyword": "OFFERS"}).data["id"])
+
+
 # of a record of the key's account and mode, for each path with an id in it
 MAKERS = {
     "/messages/{id}": make_message,
     "/inbound/{id}": make_inbound,
+    "/keywords/{id}": make_keyword,
     "/opt-outs/{id}": make_opt_out,
     "/campaigns/{id}": make_campaign,
     "/contacts/{id}": make_contact,

@@ -35,6 +35,8 @@ _VALUES: Final = {
     "events": "all",
     "host": "127.0.0.1",
     "key_id": "key_1",
+    "keyword": "OFFERS",
+    "keyword_id": "kw_1",
     "message_id": "msg_1",
     "message_ids": "msg_1",
     "month": "2026-10",
@@ -71,6 +73,7 @@ _BESIDE: Final = {
     "user create": ["--account", "1", "--role", "owner"],
     "user remove": ["--account", "1"],
     "webhook replay": ["--since", "1h"],
+    "number keywords": ["--first-word"],
     "receipt list": ["--unmatched"],
     "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"],
 }

@@ -11,6 +11,7 @@ from heliograph.api.openapi import (
     contacts,
     errors,
     inbound,
+    keywords,
     messages,
     opt_outs,
     otp,
@@ -47,6 +48,7 @@ TAGS: Final = {
     messages.TAG: "Send SMS, and follow each message until it is delivered.",
     opt_outs.TAG: "Keep who wants no texts of yours, or none of one sender.",
     inbound.TAG: "Read the texts that handsets have sent to your numbers.",
+    keywords.TAG: "Choose what your numbers do when a handset sends a word to them.",
     otp.TAG: "Send a code to a phone, and verify it.",
     wallet.TAG: "Read the balance, the SMS credits, and every change of them.",
     campaigns.TAG: (
@@ -68,6 +70,7 @@ _ROOMS: Final = (
     messages,
     opt_outs,
     inbound,
+    keywords,
     otp,
     campaigns,
     senders,

@@ -24,6 +24,7 @@ from heliograph.api.openapi.parts import (
     text,
 )
 from heliograph.inbound import ENCODINGS
+from heliograph.inbound.tables import ONE_SENDER_SCOPE, WHOLE_ACCOUNT_SCOPE
 
 TAG: Final = "Inbound"
 
@@ -46,19 +47,33 @@ SCHEMAS: Final[dict[str, Json]] = {
         parts=integer("How many parts the text has.", minimum=1),
         parts_received=integer("How many of them have come.", minimum=1),
         complete=flag("False if parts had not come within 30 minutes: the text lacks them."),
+        keyword=text(
+            "The keyword that the text is, without case and accents. Null: it is none.",
+            nullable=True,
+        ),
+        opt_out_suspected=flag(
+            "True of a text that is no keyword and seems to ask to be left alone: somebody has to"
+            " read it."
+        ),
         in_reply_to=identity(
             "msg",
             "The message of yours that it answers: the newest one that you sent to this phone from"
             " this number within 72 hours. Null if there is none.",
             nullable=True,
         ),
-        sandbox=flag("Always false: the sandbox has no inbound texts."),
+        sandbox=flag("Whether it is of the sandbox: a phone of the portal's *Handsets* wrote it."),
         received_at=moment("When the first part came."),
     ),
     "InboundNumber": record(
         "A number or short code of yours that handsets can send texts to.",
         id=identity("num", "The number's id."),
         number=text("Its digits, without plus."),
+        first_word=flag("True if a keyword may stand before other words."),
+        opt_out_scope=one_of(
+            (WHOLE_ACCOUNT_SCOPE, ONE_SENDER_SCOPE),
+            "Of whose texts somebody opts out on it: all of the account's, or those from this"
+            " number alone.",
+        ),
         sandbox=flag("Always false: the sandbox has no numbers."),
         created_at=moment("When the operator added it."),
     ),
@@ -73,6 +88,8 @@ EXAMPLE: Final[Json] = {
     "parts": 1,
     "parts_received": 1,
     "complete": True,
+    "keyword": None,
+    "opt_out_suspected": False,
     "in_reply_to": example_id("msg", 1),
     "sandbox": False,
     "received_at": EXAMPLE_AT,
@@ -80,6 +97,8 @@ EXAMPLE: Final[Json] = {
 _NUMBER: Final[Json] = {
     "id": example_id("num"),
     "number": "4567",
+    "first_word": False,
+    "opt_out_scope": WHOLE_ACCOUNT_SCOPE,
     "sandbox": False,
     "created_at": EXAMPLE_AT,
 }

@@ -8,6 +8,7 @@ from heliograph.api.openapi import campaigns, inbound, messages
 from heliograph.api.openapi.parts import (
     EXAMPLE_AT,
     EXAMPLE_MS,
+    EXAMPLE_PHONE,
     Json,
     always,
     example_id,
@@ -23,6 +24,8 @@ from heliograph.api.openapi.parts import (
 )
 from heliograph.webhooks.tables import (
     CAMPAIGN_COMPLETED,
+    CONTACT_OPTED_IN,
+    CONTACT_OPTED_OUT,
     KINDS,
     LOW_BALANCE,
     MESSAGE_DELIVERED,
@@ -65,6 +68,22 @@ SCHEMAS: Final[dict[str, Json]] = {
         "A handset has sent a text to one of the account's numbers.",
         always(MESSAGE_RECEIVED, "What happened."),
         ref("InboundText"),
+    ),
+    "OptOutEvent": _event(
+        "Somebody has opted out, or in again, by a keyword.",
+        one_of((CONTACT_OPTED_OUT, CONTACT_OPTED_IN), "What happened."),
+        ref("KeywordOptOut"),
+    ),
+    "KeywordOptOut": record(
+        "Who has opted out or in, and of which texts.",
+        phone=text("Whose texts they are: E.164 digits."),
+        sender=text(
+            "The sender whose texts alone are meant. Null: all texts of the account.", nullable=True
+        ),
+        source=always("keyword", "Where it comes from."),
+        keyword=text("The keyword, without case and accents."),
+        inbound_id=identity("inb", "The text that was the keyword."),
+        sandbox=flag("Whether it is of the sandbox."),
     ),
     "CampaignEvent": _event(
         "A campaign was completed.",
@@ -124,6 +143,15 @@ _LOW: Final[Json] = {
     "threshold": 100,
 }
 
+_OPTED_OUT: Final[Json] = {
+    "phone": EXAMPLE_PHONE,
+    "sender": None,
+    "source": "keyword",
+    "keyword": "stop",
+    "inbound_id": example_id("inb"),
+    "sandbox": False,
+}
+
 # kind: summary, description, schema, example
 _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
     MESSAGE_SENT: (
@@ -157,6 +185,21 @@ _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
         ),
         "InboundEvent",
         _around(MESSAGE_RECEIVED, 7, inbound.EXAMPLE),
+    ),
+    CONTACT_OPTED_OUT: (
+        "Somebody has opted out",
+        (
+            "A handset has sent STOP, or another keyword that opts out. From then on the account's"
+            " texts to it are rejected, and what was queued for it has failed (`blocked`)."
+        ),
+        "OptOutEvent",
+        _around(CONTACT_OPTED_OUT, 8, _OPTED_OUT),
+    ),
+    CONTACT_OPTED_IN: (
+        "Somebody has opted in again",
+        "A handset has sent START, or another keyword that lifts an opt-out by keyword.",
+        "OptOutEvent",
+        _around(CONTACT_OPTED_IN, 9, {**_OPTED_OUT, "keyword": "start"}),
     ),
     CAMPAIGN_COMPLETED: (
         "A campaign was completed",

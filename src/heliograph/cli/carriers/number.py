@@ -36,6 +36,8 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
         "carrier": names[number.carrier_id],
         "account_id": shown(number.account_id),
         "catch_all_id": shown(number.catch_all_id),
+        "first_word": record["first_word"],
+        "opt_out_scope": record["opt_out_scope"],
         "created_at": record["created_at"],
     }
 
@@ -111,6 +113,50 @@ def set_(
     with session.write() as tx:
         catch_all_id = accounts.find(tx, catch_all).id if catch_all is not None else None
         changed = inbound.set_catch_all(tx, number, carrier, catch_all_id, now_ms=clock.now_ms())
+        record = _record(tx, changed)
+    show(session, record)
+
+
+@command.command(
+    "keywords",
+    epilog=examples(
+        "number keywords 4567 --first-word", "number keywords 4567 --opt-out-scope sender"
+    ),
+)
+@click.argument("number")
+@click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
+@click.option(
+    "--first-word/--whole-text",
+    default=None,
+    help="Whether a keyword may stand before other words, or is the whole text.",
+)
+@click.option(
+    "--opt-out-scope",
+    type=click.Choice(["account", "sender"]),
+    help="Of whose texts one opts out on it: all of the account's, or this number's alone.",
+)
+def keywords_(
+    session: CommandRun,
+    number: str,
+    carrier: str | None,
+    first_word: bool | None,
+    opt_out_scope: str | None,
+) -> None:
+    """Set how keywords count on a number, from the next text on."""
+    from heliograph import inbound
+    from heliograph.base import clock
+
+    if first_word is None and opt_out_scope is None:
+        raise click.UsageError("Give --first-word, --whole-text or --opt-out-scope.")
+    with session.write() as tx:
+        changed = inbound.set_keyword_rules(
+            tx,
+            number,
+            carrier,
+            first_word=first_word,
+            opt_out_scope=opt_out_scope,
+            now_ms=clock.now_ms(),
+        )
         record = _record(tx, changed)
     show(session, record)
 

@@ -15,6 +15,7 @@ from heliograph.messages.accept.chunk import (
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
+from heliograph.messages.accept.reply import Replier, Reply
 from heliograph.messages.accept.request import (
     RECIPIENTS_PER_SEND_MAX,
     REFERENCE_MAX,
@@ -49,6 +50,8 @@ __all__ = [
     "ChunkRecipient",
     "ChunkRequest",
     "Chunker",
+    "Replier",
+    "Reply",
     "SendRequest",
     "SendResult",
     "Tariff",

@@ -165,7 +165,7 @@ class Acceptor:
                     await _replay_refused(tx, requests, outcomes)
                 if batch.accepted:
                     await store_sql.store(tx, batch.rows())
-                    await store_sql.store_answers(tx, _answering(batch.accepted))
+                    await store_sql.store_answers(tx, answering(batch.accepted))
                     for extension in batch.extensions.values():
                         await extension.store(tx)
                     await batch.tell(tx)
@@ -260,7 +260,7 @@ class Acceptor:
         }
 
 
-def _answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
+def answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
     """Returns which of these sends answer a text from a handset."""
     return [
         store_sql.AnsweringSend(ids.raw_of_number(each.request.number), each.request.answers_id)

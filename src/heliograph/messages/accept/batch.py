@@ -299,7 +299,7 @@ class SendBatch:
         )
 
     def _rank_us(self, request: SendRequest, run: Run) -> int:
-        if request.type == "otp":
+        if request.type == "otp" or request.goes_ahead:
             return rank_ahead(self.now_ms)
         return self._places.rank_us(
             request.account_id, run.carrier_id, run.messages * request.segments, self.now_ms

@@ -51,6 +51,7 @@ class SendRequest:
     customer_id: str | None = field(default=None)
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
+    goes_ahead: bool = False  # it stands before all bulk
     passes_opt_outs: bool = False  # it goes to who has opted out, too
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together

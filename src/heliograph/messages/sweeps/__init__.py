@@ -2,7 +2,12 @@
 old, campaigns pause, and people opt out.
 """
 
-from heliograph.messages.sweeps.opt_out import OptedOutPhone, fail_blocked
+from heliograph.messages.sweeps.opt_out import (
+    OptedOutPhone,
+    UnwantedTexts,
+    cancel_unwanted,
+    fail_blocked,
+)
 from heliograph.messages.sweeps.pause import fail_canceled, fail_queued, hold, release
 from heliograph.messages.sweeps.sweep import (
     fail_expired,
@@ -14,6 +19,8 @@ from heliograph.messages.sweeps.sweep import (
 
 __all__ = [
     "OptedOutPhone",
+    "UnwantedTexts",
+    "cancel_unwanted",
     "fail_blocked",
     "fail_canceled",
     "fail_expired",

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Bool, Id, Row, SharingStatement, Statement
+from heliograph.database.statements import (
+    BigInt,
+    Bool,
+    Id,
+    Row,
+    SharingStatement,
+    Statement,
+    Text,
+)
 from heliograph.messages.accept.request import VALIDITY_S
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
@@ -29,6 +37,17 @@ class OptedOutPhone(Row, frozen=True):
     account_id: Id
     sandbox: Bool
     phone: BigInt
+
+
+class UnwantedTexts(Row, frozen=True):
+    """Identifies what a phone no longer wants of an account (raw id) in a mode: all texts, or those
+    of one sender (in lower case) where `sender` is not empty.
+    """
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    sender: Text
 
 
 class _SinceId(Row, frozen=True):
@@ -72,6 +91,23 @@ _QUEUED: Final = SharingStatement(
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
 )
+_UNWANTED: Final = SharingStatement(
+    UnwantedTexts,
+    _SinceId,
+    _QueuedMessage,
+    postgresql=f"""
+        SELECT {_COLUMNS} FROM :given AS g
+        JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
+            AND m.sandbox = g.sandbox
+        JOIN sends s ON s.id = m.send_id
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
+            AND (g.sender = '' OR lower(s.sender) = g.sender)""",
+    sqlite=f"""
+        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
+            AND (:sender = '' OR lower(s.sender) = :sender)""",
+)
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _RUNS: Final = Statement(
     _OfSends,
@@ -100,7 +136,9 @@ async def fail_blocked(
     }
 
 
-async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
+async def _take_out(
+    tx: HotTx, waiting: dict[int, str], now_ms: int, wallets: Sequence[str] = ()
+) -> set[int]:
     """Takes out messages, given by number and with their sends, and returns those that were in a
     run which nobody else is just taking.
     """
@@ -108,8 +146,23 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
     left = split_runs(runs, waiting)
-    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
     return left.found
+
+
+async def cancel_unwanted(
+    tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int, wallets: Sequence[str] = ()
+) -> None:
+    """Cancels all that is queued of these texts and that no carrier has, of campaigns and of single
+    sends: they are `blocked` and refunded. One-time passwords stay. `wallets` are the accounts, in
+    order of their ids, whose wallets the transaction goes on to need.
+    """
+    since = _SinceId(first_id_of(now_ms - _SPAN_MS))
+    queued = await _UNWANTED.rows_with(tx, unwanted, since) if unwanted else []
+    waiting = {
+        int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
+    }
+    await _take_out(tx, waiting, now_ms, wallets)
 
 
 class SplitRuns(NamedTuple):

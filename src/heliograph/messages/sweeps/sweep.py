@@ -189,9 +189,11 @@ async def fail_taken(
     numbers: Collection[int],
     now_ms: int,
     error_code: str,
+    wallets: Sequence[str] = (),
 ) -> None:
     """Fails the messages with these numbers. `taken`: the keys of the runs that they were in;
-    `rests`: what is left of those.
+    `rests`: what is left of those; `wallets`: the accounts, in order of their ids,
+    whose wallets the transaction goes on to need.
     """
     await TAKE_RUNS.rows(tx, taken)
     await QUEUE.rows(tx, rests)
@@ -200,6 +202,8 @@ async def fail_taken(
         # a late answer may have settled it meanwhile: then its other try ends here
         if row.status == QUEUED:
             move(row, FAILED, now_ms, error_code)
+    if wallets:  # before some of them are locked for refunds
+        await read_sql.lock_wallets(tx, wallets)
     await store_changes(tx, 0, changes)
 
 

@@ -1,0 +1,154 @@
+"""Heeds who opts out or in by a keyword, in the transaction that records the text.
+
+So no carrier is told that a STOP has arrived before it holds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from heliograph.database.hot import HotTx
+from heliograph.inbound.keywords import CameIn, KeywordAction, KeywordBrand, MatchedKeyword, brands
+from heliograph.inbound.opt_out_events import KeywordOptOut, tell_opt_outs
+from heliograph.messages.sweeps import UnwantedTexts, cancel_unwanted
+from heliograph.opt_outs import (
+    WHOLE_ACCOUNT,
+    OptOutOwner,
+    OptOutScope,
+    OptOutSource,
+    lift_hot,
+    scope_of_sender,
+    suppress_hot,
+)
+from heliograph.text import Phone, parse_phone
+
+
+class SaidKeyword(NamedTuple):
+    """Holds a text that is a keyword. `scope` says which texts one opts out of by it."""
+
+    text: CameIn
+    matched: MatchedKeyword
+    scope: OptOutScope
+
+
+class PhonesKeyword(NamedTuple):
+    """Holds what a phone said to an account."""
+
+    said: SaidKeyword
+    phone: Phone
+
+    @property
+    def owner(self) -> OptOutOwner:
+        assert self.said.text.account_id is not None  # what is nobody's is no keyword
+        return OptOutOwner(self.said.text.account_id, self.said.text.sandbox)
+
+    @property
+    def action(self) -> KeywordAction:
+        return self.said.matched.rule.action
+
+
+class Heeded(NamedTuple):
+    """Holds what was done: the keywords of phones, in their order, the opt-outs that are new or
+    were lifted, and the accounts, by their raw ids.
+    """
+
+    keywords: list[PhonesKeyword]
+    changes: list[KeywordOptOut]
+    brands: dict[str, KeywordBrand]
+
+
+async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
+    """Does what keywords say, in their order. A sender that is no phone number, such as a name,
+    cannot opt out.
+    """
+    accounts = await brands(tx, {each.text.account_id or "" for each in said})
+    heard = [
+        PhonesKeyword(each, phone)
+        for each in said
+        if (account := accounts.get(each.text.account_id or "")) is not None
+        and (phone := parse_phone(each.text.sender, None, account.country_code)) is not None
+    ]
+    changes = []
+    for some in _rounds(heard):
+        changes += await _opt_out(tx, some, sorted(accounts), now_ms)
+        changes += await _opt_in(tx, some)
+    await tell_opt_outs(tx, changes, now_ms)
+    return Heeded(heard, changes, accounts)
+
+
+def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
+    """Yields keywords in their order, as many at a time as are from different phones."""
+    waiting = list(heard)
+    while waiting:
+        some: dict[tuple[OptOutOwner, str], PhonesKeyword] = {}
+        waiting = [
+            each
+            for each in waiting
+            if some.setdefault((each.owner, each.phone.digits), each) is not each
+        ]
+        yield list(some.values())
+
+
+async def _opt_out(
+    tx: HotTx, heard: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
+) -> list[KeywordOptOut]:
+    out = [each for each in heard if each.action is KeywordAction.OPT_OUT]
+    changes = []
+    for (owner, scope), phones in sorted(_by_scope(out).items()):
+        new = await suppress_hot(
+            tx, owner, phones, source=OptOutSource.KEYWORD, now_ms=now_ms, scope=scope
+        )
+        changes += [_change(phones[phone], opted_out=True) for phone in sorted(new)]
+    unwanted = {
+        UnwantedTexts(
+            each.owner.account_id,
+            each.owner.sandbox,
+            int(each.phone.digits),
+            each.said.scope.sender,
+        )
+        for each in out
+    }
+    await cancel_unwanted(tx, sorted(unwanted), now_ms, wallets)
+    return changes
+
+
+async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[KeywordOptOut]:
+    """Removes what a keyword made: for the whole account, and for the number that was texted."""
+    back = [each for each in heard if each.action is KeywordAction.OPT_IN]
+    lifted: dict[tuple[OptOutOwner, str], PhonesKeyword] = {}
+    for scoped in (_all_of_account, _of_number):
+        by_scope = _by_scope([scoped(each) for each in back])
+        for (owner, scope), phones in sorted(by_scope.items()):
+            gone = await lift_hot(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
+            for phone in gone:
+                lifted.setdefault((owner, phone), phones[phone])
+    return [_change(each, opted_out=False) for _, each in sorted(lifted.items())]
+
+
+def _all_of_account(keyword: PhonesKeyword) -> PhonesKeyword:
+    return keyword._replace(said=keyword.said._replace(scope=WHOLE_ACCOUNT))
+
+
+def _of_number(keyword: PhonesKeyword) -> PhonesKeyword:
+    scope = scope_of_sender(keyword.said.text.recipient)
+    return keyword._replace(said=keyword.said._replace(scope=scope))
+
+
+def _by_scope(
+    heard: Sequence[PhonesKeyword],
+) -> dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]]:
+    found: dict[tuple[OptOutOwner, OptOutScope], dict[str, PhonesKeyword]] = defaultdict(dict)
+    for each in heard:
+        found[each.owner, each.said.scope][each.phone.digits] = each
+    return found
+
+
+def _change(keyword: PhonesKeyword, *, opted_out: bool) -> KeywordOptOut:
+    return KeywordOptOut(
+        keyword.said.text.id,
+        keyword.owner,
+        keyword.phone.digits,
+        keyword.said.scope,
+        keyword.said.matched.word,
+        opted_out,
+    )

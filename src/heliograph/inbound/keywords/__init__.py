@@ -1,0 +1,28 @@
+"""Keeps keywords: words that a handset sends, alone or before others, and that do something."""
+
+from heliograph.inbound.keywords.answers import built_in_answer
+from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
+from heliograph.inbound.keywords.by_operator import remove_any_keyword, save_keyword_for
+from heliograph.inbound.keywords.hear import NOTHING, CameIn, KeywordBrand, brands, hear
+from heliograph.inbound.keywords.keyword import KeywordOwner, all_keywords, as_keyword_record
+from heliograph.inbound.keywords.match import MatchedKeyword
+from heliograph.inbound.keywords.request import NUMBER_MAX
+
+__all__ = [
+    "NOTHING",
+    "NUMBER_MAX",
+    "CameIn",
+    "KeywordAction",
+    "KeywordBrand",
+    "KeywordLanguage",
+    "KeywordOwner",
+    "MatchedKeyword",
+    "all_keywords",
+    "api",
+    "as_keyword_record",
+    "brands",
+    "built_in_answer",
+    "hear",
+    "remove_any_keyword",
+    "save_keyword_for",
+]

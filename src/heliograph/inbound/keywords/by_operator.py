@@ -1,0 +1,56 @@
+"""Adds and removes keywords on behalf of the operator, who may do so on numbers that several
+accounts share.
+"""
+
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from heliograph import accounts
+from heliograph.accounts import AuditEntry
+from heliograph.carriers import carrier_named
+from heliograph.inbound.keywords.keyword import (
+    Keyword,
+    KeywordOwner,
+    SavedKeyword,
+    keyword_text_id,
+    number_of_keyword,
+    owner_of_keyword,
+    remove_keyword,
+    save_keyword,
+)
+from heliograph.inbound.keywords.request import read_keyword
+from heliograph.inbound.numbers import OPERATOR
+
+
+def save_keyword_for(
+    tx: Connection, owner: KeywordOwner, body: dict[str, Any], carrier: str | None, now_ms: int
+) -> SavedKeyword:
+    """Adds a keyword of an account, or changes what it does; `body` is as POST /keywords takes it.
+    Raises NotFound, AccountClosed, InvalidRequest.
+    """
+    asked = read_keyword(body)
+    accounts.require_open(accounts.locked(tx, owner.account_id))
+    number_id = asked.number and number_of_keyword(
+        tx,
+        owner,
+        asked.number,
+        carrier_id=None if carrier is None else carrier_named(tx, carrier).id,
+        or_shared=True,
+    )
+    saved = save_keyword(tx, owner, asked, number_id, now_ms)
+    if saved.changed:
+        _audit(tx, "keyword.save", saved.keyword, now_ms)
+    return saved
+
+
+def remove_any_keyword(tx: Connection, keyword_id: str, now_ms: int) -> Keyword:
+    """Removes anybody's keyword, by its text id. Raises NotFound."""
+    removed = remove_keyword(tx, owner_of_keyword(tx, keyword_id), keyword_id)
+    _audit(tx, "keyword.remove", removed, now_ms)
+    return removed
+
+
+def _audit(tx: Connection, action: str, keyword: Keyword, now_ms: int) -> None:
+    entry = AuditEntry(action, keyword_text_id(keyword), keyword.keyword)
+    accounts.audit(tx, keyword.account_id, OPERATOR, entry, now_ms=now_ms)

@@ -1,0 +1,164 @@
+"""Finds out which keywords texts are that have just come in."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from heliograph.carriers import BINARY
+from heliograph.database.hot import HotTx
+from heliograph.inbound.keywords import keywords_sql as sql
+from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
+from heliograph.inbound.keywords.match import (
+    KeywordRule,
+    MatchedKeyword,
+    candidates,
+    is_opt_out_suspected,
+    match,
+)
+from heliograph.inbound.tables import ONE_SENDER_SCOPE
+from heliograph.text import NUMBER_DIGITS_MIN
+
+
+class CameIn(NamedTuple):
+    """Holds what is known of a text that came in to a number. Ids are raw."""
+
+    id: str
+    account_id: str | None
+    sandbox: bool
+    sender: str
+    recipient: str
+    text: str
+    encoding: str
+    is_complete: bool
+
+
+class KeywordBrand(NamedTuple):
+    """Describes the account that somebody texts: its name is the brand. `is_active` says that the
+    account may send, and its partner.
+    """
+
+    name: str
+    country_code: str
+    is_active: bool
+
+
+class Heard(NamedTuple):
+    """Says whose a text is (a raw id) and what: a keyword, or one that seems to opt out.
+    `one_sender` says that who opts out on its number does so for that number's texts alone.
+    """
+
+    account_id: str | None = None
+    matched: MatchedKeyword | None = None
+    is_suspected: bool = False
+    one_sender: bool = False
+
+
+NOTHING: Final = Heard()
+
+
+async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
+    """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
+    no keyword. On a number that several accounts share, a text is the account's whose keyword it
+    is, whoever it was before.
+    """
+    readable = [each for each in texts if each.encoding != BINARY]
+    asked = [
+        sql.TextedNumber(carrier_id, digits)
+        for digits in sorted({each.recipient for each in readable})
+    ]
+    settings = {each.digits: each for each in await sql.SETTINGS.rows(tx, asked)}
+    readable = [
+        each
+        for each in await _of_word_owners(tx, readable, settings)
+        if each.account_id is not None
+    ]
+    own = await _own_keywords(tx, readable, settings)
+    heard = {}
+    for each in readable:
+        number = settings.get(each.recipient)
+        matched = None
+        if number is not None and each.is_complete:
+            rules = own.get((each.account_id or "", number.number_id), {})
+            matched = match(each.text, rules, first_word=number.first_word)
+        elif each.sandbox and each.is_complete:  # a sandbox has no numbers, and texts its senders
+            matched = match(each.text, {}, first_word=False)
+        heard[each.id] = Heard(
+            each.account_id,
+            matched,
+            is_opt_out_suspected(each.text, matched) or _is_by_nobody(each, matched),
+            number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
+        )
+    return heard
+
+
+async def _of_word_owners(
+    tx: HotTx, texts: Sequence[CameIn], settings: dict[str, sql.NumberSettings]
+) -> list[CameIn]:
+    """Returns the texts, and those to shared numbers with the account whose word they are. Words
+    that are built in are nobody's alone: STOP is for who texted the phone last.
+    """
+    words = {
+        each.id: [
+            sql.SharedWord(number.number_id, word)
+            for word in candidates(each.text, first_word=number.first_word)
+            if word not in BUILT_IN
+        ]
+        for each in texts
+        if each.is_complete
+        and not each.sandbox
+        and (number := settings.get(each.recipient)) is not None
+        and number.is_shared
+    }
+    asked = sorted({word for some in words.values() for word in some})
+    owners = {
+        sql.SharedWord(each.number_id, each.folded): each.account_id
+        for each in await sql.WORD_OWNERS.rows(tx, asked)
+    }
+    found = []
+    for each in texts:
+        owner = next((owners[word] for word in words.get(each.id, ()) if word in owners), None)
+        found.append(each if owner is None else each._replace(account_id=owner))
+    return found
+
+
+def _is_by_nobody(text: CameIn, matched: MatchedKeyword | None) -> bool:
+    """Returns whether somebody wants to opt out whose address is no phone number: a name, or a
+    short code.
+    """
+    opts_out = matched is not None and matched.rule.action is KeywordAction.OPT_OUT
+    digits = text.sender.removeprefix("+")
+    return opts_out and not (digits.isdigit() and len(digits) >= NUMBER_DIGITS_MIN)
+
+
+async def _own_keywords(
+    tx: HotTx, texts: Sequence[CameIn], settings: dict[str, sql.NumberSettings]
+) -> dict[tuple[str, str], dict[str, KeywordRule]]:
+    """Returns what the accounts' own keywords do, by account and number and folded word. One of a
+    number goes before one of all numbers.
+    """
+    asked = {
+        sql.WantedKeyword(each.account_id, each.sandbox, number.number_id, word)
+        for each in texts
+        if each.account_id is not None
+        and each.is_complete
+        and (number := settings.get(each.recipient)) is not None
+        for word in candidates(each.text, first_word=number.first_word)
+    }
+    found = await sql.KEYWORDS.rows(tx, sorted(asked))
+    own: dict[tuple[str, str], dict[str, KeywordRule]] = defaultdict(dict)
+    for each in sorted(found, key=lambda keyword: keyword.of_number):
+        own[each.account_id, each.number_id][each.folded] = KeywordRule(
+            KeywordAction(each.action),
+            each.reply,
+            None if each.language is None else KeywordLanguage(each.language),
+        )
+    return own
+
+
+async def brands(tx: HotTx, account_ids: set[str]) -> dict[str, KeywordBrand]:
+    """Returns the accounts with these raw ids, as who texts them knows them."""
+    asked = [sql.KeywordAccount(account_id) for account_id in sorted(account_ids)]
+    return {
+        each.account_id: KeywordBrand(each.name, each.country_code, bool(each.is_active))
+        for each in await sql.BRANDS.rows(tx, asked)
+    }

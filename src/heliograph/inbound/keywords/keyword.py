@@ -1,0 +1,220 @@
+"""Stores keywords of accounts: words that do something when they come in to a number."""
+
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
+
+from heliograph.base import ids
+from heliograph.base.clock import rfc3339
+from heliograph.base.errors import NotFound
+from heliograph.base.forms import shown
+from heliograph.base.paging import PageWanted
+from heliograph.base.short_texts import refused
+from heliograph.carriers import all_carriers
+from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction
+from heliograph.inbound.keywords.request import KeywordRequest
+from heliograph.inbound.numbers import NUMBER_PREFIX
+from heliograph.inbound.tables import keywords, numbers
+
+KEYWORD_PREFIX: Final = "kw"
+KEYWORDS_MAX: Final = 1_000  # of an account in a mode; one list, which people have to read
+
+
+class KeywordOwner(NamedTuple):
+    """Says whose keywords are meant, and of which mode. `account_id` is raw."""
+
+    account_id: str
+    sandbox: bool
+
+    @property
+    def owns(self) -> sa.ColumnElement[bool]:
+        columns = keywords.c
+        return (columns.account_id == self.account_id) & columns.sandbox.is_(self.sandbox)
+
+
+class Keyword(NamedTuple):
+    """Holds a keyword. Ids are raw. Without a number it holds for all numbers of its account;
+    `folded` is the word as it is compared.
+    """
+
+    id: str
+    account_id: str
+    sandbox: bool
+    number_id: str | None
+    keyword: str
+    folded: str
+    action: str
+    reply: str | None
+    language: str | None
+    created_at_ms: int
+    digits: str | None = None  # of its number
+
+
+class SavedKeyword(NamedTuple):
+    keyword: Keyword
+    created: bool  # false: it was there, and was changed
+    changed: bool
+
+
+_WITH_DIGITS: Final = sa.select(keywords, numbers.c.digits).select_from(
+    keywords.outerjoin(numbers, numbers.c.id == keywords.c.number_id)
+)
+
+
+def save_keyword(
+    tx: Connection, owner: KeywordOwner, asked: KeywordRequest, number_id: str | None, now_ms: int
+) -> SavedKeyword:
+    """Adds a keyword, or changes what it does. The caller holds the account's row. Raises
+    InvalidRequest if another account has it on a number that they share, and if there are too many.
+    """
+    _check_action(asked)
+    of_number = (
+        keywords.c.number_id.is_(None) if number_id is None else keywords.c.number_id == number_id
+    )
+    found = tx.execute(
+        _WITH_DIGITS.where(owner.owns, of_number, keywords.c.folded == asked.folded)
+    ).one_or_none()
+    values = {
+        "keyword": asked.keyword,
+        "action": asked.action.value,
+        "reply": asked.reply,
+        "language": asked.language and asked.language.value,
+    }
+    if found is not None:
+        before = Keyword(*found)
+        after = Keyword(**{**before._asdict(), **values})
+        if after != before:
+            tx.execute(keywords.update().where(keywords.c.id == before.id).values(values))
+        return SavedKeyword(after, created=False, changed=after != before)
+    count = tx.execute(sa.select(sa.func.count()).where(owner.owns)).scalar_one()
+    if count >= KEYWORDS_MAX:
+        raise refused("keyword", f"is one too many: an account has at most {KEYWORDS_MAX:,}")
+    raw_id = ids.raw_of_number(ids.new_number(now_ms))
+    try:
+        with tx.begin_nested():
+            tx.execute(
+                keywords.insert().values(
+                    id=raw_id,
+                    **owner._asdict(),
+                    number_id=number_id,
+                    folded=asked.folded,
+                    created_at_ms=now_ms,
+                    **values,
+                )
+            )
+    except IntegrityError as error:
+        raise refused(
+            "keyword", f"must be a free one: another account has {shown(asked.keyword)} there"
+        ) from error
+    made = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
+    return SavedKeyword(Keyword(*made), created=True, changed=True)
+
+
+def owner_of_keyword(tx: Connection, keyword_id: str) -> KeywordOwner:
+    """Returns whose a keyword is, for the operator. Raises NotFound."""
+    columns = keywords.c
+    found = tx.execute(
+        sa.select(columns.account_id, columns.sandbox).where(
+            columns.id == ids.raw_of_text(KEYWORD_PREFIX, keyword_id)
+        )
+    ).one_or_none()
+    if found is None:
+        raise NotFound("There is no such keyword.")
+    return KeywordOwner(*found)
+
+
+def remove_keyword(tx: Connection, owner: KeywordOwner, keyword_id: str) -> Keyword:
+    """Removes a keyword, by its text id. Raises NotFound, the same for another account's and for
+    none.
+    """
+    raw_id = ids.raw_of_text(KEYWORD_PREFIX, keyword_id)
+    found = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id, owner.owns)).one_or_none()
+    if found is None:
+        raise NotFound("There is no such keyword.")
+    tx.execute(keywords.delete().where(keywords.c.id == found.id))
+    return Keyword(*found)
+
+
+def keywords_page(tx: Connection, owner: KeywordOwner, wanted: PageWanted) -> list[Keyword]:
+    """Returns at most `limit` + 1 keywords, newest first: the one too many tells that there is a
+    next page.
+    """
+    query = _WITH_DIGITS.where(owner.owns)
+    if wanted.before is not None:
+        query = query.where(keywords.c.id < wanted.before)
+    rows = tx.execute(query.order_by(keywords.c.id.desc()).limit(wanted.limit + 1))
+    return [Keyword(*row) for row in rows]
+
+
+def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
+    """Returns all keywords of an account in a mode, at most KEYWORDS_MAX, by their words."""
+    order = (keywords.c.folded, numbers.c.digits, keywords.c.id)
+    return [Keyword(*row) for row in tx.execute(_WITH_DIGITS.where(owner.owns).order_by(*order))]
+
+
+def number_of_keyword(
+    tx: Connection,
+    owner: KeywordOwner,
+    given: str,
+    *,
+    carrier_id: int | None = None,
+    or_shared: bool = False,
+) -> str:
+    """Returns the raw id of the number that is meant by its digits, or by its text id: one of the
+    account's, or where `or_shared` holds one that several accounts share. Raises InvalidRequest.
+    """
+    columns = numbers.c
+    is_own = columns.account_id == owner.account_id
+    query = sa.select(columns.id, columns.carrier_id).where(
+        columns.sandbox.is_(owner.sandbox),
+        is_own | columns.account_id.is_(None) if or_shared else is_own,
+    )
+    raw_id = ids.raw_of_text(NUMBER_PREFIX, given)
+    if raw_id is None:
+        query = query.where(columns.digits == given.removeprefix("+"))
+    else:
+        query = query.where(columns.id == raw_id)
+    if carrier_id is not None:
+        query = query.where(columns.carrier_id == carrier_id)
+    found = tx.execute(query).all()
+    if not found:
+        raise refused("number", f"must be a number of the account, not {shown(given)}")
+    if len(found) > 1:
+        having = {row.carrier_id for row in found}
+        names = [each.name for each in all_carriers(tx) if each.id in having]
+        if or_shared:
+            raise refused("carrier", f"is required: {', '.join(names)} have {shown(given)}")
+        raise refused("number", f"must be an id: {len(names)} of your numbers are {shown(given)}")
+    return str(found[0].id)
+
+
+def as_keyword_record(found: Keyword) -> dict[str, Any]:
+    """Returns a keyword as its account sees it."""
+    return {
+        "id": keyword_text_id(found),
+        "number": found.digits,
+        "keyword": found.keyword,
+        "action": found.action,
+        "reply": found.reply,
+        "language": found.language,
+        "sandbox": found.sandbox,
+        "created_at": rfc3339(found.created_at_ms),
+    }
+
+
+def keyword_text_id(found: Keyword) -> str:
+    return ids.text_of_raw(KEYWORD_PREFIX, found.id)
+
+
+def _check_action(asked: KeywordRequest) -> None:
+    """Refuses to make a word that opts out do anything else, because people rely on it."""
+    built_in = BUILT_IN.get(asked.folded)
+    opts_out = built_in is not None and built_in.action is KeywordAction.OPT_OUT
+    if opts_out and asked.action is not KeywordAction.OPT_OUT:
+        raise refused(
+            "action",
+            f"must be {KeywordAction.OPT_OUT.value} for {shown(asked.keyword)}, which always opts"
+            f" out, not {asked.action.value}",
+        )

@@ -1,0 +1,88 @@
+"""Tells texts that seem to ask to be left alone, though they are no keyword: somebody has to read
+them. It rather tells one too many.
+"""
+
+from typing import Final
+
+from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction
+from heliograph.inbound.keywords.fold import tokens
+
+READ_MAX: Final = 600  # characters of a text; who wants to be left alone says so early
+# in so few words, any word that opts out is one by which somebody wants to
+_SHORT_MAX: Final = 3
+
+# What each of these words is about, it is not the end of the month or a canceled order.
+_WORDS: Final = frozenset(
+    tokens(
+        """
+        stop stopping stopall unsubscribe unsubscribed optout revoke spam spamming harassment
+        arrêt arrêter arrêtez désabonner désabonnez désinscrire désinscrivez désinscription
+        parar parem descadastrar descadastre
+        توقف توقفوا أوقف أوقفوا إيقاف ستوب كفى
+        acha acheni sitisha komesha jiondoe usinitumie msinitumie niache niacheni sitaki niondoe
+        tsaya daina dakata
+        gyae monnyae menpɛ
+        """
+    )
+)
+
+
+def _joined(firsts: str, lasts: str) -> list[str]:
+    return [f"{first} {last}" for first in firsts.split(",") for last in lasts.split(",")]
+
+
+_PHRASES: Final = frozenset(
+    " ".join(tokens(phrase))
+    for phrase in (
+        *_joined(
+            "do not,don't,dont,never,not to,no longer,quit,no more",
+            "text,texts,texting,message,messages,messaging,sms,send,sending,contact,contacting,"
+            "call,calling,write,disturb,want,wish to",
+        ),
+        *_joined("remove,delete,take", "me,my number,this number,my phone"),
+        *_joined("leave me,leave us,let me", "alone,be"),
+        *("opt out", "opt me", "not interested", "off your list", "off this list", "fed up"),
+        *_joined(
+            "ne m'envoyez,ne m'envoie,ne m'écrivez,ne me contactez,ne me dérangez,n'envoyez,"
+            "ne veux,ne souhaite",
+            "plus,pas",
+        ),
+        *_joined("plus de,aucun,pas de", "sms,message,messages,pub,texto,textos"),
+        *_joined("laissez,laisse,fichez,foutez", "moi tranquille,moi la paix,moi en paix"),
+        *_joined("retirez,enlevez,supprimez,effacez", "moi,mon numéro"),
+        *("plus recevoir", "désabonnez-moi"),
+        *_joined("não,nao", "me envie,me enviem,envie,enviem,me mande,mandem,me contacte,quero"),
+        *("em paz", "me remova", "me retire", "não mais", "chega de", "sem mensagens"),
+        *_joined("remova,retire,apague,tire", "meu número,o meu número,me"),
+        *_joined("لا", "ترسل,ترسلوا,ترسلي,تراسلني,تراسلوني,أريد,اريد,تتصل,تتصلوا"),
+        *_joined("احذف,احذفوا,أزل,أزيلوا,امسح", "رقمي,الرقم,اسمي"),
+        *("اتركني وشأني", "اتركوني وشأني", "إلغاء الاشتراك", "إلغاء اشتراكي", "بدون رسائل"),
+        *_joined("ondoa,futa,toa", "namba yangu,nambari yangu,jina langu"),
+        *("sitaki ujumbe", "sitaki meseji", "usitume tena", "msitume tena"),
+        *_joined("kar,kada", "ku turo,ka turo,ku aiko,ka aiko,ku sake,ka sake,ku kira"),
+        *("ba na so", "bana so", "ba na son", "bana son", "ku bar ni", "ku cire", "a cire"),
+        *("me mpɛ", "yi me fi", "yi me firi", "mma monsoma", "mommfrɛ me", "nsoma me"),
+    )
+)
+_LONGEST: Final = max(phrase.count(" ") for phrase in _PHRASES) + 1
+
+
+def asks_to_be_left_alone(text: str) -> bool:
+    """Returns whether a text seems to opt out: a word or a phrase in it says so, or it is short and
+    has a word that opts out.
+    """
+    words = tokens(text[:READ_MAX])
+    if not _WORDS.isdisjoint(words):
+        return True
+    if len(words) <= _SHORT_MAX and any(_opts_out(word) for word in words):
+        return True
+    return any(
+        " ".join(words[begin:end]) in _PHRASES
+        for begin in range(len(words))
+        for end in range(begin + 1, min(begin + _LONGEST, len(words)) + 1)
+    )
+
+
+def _opts_out(word: str) -> bool:
+    found = BUILT_IN.get(word)
+    return found is not None and found.action is KeywordAction.OPT_OUT

@@ -1,0 +1,76 @@
+"""Answers keywords, in the transaction that records and heeds them: who has opted out, who asks for
+help, and who sends a word with a reply of its own.
+"""
+
+from heliograph.database.hot import HotTx
+from heliograph.inbound import replies_sql as sql
+from heliograph.inbound.heed import Heeded, PhonesKeyword
+from heliograph.inbound.keywords import KeywordAction, built_in_answer
+from heliograph.messages.accept import Replier, Reply
+
+
+async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> set[int]:
+    """Sends the replies that are due, and returns the carriers that have something to send. A
+    suspended account answers nothing.
+    """
+    # of several from one phone the last, but the confirmation of an opt-out before all others
+    due = sorted(await _due(tx, heeded), key=lambda each: each.action is KeywordAction.OPT_OUT)
+    wanted = {
+        (each.owner, each.phone.digits): each
+        for each in due
+        if heeded.brands[each.owner.account_id].is_active
+    }
+    asked = [
+        sql.WantedReply(
+            *owner,
+            int(digits),
+            replied_at_ms=now_ms,
+            confirmed_at_ms=now_ms if each.action is KeywordAction.OPT_OUT else None,
+        )
+        for (owner, digits), each in sorted(wanted.items())
+    ]
+    allowed = {
+        (each.account_id, bool(each.sandbox), each.phone)
+        for each in await sql.ALLOW.rows(tx, asked)
+    }
+    replies = [
+        Reply(
+            *owner,
+            sender=each.said.text.recipient,
+            phone=each.phone,
+            text=text,
+            answers_id=each.said.text.id,
+        )
+        for (owner, digits), each in sorted(wanted.items())
+        if (*owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
+    ]
+    return await replier.send(tx, replies) if replies else set()
+
+
+async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
+    """Returns which keywords ask for an answer. Nobody who has opted out is answered but for STOP
+    and HELP, and a START that lifts nothing is answered with a reply of its own only.
+    """
+    lifted = {each.inbound_id for each in heeded.changes if not each.opted_out}
+    due, if_wanted = [], []
+    for each in heeded.keywords:
+        if each.action in (KeywordAction.OPT_OUT, KeywordAction.HELP):
+            due.append(each)
+        elif each.said.matched.rule.reply is not None or each.said.text.id in lifted:
+            if_wanted.append(each)
+    asked = {
+        sql.AskedPhone(*each.owner, int(each.phone.digits), each.said.text.recipient)
+        for each in if_wanted
+    }
+    unwanted = {
+        (each.account_id, bool(each.sandbox), each.phone)
+        for each in await sql.SUPPRESSED.rows(tx, sorted(asked))
+    }
+    due += [each for each in if_wanted if (*each.owner, int(each.phone.digits)) not in unwanted]
+    return due
+
+
+def _text(heeded: Heeded, keyword: PhonesKeyword) -> str | None:
+    rule = keyword.said.matched.rule
+    brand = heeded.brands[keyword.owner.account_id].name
+    return rule.reply or built_in_answer(rule.action, rule.language, brand)

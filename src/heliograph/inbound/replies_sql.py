@@ -1,0 +1,74 @@
+"""Declares the statements that decide whether a keyword is answered, in both dialects."""
+
+from typing import Final
+
+from heliograph.base.clock import DAY_MS
+from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
+
+REPLY_EVERY_MS: Final = 60_000  # to a phone: no two services answer each other faster
+CONFIRMED_EVERY_MS: Final = DAY_MS  # a second STOP within it is heeded, and not answered
+
+
+class WantedReply(Row, frozen=True):
+    """Asks for leave to answer a phone. `confirmed_at_ms` is set if the answer confirms an
+    opt-out.
+    """
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    replied_at_ms: BigInt
+    confirmed_at_ms: BigInt | None
+
+
+class AllowedReply(Row, frozen=True):
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+
+
+_INTO: Final = """INSERT INTO keyword_replies
+    (account_id, sandbox, phone, replied_at_ms, confirmed_at_ms)"""
+# a number of ours is no person: it may answer, too
+_IS_OURS: Final = "EXISTS (SELECT 1 FROM numbers n WHERE n.digits = CAST({phone} AS varchar(15)))"
+_ON_CONFLICT: Final = f"""
+    ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET replied_at_ms = excluded.replied_at_ms,
+        confirmed_at_ms = COALESCE(excluded.confirmed_at_ms, keyword_replies.confirmed_at_ms)
+    WHERE keyword_replies.replied_at_ms <= excluded.replied_at_ms - {REPLY_EVERY_MS}
+        AND (excluded.confirmed_at_ms IS NULL OR keyword_replies.confirmed_at_ms IS NULL
+            OR keyword_replies.confirmed_at_ms <= excluded.confirmed_at_ms - {CONFIRMED_EVERY_MS})
+    RETURNING account_id, sandbox, phone"""
+ALLOW: Final = BatchStatement(
+    WantedReply,
+    AllowedReply,
+    postgresql=f"""
+        {_INTO} SELECT account_id, sandbox, phone, replied_at_ms, confirmed_at_ms
+        FROM :given AS g WHERE NOT {_IS_OURS.format(phone="g.phone")}
+        ORDER BY account_id, sandbox, phone {_ON_CONFLICT}""",
+    sqlite=f"""
+        {_INTO} SELECT :account_id, :sandbox, :phone, :replied_at_ms, :confirmed_at_ms
+        WHERE NOT {_IS_OURS.format(phone=":phone")} {_ON_CONFLICT}""",
+)
+
+
+class AskedPhone(Row, frozen=True):
+    """Asks whether a phone has opted out of an account's texts from a sender (in lower case)."""
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    sender: Text
+
+
+SUPPRESSED: Final = BatchStatement(
+    AskedPhone,
+    AllowedReply,
+    postgresql="""
+        SELECT s.account_id, s.sandbox, s.phone FROM :given AS g JOIN suppressions s
+            ON s.account_id = g.account_id AND s.sandbox = g.sandbox AND s.phone = g.phone
+            AND (s.sender = '' OR s.sender = g.sender)""",
+    sqlite="""
+        SELECT account_id, sandbox, phone FROM suppressions
+        WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone
+            AND (sender = '' OR sender = :sender)""",
+)

@@ -1,0 +1,112 @@
+"""Sends what answers a text from a handset, in the transaction that records the text.
+
+It is the transaction of accepting (`acceptor.py`) without a request: it has the same tariff, locks
+and statements, and one ledger entry for each reply.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from heliograph.base import clock, ids
+from heliograph.base.errors import ServiceError
+from heliograph.database.cache import ConfigCache
+from heliograph.database.hot import HotTx
+from heliograph.messages.accept import read_sql, store_sql
+from heliograph.messages.accept.acceptor import FACTS, TARIFF, answering
+from heliograph.messages.accept.batch import SendBatch
+from heliograph.messages.accept.judge import AccountFacts
+from heliograph.messages.accept.request import VALIDITY_DEFAULT_S, SendRequest
+from heliograph.messages.accept.tariff import Tariff
+from heliograph.messages.queue.rank import FairQueue
+from heliograph.requests import UsedKeys
+from heliograph.text import Phone, count_segments
+
+
+class Reply(NamedTuple):
+    """Describes a reply: what an account (raw id) sends from its number to a phone, and the text
+    (raw id) that it answers.
+    """
+
+    account_id: str
+    sandbox: bool
+    sender: str
+    phone: Phone
+    text: str
+    answers_id: str
+
+
+class Replier:
+    """Sends replies on behalf of one process. It calls `on_queued(carrier_ids)` when something was
+    queued. They stand before all bulk, and pass opt-outs.
+    """
+
+    def __init__(self, cache: ConfigCache, on_queued: Callable[[set[int]], None]) -> None:
+        self._cache = cache
+        self._on_queued = on_queued
+        self._queue = FairQueue()
+
+    async def send(self, tx: HotTx, replies: Sequence[Reply]) -> set[int]:
+        """Stores, charges and queues replies, within a transaction that has locked no wallets but
+        theirs. Returns the carriers that have something to send. What an account has no credits
+        for, or may not send, is left out.
+        """
+        started_s = clock.monotonic_s()
+        tariff = await self._tariff()
+        locked = await read_sql.lock_wallets(tx, sorted({each.account_id for each in replies}))
+        if not self._cache.confirm(locked[0].config_epoch, started_s):
+            await self._cache.refresh()
+            tariff = await self._tariff()
+        requests = [_request(each) for each in replies]
+        facts = [await self._facts(each) for each in requests]
+        with self._queue.places() as places:
+            batch = SendBatch(places, locked, UsedKeys(), {}, {})
+            outcomes = [
+                batch.decide(request, known, tariff)
+                for request, known in zip(requests, facts, strict=True)
+            ]
+        if all(isinstance(outcome, ServiceError) for outcome in outcomes):
+            return set()
+        await store_sql.store(tx, batch.rows())
+        await store_sql.store_answers(tx, answering(batch.accepted))
+        await batch.tell(tx)
+        batch.count()
+        return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
+
+    def wake(self, carrier_ids: set[int]) -> None:
+        """Is called after the commit."""
+        if carrier_ids:
+            self._on_queued(carrier_ids)
+
+    async def _facts(self, request: SendRequest) -> AccountFacts:
+        facts = await self._cache.get(FACTS, (request.account_id, request.sandbox))
+        assert facts is not None  # accounts are never deleted
+        return facts
+
+    async def _tariff(self) -> Tariff:
+        tariff = await self._cache.get(TARIFF, 0)
+        assert tariff is not None
+        return tariff
+
+
+def _request(reply: Reply) -> SendRequest:
+    encoding, segments = count_segments(reply.text)
+    return SendRequest(
+        number=ids.new_number(),
+        account_id=reply.account_id,
+        key_account_id=reply.account_id,
+        sandbox=reply.sandbox,
+        sender=reply.sender,
+        text=reply.text,
+        encoding=encoding,
+        segments=segments,
+        recipients=[reply.phone.digits],
+        phones=[reply.phone],
+        reference=None,
+        validity_s=VALIDITY_DEFAULT_S,
+        dry_run=False,
+        warnings=[],
+        sender_is_ours=True,  # the number is the account's, and nobody has to approve it
+        passes_opt_outs=True,
+        answers_id=reply.answers_id,
+        goes_ahead=True,
+    )

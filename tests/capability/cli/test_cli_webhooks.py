@@ -18,7 +18,7 @@ from heliograph.webhooks.deliver_sql import WaitingEvents
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
 from heliograph.webhooks.replay import replay_since
-from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints, webhook_queue
+from heliograph.webhooks.tables import KINDS, webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.support.capability.commands import Run, Said
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import checked, happened, outcomes, waiting
@@ -51,7 +51,7 @@ def test_an_endpoint_is_added_shown_disabled_and_enabled(settled: House, run: Ru
         "sandbox",
         True,
         "enabled",
-        5,
+        len(KINDS),
     )
     with settled.db.read() as tx:
         assert made["secret"] not in str(tx.execute(webhook_endpoints.select()).all()), (

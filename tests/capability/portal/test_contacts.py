@@ -219,7 +219,7 @@ def test_a_contact_opts_out_and_in_and_is_removed(
         [changed] = those_of(db, amina, sandbox=True)
         assert (changed.opted_out, changed.name) == (is_out, "Kofi")
         assert ("leave this contact out" in visitor.get(path).text) == is_out
-    assert "it has opted out is forgotten" in visitor.get(f"{path}/remove").text
+    assert "The phone stays opted out" in visitor.get(f"{path}/remove").text
     answer = visitor.post(f"{path}/remove")
     assert answer.headers["location"] == f"{home}/contacts?mode=sandbox"
     assert those_of(db, amina, sandbox=True) == []

@@ -39,11 +39,12 @@ MODULES_MAX = {
     "carrier": 445,
     "webhook": 465,
     "contact": 490,
+    "opt-out": 490,
     "sender": 465,
     "route": 445,
     "site": 480,
 }
-OF_AN_ACCOUNT = ("contact", "key")
+OF_AN_ACCOUNT = ("contact", "key", "opt-out")
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "contact": (
         "Contacts of an account: add, list, show, set, opt-out, opt-in, remove, import, export."
     ),
+    "opt-out": "Phones that want no texts of an account: add, list, remove.",
     "sender": (
         "Sender IDs: list, show, documents, approve, reject, suspend, register; reserve, release,"
         " reserved."

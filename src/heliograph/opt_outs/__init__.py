@@ -1,25 +1,35 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
-from heliograph.opt_outs.read import is_suppressed, suppressed_among
+from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
+from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import lift, lift_hot, suppress, suppress_hot
 from heliograph.opt_outs.suppression import (
+    OPT_OUT_PREFIX,
     WHOLE_ACCOUNT,
     OptOutOwner,
     OptOutScope,
+    Suppression,
+    as_suppression_record,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
 
 __all__ = [
+    "OPT_OUT_PREFIX",
     "SUPPRESSED_SENDER_MAX",
     "WHOLE_ACCOUNT",
     "OptOutOwner",
     "OptOutScope",
     "OptOutSource",
+    "Suppression",
     "api",
+    "as_suppression_record",
     "is_suppressed",
     "lift",
     "lift_hot",
+    "opt_out_page",
+    "opt_outs_of",
+    "read_opt_out",
     "scope_of_sender",
     "suppress",
     "suppress_hot",

@@ -1,40 +1,28 @@
 """Serves the endpoints GET and POST /opt-outs, and DELETE /opt-outs/{id}, whose id is a phone."""
 
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts import AuditEntry
 from heliograph.base import clock
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import Form, as_text, shown
 from heliograph.base.paging import page_body, read_page
-from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.database.database import Database
-from heliograph.keys import CUSTOMER_ID_MAX, acting_for, customer_asked_for, home_of
+from heliograph.keys import acting_for, customer_asked_for, home_of
 from heliograph.opt_outs.read import opt_out_page, opt_outs_of
+from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import lift, suppress
 from heliograph.opt_outs.suppression import (
-    WHOLE_ACCOUNT,
     OptOutOwner,
-    OptOutScope,
     as_suppression_record,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
 from heliograph.requests import Answer, Call, Endpoint, audit_call, replay_or_run
-from heliograph.text import Phone, parse_phone, read_country
+from heliograph.text import parse_phone
 
 POST_PATH: Final = "POST /opt-outs"
-
-
-class OptOutRequest(NamedTuple):
-    """Holds a body of POST /opt-outs that is right in form."""
-
-    phone: Phone
-    scope: OptOutScope
-    customer_id: str | None
-    warnings: list[str]
 
 
 def endpoints(db: Database) -> list[Endpoint]:
@@ -44,34 +32,6 @@ def endpoints(db: Database) -> list[Endpoint]:
         Endpoint("POST", "/opt-outs", "sms.send", handle_in_thread=handlers.opt_out),
         Endpoint("DELETE", "/opt-outs/{id}", "sms.send", handle_in_thread=handlers.opt_in),
     ]
-
-
-def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
-    """Reads a body of POST /opt-outs. `home`: the country in which a phone with a leading 0 is read
-    when no country is given. Raises InvalidRequest for all bad fields together.
-    """
-    form = Form(body, costly=(COUNTRY, PAYER))
-    country_code = form.value("country_code", "countryCode", read=read_country)
-    phone = form.value(
-        "phone", read=lambda value: read_opt_out_phone(value, country_code, home), required=True
-    )
-    sender = form.text("sender", most=SUPPRESSED_SENDER_MAX)
-    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
-    form.finish()
-    assert phone is not None
-    scope = scope_of_sender(sender) if sender else WHOLE_ACCOUNT
-    return OptOutRequest(phone, scope, customer_id, form.warnings())
-
-
-def read_opt_out_phone(value: Any, country_code: str | None, home: str) -> Phone:
-    """Reads the phone of an opt-out. Raises ValueError."""
-    found = parse_phone(as_text(value), country_code, home)
-    if found is None:
-        raise ValueError(
-            "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
-        )
-    return found
 
 
 class _OptOutHandlers:

@@ -8,6 +8,8 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.opt_outs.tables import OptOutSource, suppressions
 
+OPT_OUT_PREFIX: Final = "sup"
+
 
 class OptOutOwner(NamedTuple):
     """Says whose opt-outs are meant, and of which mode. None is read without both. `account_id` is

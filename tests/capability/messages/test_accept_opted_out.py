@@ -6,7 +6,10 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.base.errors import ServiceError
+from heliograph.database.hot import run_in
+from heliograph.messages.accept import read_sql
 from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.read_sql import AskedRecipient
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource, lift, suppress
 from heliograph.opt_outs.suppression import OptOutScope, scope_of_sender
@@ -82,3 +85,20 @@ async def test_a_code_reaches_who_has_opted_out(house: House) -> None:
     request.passes_opt_outs = True
     made = await house.acceptor.accept(request)
     assert made.send.message_count == 1
+
+
+def test_however_many_recipients_a_batch_has_one_statement_asks_about_them(house: House) -> None:
+    opts_out(house, OUT)
+    asked = [AskedRecipient(house.amina, False, int(OUT) + i) for i in range(50)]
+    statements: list[str] = []
+
+    def executed(*event: Any) -> None:
+        statements.append(event[2])
+
+    with house.db.read() as tx:
+        sa.event.listen(tx, "before_cursor_execute", executed)
+        found = run_in(tx, lambda hot: read_sql.opt_outs(hot, asked))
+    assert [(row.account_id, row.phone, row.sandbox) for row in found] == [
+        (house.amina, int(OUT), False)
+    ]
+    assert len(statements) == 1

@@ -65,6 +65,7 @@ _BESIDE: Final = {
     "carrier set": ["--port", "2775"],
     "contact set": ["--name", "Kofi"],
     "erase": ["--yes"],
+    "number set": ["--no-catch-all"],
     "serve": ["--port", "0"],
     "api": ["--port", "0"],
     "console": ["--port", "0"],

@@ -38,6 +38,7 @@ from heliograph.database.statements.row import (
 Values: TypeAlias = tuple[Any, ...]  # of all parameters, in their order
 GivenT = TypeVar("GivenT", bound=Row)
 SharedT = TypeVar("SharedT", bound=Row)
+_ALL_GIVEN: Final = "json_each(:given)"
 _NAME: Final = re.compile(r"(?<!:):([a-z_]\w*)")
 
 
@@ -111,7 +112,7 @@ class Statement(_Declared[RowT], Generic[GivenT, RowT]):
 
 class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
     """Is asked with many sets of values at once; with none, nothing is asked. `postgresql` is empty
-    if the statement is for SQLite only.
+    if the statement is for SQLite only. A `sqlite` that says `json_each(:given)` is executed once.
     """
 
     def __init__(
@@ -125,8 +126,12 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
     ) -> None:
         own = tuple(parameter._replace(is_array=True) for parameter in fields_of(given))
         names = [parameter.name for parameter in own]
+        self.is_asked_once = _ALL_GIVEN in sqlite
         super().__init__(
-            (*own, *fields_of(shared)), row, _unnested(postgresql, "given", names, names), sqlite
+            (*own, *fields_of(shared)),
+            row,
+            _unnested(postgresql, "given", names, names),
+            sqlite.replace(_ALL_GIVEN, "json_each(?1)"),
         )
 
     async def rows(self, tx: HotTx, given: Sequence[GivenT]) -> list[RowT]:
@@ -141,6 +146,9 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
             sql, places = self.postgresql
             columns = [*map(list, zip(*map(astuple, given), strict=True)), *same_for_all]
             return self._rows(tx, await tx.fetch(sql, *[columns[place] for place in places]))
+        if self.is_asked_once:
+            everything = encode([astuple(one) for one in given]).decode()
+            return self._rows(tx, await tx.fetch(self.sqlite.sql, everything))
         sets = [astuple(one) + same_for_all for one in given]
         return self._rows(tx, await tx.each(self.sqlite.sql, self._in_order(sets)))
 

@@ -136,7 +136,7 @@ _CARRIERS_HEADS: Final = same(
         ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""",
 )
 
-# OFFSET 0 leaves no other way than to look into the index once for each.
+# OFFSET 0, and CROSS JOIN on SQLite, leave no other way than to look into the index once for each.
 _OPT_OUTS: Final = BatchStatement(
     AskedRecipient,
     _OptOut,
@@ -145,8 +145,9 @@ _OPT_OUTS: Final = BatchStatement(
             SELECT s.sender FROM suppressions s WHERE s.account_id = g.account_id
                 AND s.sandbox = g.sandbox AND s.phone = g.phone OFFSET 0) AS found""",
     sqlite="""
-        SELECT account_id, sandbox, phone, sender FROM suppressions
-        WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone""",
+        SELECT s.account_id, s.sandbox, s.phone, s.sender FROM json_each(:given) AS g
+            CROSS JOIN suppressions s ON s.account_id = g.value ->> 0
+                AND s.sandbox = g.value ->> 1 AND s.phone = g.value ->> 2""",
 )
 
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)

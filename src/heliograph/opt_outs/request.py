@@ -1,0 +1,47 @@
+"""Reads what is asked about an opt-out, by a client or by a command."""
+
+from typing import Any, NamedTuple
+
+from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.unknown_fields import COUNTRY, PAYER
+from heliograph.keys import CUSTOMER_ID_MAX
+from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutScope, scope_of_sender
+from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX
+from heliograph.text import Phone, parse_phone, read_country
+
+
+class OptOutRequest(NamedTuple):
+    """Holds a body of POST /opt-outs that is right in form."""
+
+    phone: Phone
+    scope: OptOutScope
+    customer_id: str | None
+    warnings: list[str]
+
+
+def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
+    """Reads a body of POST /opt-outs. `home`: the country in which a phone with a leading 0 is read
+    when no country is given. Raises InvalidRequest for all bad fields together.
+    """
+    form = Form(body, costly=(COUNTRY, PAYER))
+    country_code = form.value("country_code", "countryCode", read=read_country)
+    phone = form.value(
+        "phone", read=lambda value: read_opt_out_phone(value, country_code, home), required=True
+    )
+    sender = form.text("sender", most=SUPPRESSED_SENDER_MAX)
+    customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
+    form.finish()
+    assert phone is not None
+    scope = scope_of_sender(sender) if sender else WHOLE_ACCOUNT
+    return OptOutRequest(phone, scope, customer_id, form.warnings())
+
+
+def read_opt_out_phone(value: Any, country_code: str | None, home: str) -> Phone:
+    """Reads the phone of an opt-out. Raises ValueError."""
+    found = parse_phone(as_text(value), country_code, home)
+    if found is None:
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
+    return found

@@ -22,7 +22,7 @@ SENT_AGAIN_S: Final = 1.0  # after an answer that asks for another try
 # answers to a deliver_sm after which it is sent again (SMPP 3.4, 5.1.3)
 RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 _BEHIND_S: Final = 1.0  # what a busy event loop makes up for; a longer pause is no burst later
-_TICK_S: Final = 0.02
+_WRITING_EVERY_S: Final = 0.02
 _PHONE_PREFIX: Final = "23320"  # phones of Ghana, as the other examples have them
 _PHONES: Final = 10_000_000
 # The time says which phone begins, so that a run does not repeat what the one before it wrote.
@@ -137,7 +137,7 @@ class Handsets:
             self._credit -= 1
             self._write()
         self.look_again()
-        self._timer = self._loop.call_later(_TICK_S, self._tick)
+        self._timer = self._loop.call_later(_WRITING_EVERY_S, self._tick)
 
     def _write(self) -> None:
         """Has the next phone write the text."""

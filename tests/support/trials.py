@@ -65,6 +65,7 @@ LONG: Final = (
     "tests/crash/test_balancer_limits.py",
     "tests/crash/test_collected.py",
     "tests/crash/test_fair_restart.py",
+    "tests/crash/test_inbound_load.py",
     "tests/crash/test_install_documented.py",
     "tests/crash/test_otp_ahead.py",
     "tests/crash/test_processes.py",

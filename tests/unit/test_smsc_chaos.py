@@ -116,6 +116,13 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(text: str, why: str) 
         ("receipt_delay_s", float("nan")),
         ("late_receipt_s", float("inf")),
         ("enquire_link_s", 0),
+        ("mo_rate", 10_001),
+        ("mo_rate", float("nan")),
+        ("mo_to", "45"),
+        ("mo_to", "١٢٣"),
+        ("mo_text", ""),
+        ("mo_text", "a" * 1_531),
+        ("mo_text", "\ud800"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: object) -> None:

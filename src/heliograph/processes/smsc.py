@@ -79,6 +79,7 @@ def _counts(smsc: Smsc) -> dict[str, Any]:
     return {
         "sessions": smsc.session_count,
         "receipts_owed": smsc.receipts_owed,
+        "texts_owed": smsc.texts_owed,
         "counts": dict(sorted(smsc.journal.counts.items())),
     }
 
@@ -95,4 +96,5 @@ def as_line(said: dict[str, Any], *, as_json: bool) -> str:
     counts = (
         ", ".join(f"{kind} {count}" for kind, count in said["counts"].items()) or "nothing came"
     )
-    return f"{counts}; sessions {said['sessions']}, receipts owed {said['receipts_owed']}"
+    texts = f", texts owed {said['texts_owed']}" if said["texts_owed"] else ""
+    return f"{counts}; sessions {said['sessions']}, receipts owed {said['receipts_owed']}{texts}"

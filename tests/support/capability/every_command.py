@@ -75,7 +75,6 @@ _BESIDE: Final = {
     "user remove": ["--account", "1"],
     "webhook replay": ["--since", "1h"],
     "number keywords": ["--first-word"],
-    "number set": ["--no-catch-all"],
     "receipt list": ["--unmatched"],
     "carrier add": ["--port", "2775", "--password-file", "TMP/password", "--system-id", "amina"],
 }

@@ -33,6 +33,11 @@ class Smsc:
         return self._shared.outbox.owed
 
     @property
+    def texts_owed(self) -> int:
+        """Counts the deliver_sm of handsets that are not answered yet."""
+        return self._shared.handsets.owed
+
+    @property
     def session_count(self) -> int:
         return len(self._shared.sessions)
 
@@ -55,6 +60,7 @@ class Smsc:
         if self._server is not None:
             self._server.close()
         self._shared.outbox.close()
+        self._shared.handsets.close()
         sessions = list(self._shared.sessions)
         for session in sessions:
             session.unbind()
@@ -64,7 +70,10 @@ class Smsc:
                 timeout=STOP_WITHIN_S,
             )
         self.journal.note(
-            "stopped", receipts_owed=self.receipts_owed, counts=dict(self.journal.counts)
+            "stopped",
+            receipts_owed=self.receipts_owed,
+            texts_owed=self.texts_owed,
+            counts=dict(self.journal.counts),
         )
         self.journal.flush()
 

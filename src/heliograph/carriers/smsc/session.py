@@ -9,11 +9,13 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
+from heliograph.carriers.smsc.handsets import RETRIED, HandsetPdu
 from heliograph.carriers.smsc.receipt import ReceiptToWrite, receipt_body
 from heliograph.carriers.smsc.shared import SharedState
 from heliograph.carriers.smsc.submissions import SubmissionDesk
 
 RECEIPTS_UNACKNOWLEDGED_MAX: Final = 1_000  # a real centre holds a window on deliver_sm too
+TEXTS_UNANSWERED_MAX: Final = 1_000  # beside them, so that texts hold up no receipt
 # to a client that reads nothing; with reading stopped no client of good will comes near
 UNSENT_OCTETS_MAX: Final = 8 * 1024 * 1024
 UNBIND_WITHIN_S: Final = 2.0
@@ -26,8 +28,6 @@ _BIND_MODES: Final = {
 _BOUND: Final = b"heliograph\0" + pdu.encode_tlv(
     pdu.SC_INTERFACE_VERSION, bytes((pdu.INTERFACE_VERSION,))
 )
-# answers to a receipt after which it is sent again (SMPP 3.4, 5.1.3)
-_RETRIED: Final = frozenset({0x08, 0x14, 0x58, 0x64})
 
 
 class EsmeSession(asyncio.Protocol):
@@ -49,6 +49,7 @@ class EsmeSession(asyncio.Protocol):
         self._unwritten = 0
         self._taken = SubmissionDesk(shared, self)
         self._unacknowledged: dict[int, ReceiptToWrite] = {}
+        self._unanswered_texts: dict[int, HandsetPdu] = {}
         self._sequence = 0
         self._is_deaf = False  # half-open: nothing is answered any more
         self._is_write_paused = False
@@ -69,13 +70,11 @@ class EsmeSession(asyncio.Protocol):
 
     def receipt_room(self) -> int:
         """Returns how many receipts may be sent now."""
-        if not self._receives or self._is_deaf or self._is_write_paused or self._transport is None:
-            return 0
-        return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged)
+        return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged) if self._hears() else 0
 
     def send_receipt(self, owed: ReceiptToWrite) -> None:
         """Leaves with the next `flush`. It is hot."""
-        self._sequence = sequence = self._sequence % pdu.SEQUENCE_MAX + 1
+        sequence = self._next_sequence()
         self._unacknowledged[sequence] = owed
         self._out.append(
             pdu.encode_pdu(
@@ -91,6 +90,20 @@ class EsmeSession(asyncio.Protocol):
                 state=owed.state.value,
                 dialect=sorted(owed.dialect),
             )
+
+    # --- what the handsets ask for
+
+    def text_room(self) -> int:
+        """Returns how many texts of handsets may be sent now."""
+        return TEXTS_UNANSWERED_MAX - len(self._unanswered_texts) if self._hears() else 0
+
+    def send_text(self, text: HandsetPdu) -> None:
+        """Leaves with the next `flush`. It is hot."""
+        sequence = self._next_sequence()
+        self._unanswered_texts[sequence] = text
+        self._out.append(pdu.encode_pdu(pdu.DELIVER_SM, pdu.ESME_ROK, sequence, text.body))
+        if self._journal.is_kept:
+            self.note("text", sequence=sequence, **self._shared.handsets.told(text))
 
     # --- what `SubmissionDesk` asks for
 
@@ -177,10 +190,13 @@ class EsmeSession(asyncio.Protocol):
             unanswered=self._taken.forget(),
             unwritten=self._unwritten,
             unacknowledged=len(self._unacknowledged),
+            unanswered_texts=len(self._unanswered_texts),
         )
         self._backlog.clear()
         returned, self._unacknowledged = self._unacknowledged, {}
         self._shared.outbox.left(self, returned.values())
+        texts, self._unanswered_texts = self._unanswered_texts, {}
+        self._shared.handsets.left(self, texts.values())
         self._journal.flush()
         self._shared.sessions.left(self)
         self.closed.set()
@@ -193,6 +209,7 @@ class EsmeSession(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_write_paused = False
         self._shared.outbox.look_again(self.system_id)  # first: what waits is not to be overtaken
+        self._shared.handsets.look_again()
         self.look_again()
 
     def data_received(self, data: bytes) -> None:
@@ -220,12 +237,22 @@ class EsmeSession(asyncio.Protocol):
                     self._journal.count("submit_sm")
                     self._taken.answer(sequence, ESME_RINVBNDSTS)
             elif command == pdu.DELIVER_SM_RESP:
-                self._on_receipt_answer(sequence, status)
+                self._on_deliver_answer(sequence, status)
             else:
                 self._on_control(command, status, sequence, body)
             if self._is_deaf or not self._is_open():
                 return
         self.flush()
+
+    def _on_deliver_answer(self, sequence: int, status: int) -> None:
+        text = self._unanswered_texts.pop(sequence, None)
+        if text is None:
+            self._on_receipt_answer(sequence, status)
+            return
+        if self._journal.is_kept:
+            told = self._shared.handsets.told(text)
+            self.note("text_answered", sequence=sequence, status=status, **told)
+        self._shared.handsets.answered(text, status)
 
     def _on_receipt_answer(self, sequence: int, status: int) -> None:
         owed = self._unacknowledged.pop(sequence, None)
@@ -241,7 +268,7 @@ class EsmeSession(asyncio.Protocol):
                 state=owed.state.value,
                 status=status,
             )
-        self._shared.acknowledged(self, owed, again=status in _RETRIED)
+        self._shared.acknowledged(self, owed, again=status in RETRIED)
 
     def _on_control(self, command: int, status: int, sequence: int, body: bytes) -> None:
         if command in _BIND_MODES:
@@ -260,8 +287,8 @@ class EsmeSession(asyncio.Protocol):
         elif command == pdu.GENERIC_NACK:
             self._journal.count("nacked")
             self.note("nacked", sequence=sequence, status=status)
-            if sequence in self._unacknowledged:
-                self._on_receipt_answer(sequence, status or pdu.ESME_RUNKNOWNERR)
+            if sequence in self._unacknowledged or sequence in self._unanswered_texts:
+                self._on_deliver_answer(sequence, status or pdu.ESME_RUNKNOWNERR)
         elif command & pdu.RESPONSE:
             self._journal.counts["unexpected"] += command != pdu.ENQUIRE_LINK_RESP
         else:
@@ -288,6 +315,7 @@ class EsmeSession(asyncio.Protocol):
         self.flush()
         if self._receives:
             self._shared.outbox.joined(self)
+            self._shared.handsets.joined(self)
 
     # --- time
 
@@ -331,9 +359,21 @@ class EsmeSession(asyncio.Protocol):
             self._watch.pause()
             self._transport.pause_reading()
 
-    def _request(self, command: int) -> None:
+    def _hears(self) -> bool:
+        """Returns whether receipts and texts may be written."""
+        return (
+            self._receives
+            and not self._is_deaf
+            and not self._is_write_paused
+            and self._transport is not None
+        )
+
+    def _next_sequence(self) -> int:
         self._sequence = self._sequence % pdu.SEQUENCE_MAX + 1
-        self.write(pdu.encode_pdu(command, pdu.ESME_ROK, self._sequence))
+        return self._sequence
+
+    def _request(self, command: int) -> None:
+        self.write(pdu.encode_pdu(command, pdu.ESME_ROK, self._next_sequence()))
 
     def _nack(self, malformed: pdu.PduError, sequence: int) -> None:
         self._journal.count("generic_nack")

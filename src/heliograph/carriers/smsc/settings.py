@@ -1,15 +1,19 @@
 """Defines how the SMSC behaves when no fault is asked for."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from heliograph.carriers.simulated_outcomes import LATE_S
+from heliograph.text import SEGMENTS_MAX, count_segments
 
 OverWindow = Literal["throttle", "stop"]
 IdFormat = Literal["hex", "dec"]
 
 # answers that one session is owed: what a client may make the server remember
 WINDOW_MAX: Final = 10_000
+MO_RATE_MAX: Final = 10_000  # texts a second: as many as this program can write
+_MO_TO: Final = re.compile(r"[0-9]{3,15}", re.ASCII)  # what a number of ours may be
 _CHOICES: Final = {"over_window": ("throttle", "stop"), "id_format": ("hex", "dec")}
 _DURATIONS: Final = ("answer_delay_s", "receipt_delay_s", "late_receipt_s", "bind_within_s")
 _PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
@@ -34,6 +38,9 @@ class SmscSettings:
     bind_within_s: float = 10.0
     enquire_link_s: float = 60.0  # after this much silence the client is asked whether it is there
     enquire_link_timeout_s: float = 30.0
+    mo_rate: float = 0.0  # texts a second that handsets write, while a session receives
+    mo_to: str = "4567"  # the number that they write to
+    mo_text: str = "Hello from a handset"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -47,3 +54,16 @@ class SmscSettings:
         for name in _PAUSES:
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}: {getattr(self, name)} (allowed: more than 0)")
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        if not 0 <= self.mo_rate <= MO_RATE_MAX:
+            raise ValueError(f"mo_rate: {self.mo_rate} (allowed: 0..{MO_RATE_MAX})")
+        if not _MO_TO.fullmatch(self.mo_to):
+            raise ValueError(f"mo_to: {self.mo_to!r} (allowed: 3 to 15 digits)")
+        try:
+            parts = count_segments(self.mo_text).segments if self.mo_text else 0
+        except ValueError as error:  # a lone surrogate
+            raise ValueError(f"mo_text: {self.mo_text!r} (allowed: text that is UTF-8)") from error
+        if not 1 <= parts <= SEGMENTS_MAX:
+            raise ValueError(f"mo_text: {parts} parts (allowed: 1..{SEGMENTS_MAX})")

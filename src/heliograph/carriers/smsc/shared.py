@@ -12,6 +12,7 @@ from heliograph.carriers.smpp.outcomes import ESME_RINVPASWD, ESME_RINVSYSID
 from heliograph.carriers.smsc.chaos import ActPlace, Chaos
 from heliograph.carriers.smsc.chaos_plan import plan_of
 from heliograph.carriers.smsc.connections import ClientSessions
+from heliograph.carriers.smsc.handsets import Handsets
 from heliograph.carriers.smsc.journal import Journal
 from heliograph.carriers.smsc.outbox import AddressedReceipt, Outbox, Receiver
 from heliograph.carriers.smsc.receipt import ReceiptToWrite
@@ -31,6 +32,7 @@ class SharedState:
         self.journal = journal
         self.loop = asyncio.get_running_loop()
         self.outbox = Outbox(self.loop)
+        self.handsets = Handsets(self.loop, settings, journal)
         self.sessions = ClientSessions(journal)
         # The time stands first, so that the ids of one run are not those of the next; no run makes
         # a million of them a second.

@@ -30,6 +30,9 @@ def _smsc(
     answer_delay_ms: int,
     receipt_delay_ms: int,
     id_format: Literal["hex", "dec"],
+    mo_rate: float,
+    mo_to: str,
+    mo_text: str,
     chaos: tuple[str, ...],
     script: Path | None,
     seed: int | None,
@@ -40,15 +43,22 @@ def _smsc(
     from heliograph.processes import smsc
 
     password = None if password_file is None else read_password(password_file, of="the clients")
-    settings = SmscSettings(
-        system_id=system_id,
-        password=password,
-        window=window,
-        over_window=over_window,
-        answer_delay_s=answer_delay_ms / 1_000,
-        receipt_delay_s=receipt_delay_ms / 1_000,
-        id_format=id_format,
-    )
+    try:
+        settings = SmscSettings(
+            system_id=system_id,
+            password=password,
+            window=window,
+            over_window=over_window,
+            answer_delay_s=answer_delay_ms / 1_000,
+            receipt_delay_s=receipt_delay_ms / 1_000,
+            id_format=id_format,
+            mo_rate=mo_rate,
+            mo_to=mo_to.removeprefix("+"),
+            mo_text=mo_text,
+        )
+    except ValueError as wrong:
+        name, _, why = str(wrong).partition(": ")
+        raise click.BadParameter(why, param_hint=f"--{name.replace('_', '-')}") from wrong
     chances = _read(read_chances, ",".join(chaos), "--chaos")
     seed = SystemRandom().randint(0, SEED_MAX) if seed is None else seed
     told = smsc.SmscRun(
@@ -160,6 +170,30 @@ command = _SmscCommand(
             help="How answers print message ids.",
         ),
         click.Option(
+            ["--mo-rate"],
+            metavar="N",
+            default=0.0,
+            type=Number(0, 10_000),
+            help=(
+                "How many texts a second handsets write, each another one, while a session"
+                " receives. Default: none."
+            ),
+        ),
+        click.Option(
+            ["--mo-to"],
+            metavar="NUMBER",
+            default="4567",
+            show_default=True,
+            help="The number or short code that handsets write to.",
+        ),
+        click.Option(
+            ["--mo-text"],
+            metavar="TEXT",
+            default="Hello from a handset",
+            show_default=True,
+            help="What handsets write; a long text comes in parts.",
+        ),
+        click.Option(
             ["--chaos"],
             metavar="KIND=P,…",
             multiple=True,
@@ -203,6 +237,7 @@ command = _SmscCommand(
         "smsc --answer-delay-ms 50 --window 10 --over-window stop",
         "smsc --chaos delay:30s=0.001,duplicate:1000=0.01,ids-decimal=1",
         "smsc --script bad-night.txt --stats 10",
+        "smsc --mo-rate 10 --mo-to 4567 --mo-text STOP",
     ),
     help=(
         "Run the simulator as an SMPP 3.4 server, for your own clients and for other people's. It"

@@ -202,3 +202,17 @@ def test_only_who_may_send_has_a_phone_write(
     assert ('name="once"' in visitor.get(path).text) == (role is not Role.VIEWER)
     answered = write(visitor, path, "sandbox SANDBOX", "hello", once="x")
     assert answered == (403 if role is Role.VIEWER else 303)
+
+
+def test_a_phone_says_stop_and_start_in_sandbox_and_is_answered(
+    visitor: Visitor, home: str
+) -> None:
+    path, talk = f"{home}/handsets/{ONE}", f"{home}/conversations/{ONE}?mode=sandbox"
+    assert write(visitor, path, "sandbox SANDBOX", "Please stop texting me") == 303
+    assert "seems to ask for no more texts" in visitor.get(talk).text
+    assert "no text can be sent" not in visitor.get(talk).text
+    assert write(visitor, path, "sandbox SANDBOX", "¡Stop!") == 303
+    assert "This person has asked for no more texts" in visitor.get(talk).text
+    assert "You will get no more texts from" in visitor.get(path).text
+    assert write(visitor, path, "sandbox SANDBOX", "start") == 303
+    assert "This person has asked for no more texts" not in visitor.get(talk).text

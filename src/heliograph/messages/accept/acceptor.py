@@ -73,8 +73,8 @@ class Acceptor:
         extensions: Mapping[str, SendExtension] = MappingProxyType({}),
     ) -> None:
         self._db = db
-        self._cache = cache
-        self._on_queued = on_queued
+        self.cache = cache
+        self.on_queued = on_queued
         self._queue = queue
         self._extensions = extensions
         self._opt_outs = OptOutLooks()
@@ -103,9 +103,9 @@ class Acceptor:
 
     async def _facts(self, request: SendRequest) -> AccountFacts:
         key = (request.account_id, request.sandbox)
-        facts = self._cache.peek(FACTS, key)
+        facts = self.cache.peek(FACTS, key)
         if facts is None:
-            facts = await self._cache.get(FACTS, key)
+            facts = await self.cache.get(FACTS, key)
         assert facts is not None  # accounts are never deleted
         return facts
 
@@ -113,16 +113,16 @@ class Acceptor:
         """Returns the quota of the account whose Idempotency-Key it is, when that is not the
         account that pays.
         """
-        partner = self._cache.peek(FACTS, (request.key_account_id, request.sandbox))
+        partner = self.cache.peek(FACTS, (request.key_account_id, request.sandbox))
         if partner is None:
-            partner = await self._cache.get(FACTS, (request.key_account_id, request.sandbox))
+            partner = await self.cache.get(FACTS, (request.key_account_id, request.sandbox))
         assert partner is not None
         return partner.keys_quota
 
     async def _tariff(self) -> Tariff:
-        tariff = self._cache.peek(TARIFF, 0)
+        tariff = self.cache.peek(TARIFF, 0)
         if tariff is None:
-            tariff = await self._cache.get(TARIFF, 0)
+            tariff = await self.cache.get(TARIFF, 0)
         assert tariff is not None
         return tariff
 
@@ -137,8 +137,8 @@ class Acceptor:
                 locked, may_be_known, may_be_out = await read_sql.lock_and_look(
                     tx, self._to_lock(requests, facts), asked, recipients
                 )
-                if not self._cache.confirm(locked[0].config_epoch, started_s):
-                    await self._cache.refresh()
+                if not self.cache.confirm(locked[0].config_epoch, started_s):
+                    await self.cache.refresh()
                     tariff, facts = (
                         await self._tariff(),
                         [await self._facts(request) for request in requests],
@@ -172,7 +172,7 @@ class Acceptor:
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
-            self._on_queued(
+            self.on_queued(
                 {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
             )
         return outcomes

@@ -5,14 +5,14 @@ and statements, and one ledger entry for each reply.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from heliograph.base import clock, ids
 from heliograph.base.errors import ServiceError
 from heliograph.database.cache import ConfigCache
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
-from heliograph.messages.accept.acceptor import FACTS, TARIFF, answering
+from heliograph.messages.accept.acceptor import FACTS, TARIFF, Acceptor, answering
 from heliograph.messages.accept.batch import SendBatch
 from heliograph.messages.accept.judge import AccountFacts
 from heliograph.messages.accept.request import VALIDITY_DEFAULT_S, SendRequest
@@ -44,6 +44,11 @@ class Replier:
         self._cache = cache
         self._on_queued = on_queued
         self._queue = FairQueue()
+
+    @classmethod
+    def beside(cls, acceptor: Acceptor) -> Self:
+        """Returns one that queues where an acceptor of the same process does."""
+        return cls(acceptor.cache, acceptor.on_queued)
 
     async def send(self, tx: HotTx, replies: Sequence[Reply]) -> set[int]:
         """Stores, charges and queues replies, within a transaction that has locked no wallets but

@@ -17,7 +17,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.carriers import SIMULATOR, SIMULATOR_ID, HandsetText, all_routes, text_of_phone
 from heliograph.inbound import conversations
 from heliograph.messages import read
-from heliograph.messages.accept import read_send
+from heliograph.messages.accept import Replier, read_send
 from heliograph.otp import SANDBOX_CODE
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
@@ -93,11 +93,18 @@ def write(asking: PageRequest) -> Response:
     try:
         with asking.db.read() as tx:
             text = _written(tx, asking, visit, phone)
-        asking.awaited(inbound.take(asking.db, SIMULATOR_ID, SIMULATOR, [text]))
+        asking.awaited(_take(asking, text))
     except ServiceError as refusal:
         with asking.db.read() as tx:
             return _one(tx, asking, visit, refusal)
     return RedirectResponse(f"{visit.home}/handsets/{phone}", SEE_OTHER, HEADERS)
+
+
+async def _take(asking: PageRequest, text: HandsetText) -> None:
+    """Stores a text that the phone wrote, and answers it if it is a keyword."""
+    replier = Replier.beside(asking.service.acceptor)
+    taken = await inbound.take(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
+    replier.wake(set(taken.replied))
 
 
 def _written(tx: Connection, asking: PageRequest, visit: Visit, phone: str) -> HandsetText:

@@ -183,6 +183,11 @@ SCHEMAS: Final[dict[str, Json]] = {
         dry_run=flag(
             "Checks and prices the request. Nothing is stored, sent or charged.", nullable=True
         ),
+        transactional=flag(
+            "Sends to those who have opted out, too, if whoever runs this service has allowed the"
+            " account to do so; else it is refused.",
+            nullable=True,
+        ),
         customer_id=CUSTOMER_ID_FIELD,
     ),
     "Send": record(

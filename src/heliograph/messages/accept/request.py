@@ -50,6 +50,7 @@ class SendRequest:
     customer_id: str | None = field(default=None)
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
+    transactional: bool = False  # the client says that it may go to who has opted out
     passes_opt_outs: bool = False  # it goes to who has opted out, too
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together
@@ -72,6 +73,7 @@ def read_send(
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
     dry_run = form.boolean("dry_run")
+    transactional = form.boolean("transactional")
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     encoding, segments = _counted(form, text or "", max_segments or SEGMENTS_MAX)
     form.finish()
@@ -96,6 +98,8 @@ def read_send(
         warnings=form.warnings(),
         customer_id=customer_id,
         country_code=country_code,
+        transactional=transactional,
+        passes_opt_outs=transactional,
     )
 
 

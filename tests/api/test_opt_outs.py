@@ -1,5 +1,6 @@
 """GET and POST /opt-outs, and DELETE /opt-outs/{phone}."""
 
+from heliograph import accounts
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Service
 
@@ -60,3 +61,26 @@ def test_a_contact_of_the_phone_shows_it(api: Service, amina: Actor) -> None:
     assert shown == contact | {"opted_out": True}
     api.delete(amina, f"/opt-outs/{PHONE}")
     assert api.get(amina, "/contacts").data == [contact]
+
+
+def test_a_transactional_text_reaches_who_has_opted_out_if_its_account_may_send_it(
+    api: Service, amina: Actor
+) -> None:
+    api.post(amina, "/opt-outs", {"phone": PHONE})
+    body = {"sender": "AMINA", "message": "Your receipt.", "recipients": [PHONE, OTHER]}
+    for dry_run in (True, False):
+        refused = api.post(amina, "/sms/send", {**body, "transactional": True, "dry_run": dry_run})
+        assert (refused.status, refused.reason) == (400, "invalid_field")
+        [field] = refused.body["error"]["fields"]
+        assert field["field"] == "transactional"
+        assert "must be false or left out, not true" in field["message"]
+    assert api.post(amina, "/sms/send", {**body, "transactional": "yes"}).status == 400
+    with api.db.write() as tx:
+        accounts.change(tx, amina.account_id, transactional=True)
+    sent = api.post(amina, "/sms/send", {**body, "transactional": True}).data
+    assert (sent["accepted"], sent["rejected"]) == (2, [])
+    plain = api.post(amina, "/sms/send", {**body, "transactional": False}).data
+    assert [each["reason"] for each in plain["rejected"]] == ["opted_out"]
+    with api.db.write() as tx:
+        accounts.change(tx, amina.account_id, transactional=False)
+    assert api.post(amina, "/sms/send", {**body, "transactional": True}).status == 400

@@ -64,6 +64,7 @@ NO_PAGE_ASKS: Final = {
     "jobs": "they end by themselves; what a page shows of it is stored in other rooms",
     "keys/acting_for_customer.py": BY_API,
     "opt_outs/api.py": BY_API,
+    "opt_outs/request.py": BY_API,
     "keys/tiers.py": BY_COMMAND,
     "messages/doubt": BY_COMMAND,
     "migrations": BY_COMMAND,
@@ -79,6 +80,8 @@ NO_PAGE_ASKS: Final = {
 }
 SENTENCES_OF_NO_PAGE: Final = {
     "is for one recipient, not for X7": BY_API,
+    "must be false or left out, not true: whoever runs this service has not allowed this account"
+    " to send to those who have opted out": "pages send no transactional texts",
     "This user is no operator.": BY_COMMAND,
     "A customer that was provisioned in sandbox stays there.": BY_COMMAND,
     "Several accounts are named X7; say which by its id: X7.": BY_COMMAND,

@@ -41,6 +41,7 @@ class Account(NamedTuple):
     # has it
     otp_unverified: int | None
     closed_at_ms: int | None  # then its status is suspended, for good; None: it is open
+    transactional: bool  # it may send texts that reach who has opted out
 
     @property
     def shown_status(self) -> str:

@@ -34,7 +34,7 @@ OTP_UNVERIFIED_MAX: Final = 10**9  # an hour: more than any carrier takes
 
 class AccountSettings(TypedDict, total=False):
     """Holds what the operator sets on an account. Its owners set the same in the portal, but for
-    the tier and the one-time passwords. What is left out stays as it is.
+    the tier, the one-time passwords and transactional texts. What is left out stays as it is.
     """
 
     country_code: str  # its own, by which a phone number that begins with a 0 is read
@@ -44,6 +44,7 @@ class AccountSettings(TypedDict, total=False):
     time_zone: str  # IANA, such as Africa/Accra
     # one-time passwords that may stay unverified in any hour; None: as of every account
     otp_unverified: int | None
+    transactional: bool  # whether it may send texts that reach who has opted out
 
 
 def create(
@@ -79,6 +80,7 @@ def create(
         sandbox=sandbox,
         otp_unverified=None,
         closed_at_ms=None,
+        transactional=False,
     )
     tx.execute(accounts.insert().values(account._asdict()))
     return account
@@ -100,6 +102,8 @@ def change(tx: Connection, account_id: str, **settings: Unpack[AccountSettings])
         values["daily_credits"] = _daily_credits(settings["daily_credits"])
     if "otp_unverified" in settings:
         values["otp_unverified"] = _otp_unverified(settings["otp_unverified"])
+    if "transactional" in settings:
+        values["transactional"] = settings["transactional"]
     if "time_zone" in settings:
         values["time_zone"] = known_time_zone(settings["time_zone"])
     return _update(tx, account_id, values)

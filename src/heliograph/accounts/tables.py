@@ -55,6 +55,13 @@ accounts = sa.Table(
         nullable=True,
         comment="then its status is suspended, for good; null: it is open",
     ),
+    sa.Column(
+        "transactional",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="it may send texts that reach who has opted out",
+    ),
     sa.CheckConstraint("status IN ('active', 'suspended')", name="accounts_status"),
     sa.CheckConstraint("daily_credits >= 0", name="accounts_daily_credits"),
     sa.Index("accounts_by_parent", "parent_id"),

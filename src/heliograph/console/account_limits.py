@@ -20,7 +20,7 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
 from heliograph.users import OperatorRight
 
-FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified")
+FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "transactional")
 TOLD_MAX: Final = 90  # characters of a value in the log, which holds all of them in one text
 
 
@@ -56,7 +56,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     reason = reason_of(asking)
     tiers = tuple(tier.name for tier in keys.all_tiers(tx))
     tier = choice_of("max_tier", body.get("max_tier", ""), tiers)
-    query = Query([(name, body[name]) for name in FIELDS[2:] if name in body])
+    query = Query([(name, body[name]) for name in FIELDS[2:4] if name in body])
     daily_credits = query.integer(
         "daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX
     )
@@ -79,6 +79,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         countries=body.get("countries", "").upper().replace(",", " ").split() or None,
         daily_credits=daily_credits if "daily_credits" in body else None,
         otp_unverified=otp_unverified if "otp_unverified" in body else None,
+        transactional="transactional" in body,
     )
     visit.audit(
         tx,
@@ -98,6 +99,7 @@ def _filled_with(account: Account) -> dict[str, str]:
         "countries": ", ".join(account.countries or ()),
         "daily_credits": "" if account.daily_credits is None else str(account.daily_credits),
         "otp_unverified": "" if account.otp_unverified is None else str(account.otp_unverified),
+        "transactional": "yes" if account.transactional else "",
     }
 
 
@@ -115,4 +117,6 @@ def _told(account: Account) -> str:
 def _or_none(value: object) -> str:
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return cut(" ".join(value) if isinstance(value, tuple) else str(value), TOLD_MAX)

@@ -33,6 +33,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_f
         "countries": None,
         "daily_credits": 10_000,
         "otp_unverified": None,
+        "transactional": False,
         "time_zone": "UTC",
         "created_at": shown["created_at"],
         "closed_at": None,
@@ -44,7 +45,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_f
         *typed(
             f"account set {amina_foods} --max-tier enterprise --countries gh,ng "
             "--daily-credits 500 --low-balance 20 --low-balance-amount 7.50 "
-            "--time-zone Africa/Accra --json"
+            "--time-zone Africa/Accra --transactional yes --json"
         )
     ).json
     assert changed == {
@@ -54,6 +55,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_f
         "daily_credits": 500,
         "low_balance_credits": 20,
         "low_balance_amount": 7.5,
+        "transactional": True,
         "time_zone": "Africa/Accra",
     }
     run(
@@ -70,6 +72,7 @@ def test_an_account_is_created_shown_set_suspended_and_resumed(run: Run, amina_f
         "status_since": resumed["status_since"],
         "daily_credits": None,
         "low_balance_credits": 20,
+        "transactional": True,
         "time_zone": "Africa/Accra",
     }
 

@@ -116,6 +116,7 @@ def test_limits_are_set_with_what_was_before_in_the_log(
         "max_tier": "enterprise",
         "countries": "gh, ng",
         "daily_credits": "500",
+        "transactional": "yes",
         "reason": "Contract of May",
     }
     assert visitor.post(f"{path}/limits", form).status_code == 303
@@ -123,6 +124,8 @@ def test_limits_are_set_with_what_was_before_in_the_log(
         account = accounts.by_id(tx, amina)
     assert (account.max_tier, account.countries) == ("enterprise", ("GH", "NG"))
     assert (account.daily_credits, account.otp_unverified) == (500, None)
+    assert account.transactional
+    assert "checked" in visitor.get(f"{path}/limits").text
     log = visitor.get("/console/log").text
     assert "max_tier: enterprise, countries: GH NG, daily_credits: 500" in log
     assert "Contract of May" in log

@@ -190,6 +190,11 @@ SCHEMAS: Final[dict[str, Json]] = {
             minLength=1,
             maxLength=64,
         ),
+        transactional=flag(
+            "Sends to those who have opted out, too, if whoever runs this service has allowed the"
+            " account to do so; else it is refused.",
+            nullable=True,
+        ),
         customer_id=CUSTOMER_ID_FIELD,
     ),
     "Send": record(

@@ -210,6 +210,7 @@ def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
     epilog=examples(
         "account set 'Amina Foods' --max-tier enterprise --countries GH,NG",
         "account set 'Amina Foods' --daily-credits none",
+        "account set 'Amina Foods' --transactional yes",
     ),
 )
 @click.argument("acc")
@@ -234,6 +235,11 @@ def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
         "How many one-time passwords may stay unverified in any hour, whatever was sent "
         "before. Default: 100."
     ),
+)
+@click.option(
+    "--transactional",
+    type=click.Choice(["yes", "no"]),
+    help="Whether it may send texts that reach who has opted out (transactional: true).",
 )
 @click.option(
     "--low-balance",
@@ -264,6 +270,8 @@ def set_(session: CommandRun, acc: str, **options: Any) -> None:
         if "max_tier" in changes:
             keys.tier_named(tx, changes["max_tier"])
         account = accounts.find(tx, acc)
+        if "transactional" in changes:
+            changes["transactional"] = changes["transactional"] == "yes"
         if changes.get("countries") is not None:
             changes["countries"] = changes["countries"].split(",")
         of_wallet = {

@@ -34,6 +34,7 @@ def listed_record(account: "Account", wallet: "Wallet") -> dict[str, Any]:
         "countries": account.countries,
         "daily_credits": account.daily_credits,
         "otp_unverified": account.otp_unverified,
+        "transactional": account.transactional,
         "time_zone": account.time_zone,
         "created_at": rfc3339(account.created_at_ms),
         "closed_at": rfc3339_or_none(account.closed_at_ms),

@@ -318,6 +318,7 @@ def _load_facts(
         accounts.c.daily_credits,
         accounts.c.parent_id,
         accounts.c.sandbox,
+        accounts.c.transactional,
     )
     account_ids = {account_id for account_id, _ in keys}
     quotas, senders = keys_quotas(tx, account_ids), approved_senders(tx, account_ids)
@@ -329,6 +330,7 @@ def _load_facts(
             keys_quota=quotas[row.id],
             partner_id=row.parent_id,
             sandbox_only=bool(row.sandbox),
+            transactional=bool(row.transactional),
         )
         for row in tx.execute(of_account.where(accounts.c.id.in_(account_ids)))
     }

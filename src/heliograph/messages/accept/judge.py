@@ -14,7 +14,12 @@ from heliograph.base.errors import InsufficientCredits, ServiceError
 from heliograph.base.short_texts import cut
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.pricing import Priced, price
-from heliograph.messages.accept.refusals import SandboxOnly, SenderNotApproved, no_valid_recipient
+from heliograph.messages.accept.refusals import (
+    SandboxOnly,
+    SenderNotApproved,
+    no_valid_recipient,
+    not_transactional,
+)
 from heliograph.messages.accept.request import RECIPIENT_SHOWN_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
 from heliograph.text import Phone
@@ -39,6 +44,7 @@ class AccountFacts(NamedTuple):
     keys_quota: int | None = None  # octets of Idempotency-Keys a day; None: no bound
     partner_id: str | None = None  # raw; of a Connect customer
     sandbox_only: bool = False
+    transactional: bool = False  # it may send texts that reach who has opted out
 
 
 @dataclass(slots=True)
@@ -90,6 +96,8 @@ def judge(
     """
     if facts.sandbox_only and not request.sandbox:
         return SandboxOnly()
+    if request.transactional and not facts.transactional:
+        return not_transactional()
     sender = (
         request.sender
         if request.sender_is_ours

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from heliograph.base.errors import Forbidden, InvalidRequest
+from heliograph.base.short_texts import refused
 from heliograph.messages.accept.request import SendRequest
 
 REJECTED_REPORTED_MAX: Final = 100  # as many as an answer names of bad fields
@@ -28,6 +29,15 @@ class SenderNotApproved(InvalidRequest):
     """The sender is not approved for this account."""
 
     reason = "sender_not_approved"
+
+
+def not_transactional() -> InvalidRequest:
+    """Returns the refusal of a transactional text of an account that may not send any."""
+    return refused(
+        "transactional",
+        "must be false or left out, not true: whoever runs this service has not allowed this"
+        " account to send to those who have opted out",
+    )
 
 
 def no_valid_recipient(

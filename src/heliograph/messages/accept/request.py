@@ -52,6 +52,7 @@ class SendRequest:
     country_code: str | None = None  # as it was given: numbers without + or 00 are read in it
     group_id: int | None = None
     goes_ahead: bool = False  # it stands before all bulk
+    transactional: bool = False  # the client says that it may go to who has opted out
     passes_opt_outs: bool = False  # it goes to who has opted out, too
     # raw; whose wallet is locked as well, for a send that counts for a partner and its customers
     # together
@@ -76,6 +77,7 @@ def read_send(
     validity_s = form.integer("validity_s", least=VALIDITY_S[0], most=VALIDITY_S[1])
     max_segments = form.integer("max_segments", least=1, most=SEGMENTS_MAX)
     dry_run = form.boolean("dry_run")
+    transactional = form.boolean("transactional")
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     in_reply_to = form.text("in_reply_to", most=_TEXT_ID_MAX)
     if in_reply_to is not None and recipients is not None and len(recipients) > 1:
@@ -104,6 +106,8 @@ def read_send(
         customer_id=customer_id,
         country_code=country_code,
         in_reply_to=in_reply_to,
+        transactional=transactional,
+        passes_opt_outs=transactional,
     )
 
 

@@ -9,6 +9,7 @@ from heliograph.inbound.numbers import (
     all_numbers,
     as_number_record,
     give_back_numbers,
+    remove_carrier_and_numbers,
     remove_number,
     set_catch_all,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "forget_parts",
     "give_back_numbers",
     "newest_inbound",
+    "remove_carrier_and_numbers",
     "remove_number",
     "set_catch_all",
     "store_all_overdue",

@@ -1,6 +1,6 @@
 """Proves the events. Each state that a message reached has one event if an endpoint was to hear of
 it; no event is without its change; and each event waits for, or was finished with, each endpoint
-that was to hear of it.
+that was to hear of it. Of texts that came in, `received.py` proves the same.
 
 Messages, events and what became of those are each read once, in the order of ids; where that is not
 a table's own, the database sorts.
@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts.tables import accounts
+from heliograph.audit.listeners import EndpointsByAccount, endpoints_by_account, must_have_heard
+from heliograph.audit.received import verify_received
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.database.large_reads import raw_id, streamed
@@ -27,13 +28,10 @@ from heliograph.webhooks import EVENT_PREFIX
 from heliograph.webhooks.tables import (
     KEPT_MS,
     webhook_deliveries,
-    webhook_endpoints,
     webhook_events,
     webhook_queue,
 )
 
-# an endpoint is committed some time after it was made, and the clocks of processes differ
-LISTENS_AFTER_MS: Final = 60_000
 PRUNED_FROM_MS: Final = KEPT_MS - 3_600_000  # what is older than this may be gone, or not yet
 
 # Of a body: the message that it is about, and what it shows of it.
@@ -49,19 +47,6 @@ _SHOWN: Final = {
         for name in ("id", "status", "recipient", "error.code")
     ),
 }
-_NOBODY: Final[list["_EndpointSince"]] = []
-
-_Listeners = dict[tuple[str, bool], list["_EndpointSince"]]  # by account and mode
-
-
-class _EndpointSince(NamedTuple):
-    """Describes an endpoint that was to hear of these kinds of events, if they happened since
-    then.
-    """
-
-    endpoint_id: str
-    kinds: frozenset[str]
-    since_ms: int
 
 
 class _AuditedEvent(NamedTuple):
@@ -111,7 +96,7 @@ class _Change(NamedTuple):
 
 def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
     """Returns what is wrong with events: nothing, if all agree, and at most DISCREPANCIES_MAX."""
-    listeners = _listeners(tx)
+    listeners = endpoints_by_account(tx)
     if not listeners and not events_size(tx):
         return []
     first_event = first_kept(tx, EVENTS)
@@ -120,6 +105,7 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
         islice(
             chain(
                 _of_messages(tx, listeners, since_ms, first_event),
+                verify_received(tx, listeners, since_ms, first_event),
                 _of_endpoints(tx, listeners, since_ms),
             ),
             DISCREPANCIES_MAX,
@@ -132,52 +118,11 @@ def events_size(tx: Connection) -> int:
     return int(tx.execute(sa.select(sa.func.count()).select_from(webhook_events)).scalar_one())
 
 
-def _listeners(tx: Connection) -> _Listeners:
-    """Returns the endpoints. Those of `heliograph listen` come and go: nothing is expected of
-    them.
-    """
-    endpoint = webhook_endpoints.c
-    hears = (endpoint.account_id == accounts.c.id) | (
-        endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
-    )
-    query = sa.select(
-        raw_id(accounts.c.id),
-        endpoint.sandbox,
-        raw_id(endpoint.id),
-        endpoint.kinds,
-        endpoint.created_at_ms,
-    )
-    found: _Listeners = {}
-    for account_id, sandbox, endpoint_id, kinds, created_at_ms in tx.execute(
-        query.join_from(accounts, webhook_endpoints, hears).where(
-            endpoint.listens_until_ms.is_(None)
-        )
-    ):
-        found.setdefault((account_id, sandbox), []).append(
-            _EndpointSince(
-                endpoint_id, frozenset(kinds.split(",")), created_at_ms + LISTENS_AFTER_MS
-            )
-        )
-    return found
-
-
-def _must_have_heard(
-    listeners: _Listeners, account_id: str, sandbox: bool, kind: str, at_ms: int, since_ms: int
-) -> Iterator[_EndpointSince]:
-    """Yields which endpoints must have heard of it, as far as that is still kept: since then."""
-    if at_ms > since_ms:
-        yield from (
-            listener
-            for listener in listeners.get((account_id, sandbox), _NOBODY)
-            if kind in listener.kinds and at_ms >= listener.since_ms
-        )
-
-
 # --- messages and their events
 
 
 def _of_messages(
-    tx: Connection, listeners: _Listeners, since_ms: int, first_event: str
+    tx: Connection, listeners: EndpointsByAccount, since_ms: int, first_event: str
 ) -> Iterator[Discrepancy]:
     """Yields discrepancies of messages. `first_event` is the id (raw) from which on events are
     there; those of a message have the message's own time.
@@ -206,7 +151,7 @@ def _of_messages(
                 change.at_ms is not None
                 and message.id >= first_event
                 and any(
-                    _must_have_heard(
+                    must_have_heard(
                         listeners, message.account_id, message.sandbox, kind, change.at_ms, since_ms
                     )
                 )
@@ -330,7 +275,9 @@ def _told(tx: Connection) -> Iterator[_AuditedEvent]:
 # --- events and who was to hear of them
 
 
-def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Iterator[Discrepancy]:
+def _of_endpoints(
+    tx: Connection, listeners: EndpointsByAccount, since_ms: int
+) -> Iterator[Discrepancy]:
     """Checks that each event is once with each endpoint: in its queue, or among what it is done
     with.
     """
@@ -351,7 +298,7 @@ def _of_endpoints(tx: Connection, listeners: _Listeners, since_ms: int) -> Itera
         if of_event == event_id:
             found = [place.endpoint_id for place in places]
             of_event, places = next(placed, (None, iter(())))
-        for listener in _must_have_heard(listeners, account_id, sandbox, kind, at_ms, since_ms):
+        for listener in must_have_heard(listeners, account_id, sandbox, kind, at_ms, since_ms):
             if listener.endpoint_id not in found:
                 yield Discrepancy(
                     account_id,

@@ -15,7 +15,9 @@ from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
-from heliograph.carriers import all_carriers, carrier_named
+from heliograph.carriers import Carrier, all_carriers, carrier_named, remove_carrier
+from heliograph.carriers.tables import carriers
+from heliograph.database import config
 from heliograph.inbound.tables import DIGITS_MAX, WHOLE_ACCOUNT_SCOPE, numbers
 
 NUMBER_PREFIX: Final = "num"
@@ -89,6 +91,22 @@ def remove_number(tx: Connection, digits: str, carrier: str | None, *, now_ms: i
     tx.execute(numbers.delete().where(numbers.c.id == number.id))
     _audit(tx, "number.remove", number, now_ms)
     return number
+
+
+def remove_carrier_and_numbers(
+    tx: Connection, name: str, *, messages_waiting: int, now_ms: int
+) -> Carrier:
+    """Removes a carrier and its numbers: texts to them are nobody's from now on. Raises what
+    `carriers.remove_carrier` raises.
+    """
+    # first, as all changes of carriers do; then no number is added before the carrier is gone
+    config.bump(tx)
+    carrier = carrier_named(tx, name)
+    tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier.id).with_for_update())
+    its = numbers.c.carrier_id == carrier.id
+    for row in tx.execute(sa.select(numbers).where(its).order_by(numbers.c.id)):
+        _audit(tx, "number.remove", OwnNumber(*row), now_ms)
+    return remove_carrier(tx, name, messages_waiting=messages_waiting)
 
 
 def set_catch_all(

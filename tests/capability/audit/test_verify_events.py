@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.audit.events import LISTENS_AFTER_MS, verify_events
+from heliograph.audit.events import verify_events
+from heliograph.audit.listeners import LISTENS_AFTER_MS
 from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import messages

@@ -72,12 +72,30 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
     ]
 
 
-def test_numbers_go_with_their_carrier(db: Database, run: Run) -> None:
-    open_carrier(db, "gh-main", prefix=None)
-    run("number", "add", "4567", "--carrier", "gh-main")
+def removed_of(db: Database, account_id: str) -> list[str | None]:
+    """The numbers that an account's audit log says it has lost."""
+    with db.read() as tx:
+        told = accounts.audited(tx, account_id, PageWanted(10, None))
+    return [each.entry.detail for each in told if each.entry.action == "number.remove"]
+
+
+def test_numbers_go_with_their_carrier_and_their_accounts_are_told(db: Database, run: Run) -> None:
+    amina, bilal = open_account(db), open_account(db, "bilal")
+    open_carrier(db, "gh-main")
+    open_carrier(db, "gh-spare", prefix=None)
+    run("number", "add", "4567", "--carrier", "gh-main", "--account", "amina")
+    run("number", "add", "4568", "--carrier", "gh-main")
+    run("number", "add", "4569", "--carrier", "gh-main")
+    run("number", "set", "4569", "--catch-all", "bilal")
+    run("number", "add", "4567", "--carrier", "gh-spare", "--account", "bilal")
+    refused = run("carrier", "remove", "gh-main")
+    assert "still has routes" in refused.err
+    assert (removed_of(db, amina), removed_of(db, bilal)) == ([], [])
+    run("route", "remove", "")
     assert run("carrier", "remove", "gh-main").status == 0
     with db.read() as tx:
-        assert tx.execute(sa.select(sa.func.count()).select_from(numbers)).scalar_one() == 0
+        assert tx.execute(sa.select(sa.func.count()).select_from(numbers)).scalar_one() == 1
+    assert (removed_of(db, amina), removed_of(db, bilal)) == (["4567"], ["4569"])
 
 
 @awaited

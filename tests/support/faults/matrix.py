@@ -224,6 +224,25 @@ ROWS: Final = (
         "nothing of the copy goes out before an operator says so; events keep their ids",
         "0",
     ),
+    Row(
+        44,
+        "process killed between storing a text that came in and answering it",
+        "stored once; the carrier sends it again",
+        "0",
+    ),
+    Row(
+        45,
+        "database away while texts come in",
+        "none answered before it is stored; none lost or twice",
+        "0",
+        _SEVERAL,
+    ),
+    Row(
+        46,
+        "a flood of texts from handsets beside slow sending",
+        "the window is used; no text lost or twice",
+        "0",
+    ),
 )
 
 

@@ -208,14 +208,15 @@ def resume(session: CommandRun, name: str) -> None:
 @command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
 def remove(session: CommandRun, name: str) -> None:
-    """Remove a carrier. No route may lead to it, and no message wait for it."""
-    from heliograph.carriers import carrier_named, remove_carrier
+    """Remove a carrier and its numbers. No route may lead to it, and no message wait for it."""
+    from heliograph.base import clock
+    from heliograph.carriers import carrier_named
+    from heliograph.inbound import remove_carrier_and_numbers
     from heliograph.messages.queue import waiting_for_carrier
 
     with session.write() as tx:
-        remove_carrier(
-            tx, name, messages_waiting=waiting_for_carrier(tx, carrier_named(tx, name).id)
-        )
+        waiting = waiting_for_carrier(tx, carrier_named(tx, name).id)
+        remove_carrier_and_numbers(tx, name, messages_waiting=waiting, now_ms=clock.now_ms())
     show(session, {"name": name, "removed": True})
 
 

@@ -16,6 +16,7 @@ from heliograph.console.navigation import CARRIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.inbound import remove_carrier_and_numbers
 from heliograph.messages.queue import waiting_for_carrier
 from heliograph.monitoring import last_waiting
 from heliograph.portal.filled_form import body_of, choice_of
@@ -128,7 +129,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     before = carriers.carrier_named(tx, asking.path["carrier"])
     if wanted == "remove":
         waiting = waiting_for_carrier(tx, before.id)
-        carriers.remove_carrier(tx, before.name, messages_waiting=waiting)
+        remove_carrier_and_numbers(tx, before.name, messages_waiting=waiting, now_ms=asking.now_ms)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
         return led_on(CARRIERS, Said.REMOVED)
     change_one = {

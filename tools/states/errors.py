@@ -21,7 +21,7 @@ ERROR_CAUSES: Final = {
         " cancel`); or it was in doubt, and an operator decided that it is not to be sent again"
         " (`message settle --as canceled`)"
     ),
-    "blocked": "its recipient opted out while it was queued as part of a campaign",
+    "blocked": "its recipient opted out while it was queued",
     "no_route": NEVER_YET,
 }
 

@@ -55,7 +55,7 @@ def test_who_was_opted_out_before_it_was_recorded_is_told_so(
     with db.write() as tx:  # as the version before did it
         set_opted_out(tx, amina, {int(made.phone): True})
     said = visitor.get(path_of(home, made)).text
-    assert "This contact was opted out before such changes were recorded." in said
+    assert "The phone opted out by a text such as STOP, or its opt-out was noted elsewhere" in said
     assert "Opted out since" not in said
 
 

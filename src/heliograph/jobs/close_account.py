@@ -23,6 +23,7 @@ from heliograph.campaigns.states import PAUSED, SCHEDULED, SENDING
 from heliograph.campaigns.tables import campaigns
 from heliograph.carriers import all_carriers
 from heliograph.database import config
+from heliograph.inbound.keywords import give_back_keywords
 from heliograph.messages.states import IN_DOUBT
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.webhooks import endpoints
@@ -71,6 +72,7 @@ def close(tx: Connection, account_id: str, reason: str | None, by: str, *, now_m
     senders.remove_documents(tx, account.id)
     endpoints.disable_all(tx, account.id, now_ms=now_ms)
     inbound.give_back_numbers(tx, account.id, now_ms=now_ms)
+    give_back_keywords(tx, account.id, now_ms=now_ms)
     accounts.record_status(
         tx, account.id, accounts.StatusChange(accounts.CLOSED, reason, by, now_ms)
     )

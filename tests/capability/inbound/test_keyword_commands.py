@@ -63,3 +63,16 @@ def test_how_keywords_count_on_a_number_is_set(db: Database, run: Run) -> None:
     )
     assert run("number", "keywords", "4567").status == 2
     assert "'x' is not one of" in run("number", "keywords", "4567", "--opt-out-scope", "x").err
+
+
+def test_a_closed_account_gives_its_words_back(db: Database, run: Run) -> None:
+    for name in ("amina", "chidi"):
+        open_account(db, name, credits=0)
+    open_carrier(db, "gh-main")
+    run("number", "add", "4567", "--carrier", "gh-main")
+    shared = ("--number", "4567", "--json")
+    for word in ("RICE", "BEANS"):
+        assert run("keyword", "add", word, "--account", "amina", *shared).status == 0
+    assert run("keyword", "add", "rice", "--account", "chidi", *shared).status == 2
+    assert run("account", "close", "amina").status == 0
+    assert run("keyword", "add", "rice", "--account", "chidi", *shared).status == 0

@@ -2,7 +2,11 @@
 
 from heliograph.inbound.keywords.answers import built_in_answer
 from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
-from heliograph.inbound.keywords.by_operator import remove_any_keyword, save_keyword_for
+from heliograph.inbound.keywords.by_operator import (
+    give_back_keywords,
+    remove_any_keyword,
+    save_keyword_for,
+)
 from heliograph.inbound.keywords.hear import NOTHING, CameIn, KeywordBrand, brands, hear
 from heliograph.inbound.keywords.keyword import KeywordOwner, all_keywords, as_keyword_record
 from heliograph.inbound.keywords.match import MatchedKeyword
@@ -22,6 +26,7 @@ __all__ = [
     "as_keyword_record",
     "brands",
     "built_in_answer",
+    "give_back_keywords",
     "hear",
     "remove_any_keyword",
     "save_keyword_for",

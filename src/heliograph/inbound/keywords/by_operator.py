@@ -13,6 +13,7 @@ from heliograph.inbound.keywords.keyword import (
     Keyword,
     KeywordOwner,
     SavedKeyword,
+    all_keywords,
     keyword_text_id,
     number_of_keyword,
     owner_of_keyword,
@@ -21,6 +22,7 @@ from heliograph.inbound.keywords.keyword import (
 )
 from heliograph.inbound.keywords.request import read_keyword
 from heliograph.inbound.numbers import OPERATOR
+from heliograph.inbound.tables import keywords
 
 
 def save_keyword_for(
@@ -49,6 +51,17 @@ def remove_any_keyword(tx: Connection, keyword_id: str, now_ms: int) -> Keyword:
     removed = remove_keyword(tx, owner_of_keyword(tx, keyword_id), keyword_id)
     _audit(tx, "keyword.remove", removed, now_ms)
     return removed
+
+
+def give_back_keywords(tx: Connection, account_id: str, *, now_ms: int) -> None:
+    """Removes all keywords of an account (raw id) that is being closed. Others can have its words
+    then, on numbers that it shared.
+    """
+    for sandbox in (False, True):
+        owner = KeywordOwner(account_id, sandbox)
+        for keyword in all_keywords(tx, owner):
+            _audit(tx, "keyword.remove", keyword, now_ms)
+        tx.execute(keywords.delete().where(owner.owns))
 
 
 def _audit(tx: Connection, action: str, keyword: Keyword, now_ms: int) -> None:

@@ -4,7 +4,6 @@ there twice.
 
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -21,10 +20,9 @@ from tests.support.crash.handsets import (
     PAUSE_S,
     ROUNDS,
     SHORT_CODE,
-    TAKEN_WITHIN_S,
     deliver_sm,
+    kill_while_writing,
 )
-from tests.support.crash.processes import ServerProcess
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import open_account, open_carrier
 
@@ -72,35 +70,20 @@ def test_a_server_killed_between_a_text_and_its_answer_loses_none_and_stores_non
 ) -> None:
     url = new_database(kind)
     db = Database(url)
-    chance = random.Random(ROUNDS)
-    unanswered = []
     with remembering_smsc() as smsc:
         amina = open_account(db)
         open_carrier(db, port=smsc.port)
         with db.write() as tx:
             add_number(tx, SHORT_CODE.decode(), "carrier", amina, now_ms=clock.now_ms())
         handsets = Handsets(smsc)
-        writing = threading.Thread(target=handsets.write)
-        writing.start()
-        try:
-            for _ in range(ROUNDS):
-                server = ServerProcess(url, tmp_path)
-                server.wait_until_ready()
-                _until_more(db)
-                time.sleep(chance.uniform(0.05, 0.5))  # the moment is the test
-                server.process.kill()
-                server.process.wait()
-                smsc.count_kill()
-                unanswered.append(len(smsc.unacknowledged))
-        finally:
-            handsets.stop()
-            writing.join()
-        server = ServerProcess(url, tmp_path)
-        try:
-            server.wait_until_ready()
-            _until(lambda: not smsc.unacknowledged)
-        finally:
-            assert server.end() == 0
+        unanswered = kill_while_writing(
+            url,
+            tmp_path,
+            smsc,
+            write=handsets.write,
+            end=handsets.stop,
+            stored=lambda: _stored(db).total(),
+        )
         stored = _stored(db)
         with db.read() as tx:
             repeats = tx.execute(sa.select(sa.func.sum(inbound.c.repeats))).scalar_one()
@@ -118,15 +101,3 @@ def _stored(db: Database) -> Counter[tuple[str, str]]:
     with db.read() as tx:
         rows = tx.execute(sa.select(inbound.c.sender, inbound.c.text))
         return Counter((str(row[0]), str(row[1])) for row in rows)
-
-
-def _until_more(db: Database) -> None:
-    before = _stored(db).total()
-    _until(lambda: _stored(db).total() > before)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + TAKEN_WITHIN_S
-    while not holds():
-        assert time.monotonic() < until_s, "it has not come to that"
-        time.sleep(0.05)

@@ -2,9 +2,7 @@
 confirmed once, and is paid for once.
 """
 
-import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import count
@@ -20,14 +18,7 @@ from heliograph.database.database import Database
 from heliograph.inbound import add_number
 from heliograph.messages.tables import messages, sends
 from heliograph.opt_outs.tables import suppressions
-from tests.support.crash.handsets import (
-    PAUSE_S,
-    ROUNDS,
-    SHORT_CODE,
-    TAKEN_WITHIN_S,
-    deliver_sm,
-)
-from tests.support.crash.processes import ServerProcess
+from tests.support.crash.handsets import PAUSE_S, SHORT_CODE, deliver_sm, kill_while_writing
 from tests.support.crash.remembering_smsc import RememberingSmsc, remembering_smsc
 from tests.support.factories import open_account, open_carrier
 
@@ -61,33 +52,20 @@ def test_a_server_killed_while_it_heeds_stop_heeds_and_confirms_each_once(
 ) -> None:
     url = new_database(kind)
     db = Database(url)
-    chance = random.Random(ROUNDS)
     with remembering_smsc() as smsc:
         amina = open_account(db, credits=CREDITS)
         open_carrier(db, port=smsc.port)
         with db.write() as tx:
             add_number(tx, SHORT_CODE.decode(), "carrier", amina, now_ms=clock.now_ms())
         stopping = Stopping(smsc)
-        writing = threading.Thread(target=stopping.write)
-        writing.start()
-        try:
-            for _ in range(ROUNDS):
-                server = ServerProcess(url, tmp_path)
-                server.wait_until_ready()
-                _until_more(db)
-                time.sleep(chance.uniform(0.05, 0.5))  # the moment is the test
-                server.process.kill()
-                server.process.wait()
-                smsc.count_kill()
-        finally:
-            stopping.end()
-            writing.join()
-        server = ServerProcess(url, tmp_path)
-        try:
-            server.wait_until_ready()
-            _until(lambda: not smsc.unacknowledged)
-        finally:
-            assert server.end() == 0
+        kill_while_writing(
+            url,
+            tmp_path,
+            smsc,
+            write=stopping.write,
+            end=stopping.end,
+            stored=lambda: len(_suppressed(db)),
+        )
     replied = sa.select(messages.c.recipient).select_from(
         messages.join(sends, sends.c.id == messages.c.send_id)
     )
@@ -102,15 +80,3 @@ def test_a_server_killed_while_it_heeds_stop_heeds_and_confirms_each_once(
 def _suppressed(db: Database) -> set[int]:
     with db.read() as tx:
         return set(tx.execute(sa.select(suppressions.c.phone)).scalars())
-
-
-def _until_more(db: Database) -> None:
-    before = len(_suppressed(db))
-    _until(lambda: len(_suppressed(db)) > before)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + TAKEN_WITHIN_S
-    while not holds():
-        assert time.monotonic() < until_s, "it has not come to that"
-        time.sleep(0.05)

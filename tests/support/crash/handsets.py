@@ -1,6 +1,14 @@
-"""Says how handsets write while a server is killed: how often, and in which PDUs."""
+"""Has handsets write while a server is killed again and again."""
 
 import os
+import random
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.crash.processes import ServerProcess
+from tests.support.crash.remembering_smsc import RememberingSmsc
 
 ROUNDS = int(os.environ.get("HELIOGRAPH_TEST_CRASH_ROUNDS", "3"))
 SHORT_CODE = b"4567"
@@ -18,3 +26,54 @@ def deliver_sm(sender: str, octets: bytes, esm_class: int = 0) -> bytes:
         + bytes((esm_class, 0, 0, 0, 0, 0, 0, 0, 0, len(octets)))
         + octets
     )
+
+
+def kill_while_writing(
+    url: str,
+    tmp_path: Path,
+    smsc: RememberingSmsc,
+    *,
+    write: Callable[[], None],
+    end: Callable[[], None],
+    stored: Callable[[], int],
+) -> list[int]:
+    """Kills a server ROUNDS times, each time at a random moment after more was stored. `write`
+    runs beside it until `end` is called, and one more server takes what is left. Returns how many
+    PDUs were not answered at each kill.
+    """
+    chance = random.Random(ROUNDS)
+    unanswered = []
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        for _ in range(ROUNDS):
+            server = ServerProcess(url, tmp_path)
+            server.wait_until_ready()
+            _until_more(stored)
+            time.sleep(chance.uniform(0.05, 0.5))  # the moment is the test
+            server.process.kill()
+            server.process.wait()
+            smsc.count_kill()
+            unanswered.append(len(smsc.unacknowledged))
+    finally:
+        end()
+        writing.join()
+    server = ServerProcess(url, tmp_path)
+    try:
+        server.wait_until_ready()
+        _until(lambda: not smsc.unacknowledged)
+    finally:
+        assert server.end() == 0
+    return unanswered
+
+
+def _until_more(stored: Callable[[], int]) -> None:
+    before = stored()
+    _until(lambda: stored() > before)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + TAKEN_WITHIN_S
+    while not holds():
+        assert time.monotonic() < until_s, "it has not come to that"
+        time.sleep(0.05)

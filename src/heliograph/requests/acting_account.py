@@ -24,17 +24,20 @@ async def read_at_home(
     Raises InvalidRequest (`invalid_json`), what `reader` raises, Unavailable.
     """
     own = call.principal.country_code
-
-    def read(body: dict[str, Any]) -> tuple[T | None, dict[str, Any] | None]:
-        return (
-            (None, body) if isinstance(body.get("customer_id"), str) else (reader(body, own), None)
-        )
-
-    done, body = await call.read(read)
+    done, body = await call.read(lambda body: _read_or_postpone(reader, body, own))
     if body is None:
         return done  # type: ignore[return-value]  # T itself may be None
     home = await home_of_cached(cache, call.principal, body["customer_id"])
     return await call.look(lambda: reader(body, home))
+
+
+def _read_or_postpone(
+    reader: Callable[[dict[str, Any], str], T], body: dict[str, Any], own: str
+) -> tuple[T | None, dict[str, Any] | None]:
+    """Returns what `reader` makes of a body of the key's own account, or the body that names a
+    customer.
+    """
+    return (None, body) if isinstance(body.get("customer_id"), str) else (reader(body, own), None)
 
 
 async def acting_for_call(

@@ -24,7 +24,6 @@ from heliograph.alerts.rules import (
     all_rules,
     change_rule,
     locked_rules,
-    rule_of,
     set_rule,
 )
 from heliograph.alerts.tables import KEPT
@@ -59,7 +58,6 @@ __all__ = [
     "queue_telling",
     "recipient_of",
     "remove_recipient",
-    "rule_of",
     "set_rule",
     "still_wrong",
     "store_found",

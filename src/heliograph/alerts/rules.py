@@ -95,7 +95,8 @@ def change_rule(
     """Changes what is given of a rule, and returns all of it. Whoever changes another part of it at
     the same time waits, so neither change is lost. Raises InvalidRequest, as `set_rule` does.
     """
-    before = next(rule for rule in locked_rules(tx) if rule.kind == kind)
+    lock_table(tx, alert_rules)
+    before = rule_of(tx, kind)
     after = before._replace(
         is_on=before.is_on if is_on is None else is_on,
         threshold=before.threshold if threshold is None else threshold,

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import accounts, alerts
 from heliograph.alerts import AlertKind
+from heliograph.alerts.rules import rule_of
 from heliograph.alerts.tables import watched_wallets
 from heliograph.alerts.watched_wallets import WATCHED_MAX
 from heliograph.base import clock
@@ -21,7 +22,7 @@ WAITS_S = 0.3  # long enough to come to the other's lock, and shorter than a loc
 
 
 def _held(tx: Connection, seconds: int) -> None:
-    alerts.set_rule(tx, alerts.rule_of(tx, AlertKind.DISK)._replace(hold_s=seconds))
+    alerts.set_rule(tx, rule_of(tx, AlertKind.DISK)._replace(hold_s=seconds))
 
 
 def _watched(tx: Connection, credits: int) -> None:
@@ -49,7 +50,7 @@ def test_who_saves_second_waits_and_has_the_last_word(
     other.join()
     assert failures == []
     with db.read() as tx:
-        stored = alerts.rule_of(tx, AlertKind.DISK).hold_s
+        stored = rule_of(tx, AlertKind.DISK).hold_s
         watched = [each.credits_min for each in alerts.all_watched(tx)]
     assert 22 in (stored, *watched)
 
@@ -70,7 +71,7 @@ def test_a_command_that_changes_another_part_of_a_rule_waits_and_keeps_what_was_
     command.join()
     assert said[0].status == 0, said[0].err
     with db.read() as tx:
-        stored = alerts.rule_of(tx, AlertKind.DISK)
+        stored = rule_of(tx, AlertKind.DISK)
     assert (stored.is_on, stored.threshold, stored.hold_s) == (False, 512, 22)
 
 

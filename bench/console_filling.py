@@ -1,5 +1,6 @@
 """Fills a PostgreSQL database with what a large service has in it, for `bench.console_pages`: every
 list of the console is long, and the account `shop 1` has a tenth of all messages.
+`bench.console_copy` copies it to SQLite.
 """
 
 from collections.abc import Mapping

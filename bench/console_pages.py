@@ -1,11 +1,13 @@
-"""`python -m bench.console_pages`: how long the console takes for each page on PostgreSQL, with
-10,000 accounts, 50 carriers and ten million messages. Exit status 1 when a page's 95th percentile
-is over 100 ms.
+"""`python -m bench.console_pages`: how long the console takes for each page, with 10,000 accounts,
+50 carriers and ten million messages, on PostgreSQL. Exit status 1 when a page's 95th percentile is
+over 100 ms.
+
+`--database sqlite` measures SQLite: the rows are made on PostgreSQL, and copied. `--database URL`
+fills a database of yours once, and measures again what is in it.
 
 The pages are asked for in this process, as those of `bench.pages` are: what is measured is the
-server's part. `--database` fills a database of yours once, and measures again what is in it. The
-processor time of a page is that of this process and of its connections on PostgreSQL; it says more
-than the clock on a machine that does something else.
+server's part. The processor time of a page is that of this process and of its connections on
+PostgreSQL; it says more than the clock on a machine that does something else.
 """
 
 import argparse
@@ -13,16 +15,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
+from bench.console_copy import copy_to_sqlite
 from bench.console_filling import ACCOUNTS, fill
 from bench.console_rows import BUSY
-from bench.databases import postgres_databases
+from bench.databases import DATABASE_FILE, postgres_databases
 from bench.pages import AIM_MS, ASKED, Measured, asked_often
 from heliograph import accounts
 from heliograph.api.app import acceptor_for
@@ -32,7 +35,7 @@ from heliograph.console.pages import PAGES as CONSOLE_PAGES
 from heliograph.console.seen_pages.seen_portal import FILES
 from heliograph.database import migrate
 from heliograph.database.cache import ConfigCache
-from heliograph.database.database import Database
+from heliograph.database.database import Database, metadata
 from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import CONSOLE, Service
 from heliograph.portal.pages import PAGES
@@ -44,6 +47,7 @@ from tests.support.console.operators import come_in
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import SITE, Visitor
 
+KINDS: Final = ("sqlite", "postgresql")
 # how the paths of files end that the console makes, beside those of an account's portal
 _FILES: Final = (
     *FILES,
@@ -108,20 +112,22 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--accounts", type=int, default=ACCOUNTS)
     parser.add_argument(
         "--database",
-        metavar="URL",
-        help="one to keep: filled now if it has no tables, and measured as it is if it has",
+        metavar="sqlite|postgresql|URL",
+        default="postgresql",
+        help="of a URL: one to keep, filled now if it has no tables, and measured as it is if it"
+        " has",
     )
     parser.add_argument("--only", default="", help="measure only pages with this in their path")
     options = parser.parse_args(arguments)
     with _database(options.database) as url:
         is_empty = not sa.inspect(_engine(url)).get_table_names()
         migrate.upgrade(url)
+        if is_empty:
+            began_s = time.monotonic()
+            _fill(url, options.messages, options.accounts)
+            print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
         db, run = Database(url), Loop()
         try:
-            if is_empty:
-                began_s = time.monotonic()
-                fill(db, options.messages, options.accounts)
-                print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
             costs = _measured(db, run, options.only)
         finally:
             db.close()
@@ -134,17 +140,40 @@ def main(arguments: list[str]) -> int:
 
 
 @contextmanager
-def _database(kept: str | None) -> Iterator[str]:
+def _database(wanted: str) -> Iterator[str]:
     """Yields the URL of the database that is kept, or of a new one that is gone afterwards."""
-    if kept is not None:
-        yield kept
+    if wanted not in KINDS:
+        yield wanted
         return
+    with tempfile.TemporaryDirectory(prefix="heliograph-bench-") as folder:
+        if wanted == "sqlite":
+            yield f"sqlite:///{folder}/{DATABASE_FILE}"
+            return
+        with _empty_postgresql(Path(folder)) as url:
+            yield url
+
+
+@contextmanager
+def _empty_postgresql(folder: Path) -> Iterator[str]:
+    with postgres_databases(folder) as databases, databases.empty() as url:
+        yield url
+
+
+def _fill(url: str, messages: int, accounts: int) -> None:
+    """Fills the empty database. SQLite has none of the functions that make rows, so these are made
+    on PostgreSQL.
+    """
+    is_sqlite = url.startswith("sqlite")
     with (
         tempfile.TemporaryDirectory(prefix="heliograph-bench-") as folder,
-        postgres_databases(Path(folder)) as databases,
-        databases.empty() as url,
+        _empty_postgresql(Path(folder)) if is_sqlite else nullcontext(url) as filled,
     ):
-        yield url
+        if is_sqlite:
+            migrate.upgrade(filled)
+        with closing(Database(filled)) as db:
+            fill(db, messages, accounts)
+        if is_sqlite:
+            copy_to_sqlite(filled, url)
 
 
 def _engine(url: str) -> sa.Engine:
@@ -166,7 +195,8 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
     visitor, plain = Visitor(db, portal, run), _engine(db.url)
     try:
         with plain.connect() as connection:
-            connection.execute(sa.text("TRUNCATE totps, recovery_codes"))  # of an earlier run
+            for left in ("recovery_codes", "totps"):  # of an earlier run
+                connection.execute(sa.text(f"DELETE FROM {left}"))
         come_in(visitor, db, OperatorRole.ADMIN)
         known = _records(db)
         page = f"{ACCOUNT_PAGES}/{known['account']}"
@@ -201,6 +231,8 @@ def _used_s(plain: sa.Engine) -> float:
     """Returns the processor time of this process, and of the database's processes that serve it
     as far as they are on this machine.
     """
+    if plain.dialect.name == "sqlite":
+        return time.process_time()
     asked = sa.text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
     with plain.connect() as connection:
         pids = connection.execute(asked).scalars().all()
@@ -219,13 +251,15 @@ def _records(db: Database) -> dict[str, str]:
     with db.read() as tx:
         found["account"] = accounts.text_id(accounts.by_id(tx, BUSY))
         for parameter, (table, prefix) in _RECORDS.items():
-            of = "true" if table in _OF_NO_ACCOUNT else f"account_id = CAST('{BUSY}' AS uuid)"
-            query = sa.text(f"SELECT id FROM {table} WHERE {of} ORDER BY id DESC LIMIT 1")
-            found[parameter] = ids.text_of_raw(prefix, tx.execute(query).scalar_one().hex)
+            columns = metadata.tables[table].columns
+            query = sa.select(columns.id).order_by(columns.id.desc()).limit(1)
+            if table not in _OF_NO_ACCOUNT:
+                query = query.where(columns.account_id == BUSY)
+            found[parameter] = ids.text_of_raw(prefix, tx.execute(query).scalar_one())
         carrier = sa.text("SELECT id FROM carriers WHERE name = 'carrier-7'")
         found["carrier_id"] = str(tx.execute(carrier).scalar_one())
-        customer = sa.text("SELECT account_id FROM customers LIMIT 1")
-        raw = tx.execute(customer).scalar_one().hex
+        customer = sa.select(metadata.tables["customers"].columns.account_id).limit(1)
+        raw = tx.execute(customer).scalar_one()
         found["customer"] = accounts.text_of_id(raw, is_customer=True)
     return found
 

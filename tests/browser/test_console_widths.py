@@ -7,21 +7,23 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from heliograph import accounts
+from heliograph import accounts, plugin
 from heliograph.base import clock
 from heliograph.console.navigation import NAVIGATION
 from heliograph.console.pages import PAGES
 from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database
 from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_samples
+from tests.support import plain_http
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.api.server import Server
 from tests.support.console.entering import come_in
-from tests.support.console.messages import stored_message
+from tests.support.console.messages import never_answered, stored_message
 from tests.support.console.operators import uploaded_sheet, waiting_sender
-from tests.support.factories import open_account
+from tests.support.factories import SENDER, issue_key, open_account, open_carrier
 from tests.support.portal.browsing import HEIGHT, NARROW, WIDE, opened, picture
 from tests.support.portal.judged import violations
+from tests.support.portal.rolled_up import rolled_up
 
 LONG_NAME = "Chidi and Sons Mobile Payments and Notifications Limited Company"
 FILES = ("/export", "/entries", "/statement", "/statement.pdf", "/documents/{document}")
@@ -162,4 +164,67 @@ def test_on_a_phone_no_part_of_a_rule_or_of_who_is_told_is_off_screen(
         place = each.bounding_box()
         assert place is not None
         assert place["x"] + place["width"] <= NARROW
+    page.context.close()
+
+
+def busy_account(db: Database) -> str:
+    """Makes an account with long names, large figures and a site. Returns its raw id."""
+    account_id = open_account(db, LONG_NAME, credits=10_000)
+    now_ms = clock.now_ms()
+    many = {"segments": 1_234_567, "credits": 1_234_567, "sent": 1_234, "failed": 34_567}
+    rolled_up(db, account_id, now_ms, delivered=1_200_000, **many)
+    with db.write() as tx:
+        plugin.connect(
+            tx,
+            account_id,
+            "https://payments-and-notifications.chidi-and-sons.example.com/accra/shop",
+            plugin.SiteDetails(LONG_NAME, "wordpress", "6.8", "12.34.56", "8.4"),
+            sandbox=False,
+            now_ms=now_ms,
+        )
+    return account_id
+
+
+def test_on_a_phone_no_figure_of_a_day_and_no_part_of_a_site_is_off_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    db = server.cast.amina.db
+    account_id = busy_account(db)
+    with db.read() as tx:
+        account = accounts.text_id(accounts.by_id(tx, account_id))
+    page = operator_at(NARROW)
+    page.goto(f"{server.url}/console/accounts/{account}")
+    for name, last in (("By day", "Refunded"), ("Sites", "Last saved")):
+        box = page.get_by_role("region", name=name)
+        assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0, name
+        named = box.locator(f"[data-name='{last}']").first
+        assert named.evaluate("each => getComputedStyle(each, '::before').content") == f'"{last} "'
+    picture(page, "console-account-busy")
+    page.context.close()
+
+
+def test_on_a_phone_no_part_of_a_message_in_doubt_is_off_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    db = server.cast.amina.db
+    carrier_id = open_carrier(db, "volta", prefix="23324")
+    account_id = busy_account(db)
+    for number in ("233241234567", "233241234568"):
+        plain_http.post(
+            f"{server.url}/api/v1/sms/send",
+            headers={"Authorization": f"Bearer {issue_key(db, account_id)}"},
+            json={"sender": SENDER, "message": "Your order is on its way.", "to": number},
+        ).raise_for_status()
+    never_answered(db, carrier_id)
+    page = operator_at(NARROW)
+    page.goto(f"{server.url}/console/messages/in-doubt?carrier={carrier_id}")
+    box = page.get_by_role("region", name="Messages in doubt")
+    chosen = page.get_by_label(f"Message to 233241234567 of {LONG_NAME}")
+    chosen.check()
+    assert box.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+    place, beside = chosen.bounding_box(), box.get_by_role("link").first.bounding_box()
+    assert place is not None
+    assert beside is not None
+    assert abs(place["y"] - beside["y"]) < place["height"], "what is chosen is named beside it"
+    picture(page, "console-in-doubt-long")
     page.context.close()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from heliograph import alerts
 from heliograph.alerts import AlertKind, AlertRecipient, AlertRule
+from heliograph.alerts.rules import rule_of
 from heliograph.alerts.tell import AlertTeller
 from heliograph.base import clock
 from heliograph.base.settings import Settings
@@ -43,7 +44,7 @@ def added(db: Database, address: str) -> Added:
 def hold(db: Database, kind: AlertKind, hold_s: int) -> None:
     """Lets a rule open and end alerts after so long."""
     with db.write() as tx:
-        alerts.set_rule(tx, alerts.rule_of(tx, kind)._replace(hold_s=hold_s))
+        alerts.set_rule(tx, rule_of(tx, kind)._replace(hold_s=hold_s))
 
 
 def rule(db: Database, given: AlertRule) -> None:

@@ -17,6 +17,7 @@ FIRST, TRIALS = "first", "trials"  # its values; without one, all tests run
 # Accepting, a carrier's turn, an operator's decision and the ledger: their statements are declared
 # twice. So are the conditions of states. `tests/capability/database` prepares every statement.
 ON_BOTH: Final = (
+    "tests/capability/alerts/test_rules_at_once.py",  # PostgreSQL alone has the lock
     "tests/capability/campaigns/test_campaign_transitions.py",
     "tests/capability/database/",
     "tests/capability/messages/test_accept",

@@ -22,8 +22,8 @@ from heliograph.alerts.rules import (
     AlertKind,
     AlertRule,
     all_rules,
+    change_rule,
     locked_rules,
-    rule_of,
     set_rule,
 )
 from heliograph.alerts.tables import KEPT
@@ -49,6 +49,7 @@ __all__ = [
     "all_recipients",
     "all_rules",
     "all_watched",
+    "change_rule",
     "ended_alerts",
     "find_breaches",
     "last_told",
@@ -57,7 +58,6 @@ __all__ = [
     "queue_telling",
     "recipient_of",
     "remove_recipient",
-    "rule_of",
     "set_rule",
     "still_wrong",
     "store_found",

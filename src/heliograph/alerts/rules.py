@@ -84,6 +84,28 @@ def rule_of(tx: Connection, kind: AlertKind) -> AlertRule:
     return next(rule for rule in all_rules(tx) if rule.kind == kind)
 
 
+def change_rule(
+    tx: Connection,
+    kind: AlertKind,
+    *,
+    is_on: bool | None = None,
+    threshold: int | None = None,
+    hold_s: int | None = None,
+) -> AlertRule:
+    """Changes what is given of a rule, and returns all of it. Whoever changes another part of it at
+    the same time waits, so neither change is lost. Raises InvalidRequest, as `set_rule` does.
+    """
+    lock_table(tx, alert_rules)
+    before = rule_of(tx, kind)
+    after = before._replace(
+        is_on=before.is_on if is_on is None else is_on,
+        threshold=before.threshold if threshold is None else threshold,
+        hold_s=before.hold_s if hold_s is None else hold_s,
+    )
+    set_rule(tx, after)
+    return after
+
+
 def set_rule(tx: Connection, rule: AlertRule) -> None:
     """Stores a rule in place of the one of its kind. Raises InvalidRequest, whose fields are
     `threshold` and `hold_s`.

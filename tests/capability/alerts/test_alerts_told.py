@@ -11,6 +11,7 @@ from standardwebhooks import Webhook
 from heliograph import alerts
 from heliograph.alerts import AlertKind, tellings
 from heliograph.alerts.recipients import PURPOSE
+from heliograph.alerts.rules import rule_of
 from heliograph.alerts.tables import alert_recipients, alert_tellings
 from heliograph.alerts.tables import alerts as alert_rows
 from heliograph.base import clock
@@ -216,7 +217,7 @@ def test_who_is_added_later_is_not_told_the_end_of_what_began_before(
 def test_a_rule_that_is_turned_off_ends_its_alerts(db: Database, carrier_id: int) -> None:
     dies(db, carrier_id)
     with db.write() as tx:
-        alerts.set_rule(tx, alerts.rule_of(tx, AlertKind.CARRIER_DOWN)._replace(is_on=False))
+        alerts.set_rule(tx, rule_of(tx, AlertKind.CARRIER_DOWN)._replace(is_on=False))
     look(db)
     look(db, HOLD_MS)
     assert open_now(db) == []

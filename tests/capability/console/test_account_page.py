@@ -20,6 +20,7 @@ from tests.support.portal.rolled_up import rolled_up
 from tests.support.portal.visitor import Visitor
 
 NOTHING_TOLD = SiteDetails(None, None, None, None, None)
+FIGURES = ("Accepted", "Delivered", "Failed", "Rate", "Credits spent", "Refunded")
 
 
 def page_of(db: Database, account_id: str) -> str:
@@ -57,7 +58,10 @@ def customer_of(db: Database, partner_id: str, name: str, ref: str) -> str:
 
 
 def row(day: str, *cells: str) -> str:
-    numbers = "".join(f'<td class="number">{cell.replace(",", NARROW)}</td>' for cell in cells)
+    numbers = "".join(
+        f'<td class="number" data-name="{name}">{cell.replace(",", NARROW)}</td>'
+        for name, cell in zip(FIGURES, cells, strict=True)
+    )
     return f"<tr><td>{day}</td>{numbers}</tr>"
 
 

@@ -2,6 +2,7 @@
 
 from heliograph import alerts, users
 from heliograph.alerts import AlertKind
+from heliograph.alerts.rules import rule_of
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.console.alert_pages.alert_list import told
@@ -44,9 +45,9 @@ def test_a_rule_is_changed_and_only_that_is_logged(db: Database, visitor: Visito
     del fields["disk_on"]
     assert visitor.post(PAGE, fields).status_code == 303
     with db.read() as tx:
-        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
-        assert not alerts.rule_of(tx, AlertKind.DISK).is_on
-        assert alerts.rule_of(tx, AlertKind.CARRIER_DOWN).is_on
+        assert rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert not rule_of(tx, AlertKind.DISK).is_on
+        assert rule_of(tx, AlertKind.CARRIER_DOWN).is_on
     assert sorted(logged(db)) == [
         ("alert.set", "on, threshold 2048 MiB, held 60 s", "off, threshold 2048 MiB, held 60 s"),
         ("alert.set", "on, threshold 300 s, held 60 s", "on, threshold 120 s, held 60 s"),
@@ -64,7 +65,7 @@ def test_a_refused_rule_changes_none_and_keeps_what_was_typed(
     assert "must be a whole number, 1 to 100 %" in refused.text
     assert all(f'value="{typed}"' in refused.text for typed in ("many", "120"))
     with db.read() as tx:
-        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 300
+        assert rule_of(tx, AlertKind.BACKLOG).threshold == 300
     assert logged(db) == []
 
 
@@ -81,14 +82,14 @@ def test_a_rule_that_somebody_changed_meanwhile_is_looked_at_first(
     assert 'name="backlog_threshold" value="120"' in late.text
     assert 'name="disk_threshold" value="512"' in late.text, "what was typed stays"
     with db.read() as tx:
-        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
-        assert alerts.rule_of(tx, AlertKind.DISK).threshold == 2_048
+        assert rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert rule_of(tx, AlertKind.DISK).threshold == 2_048
     looked_at = as_it_is(db) | {"disk_threshold": "512"}
     assert all(f'value="{looked_at[f"{kind}_shown"]}"' in late.text for kind in AlertKind)
     assert visitor.post(PAGE, looked_at).status_code == 303
     with db.read() as tx:
-        assert alerts.rule_of(tx, AlertKind.BACKLOG).threshold == 120
-        assert alerts.rule_of(tx, AlertKind.DISK).threshold == 512
+        assert rule_of(tx, AlertKind.BACKLOG).threshold == 120
+        assert rule_of(tx, AlertKind.DISK).threshold == 512
 
 
 def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor) -> None:

@@ -174,13 +174,13 @@ def test_each_message_in_doubt_says_when_it_is_sent_again_by_itself(
     assert told is not None
     assert 80 <= int(told[1]) <= 100
     clock.move(120_000)
-    assert "<td>now</td>" in visitor.get(IN_DOUBT).text
+    assert '"Sent again by itself:">now</td>' in visitor.get(IN_DOUBT).text
     with db.write() as tx:
         never = json.dumps({**carrier.settings, "in_doubt": "never"})
         tx.execute(sa.update(carriers).where(carriers.c.id == carrier.id).values(settings=never))
     page = visitor.get(IN_DOUBT).text
     assert f"{carrier.name} is set to send no message again by itself" in page
-    assert "<td>no</td>" in page
+    assert '"Sent again by itself:">no</td>' in page
 
 
 def test_nothing_is_decided_without_a_choice_or_for_a_carrier_that_is_not_there(

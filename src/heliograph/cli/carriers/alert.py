@@ -81,13 +81,9 @@ def set_(
     from heliograph import alerts
 
     with session.write() as tx:
-        before = alerts.rule_of(tx, alerts.AlertKind(kind))
-        rule = before._replace(
-            is_on=before.is_on if is_on is None else is_on,
-            threshold=before.threshold if threshold is None else threshold,
-            hold_s=before.hold_s if hold is None else hold,
+        rule = alerts.change_rule(
+            tx, alerts.AlertKind(kind), is_on=is_on, threshold=threshold, hold_s=hold
         )
-        alerts.set_rule(tx, rule)
     show(session, _rule(rule))
 
 

@@ -108,7 +108,7 @@ def test_keywords_are_of_their_account_and_mode_alone(
         ({"keyword": "A", "reply": "x" * 1_531}, ["reply"]),
         ({"keyword": "A", "number": "4567"}, ["number"]),
         ({"keyword": "A", "action": 1, "reply": 2}, ["action", "reply"]),
-        ({"keyword": "Stop"}, ["action"]),
+        ({"keyword": "Stop", "action": "none"}, ["action"]),
         ({"keyword": "désabonner", "action": "opt_in"}, ["action"]),
     ],
 )
@@ -122,6 +122,17 @@ def test_what_is_wrong_is_named(
 def test_a_word_that_opts_out_may_have_an_own_answer(api: Service, amina: Actor) -> None:
     made = add(api, amina, keyword="STOP", action="opt_out", reply="Bye.")
     assert (made["action"], made["reply"]) == ("opt_out", "Bye.")
+
+
+@pytest.mark.parametrize(
+    ("word", "action"),
+    [("Stop", "opt_out"), ("START", "opt_in"), ("Aidez-moi", "help"), ("RICE", "none")],
+)
+def test_a_built_in_word_with_another_reply_does_what_it_did(
+    api: Service, amina: Actor, word: str, action: str
+) -> None:
+    assert add(api, amina, keyword=word, reply="Hello.")["action"] == action
+    assert add(api, amina, keyword=word, reply="Hello.", action=None)["action"] == action
 
 
 def test_an_idempotency_key_adds_once(api: Service, amina: Actor) -> None:

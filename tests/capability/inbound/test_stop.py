@@ -145,9 +145,10 @@ async def test_a_sender_that_is_no_phone_and_a_number_of_nobody_opt_nobody_out(l
         add_number(tx, "4568", "carrier", None, now_ms=clock.now_ms())
     await line.says("STOP", sender="NETFLIX")
     await line.says("STOP", sender="4242")
+    await line.says("STOP", sender="12345678")  # of no calling code
     await line.says("STOP", to="4568")
     assert line.told() == []
-    assert line.heard() == [("stop", True), ("stop", True), (None, False)]
+    assert line.heard() == [("stop", True)] * 3 + [(None, False)]
 
 
 @awaited

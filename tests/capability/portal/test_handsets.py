@@ -13,6 +13,7 @@ from heliograph.carriers import ReceiptState
 from heliograph.carriers.simulated_outcomes import simulated_outcome
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
+from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
 from heliograph.users import Role
 from tests.support.api.service import Loop
 from tests.support.factories import grant, open_account, open_carrier, open_route
@@ -216,3 +217,17 @@ def test_a_phone_says_stop_and_start_in_sandbox_and_is_answered(
     assert "You will get no more texts from" in visitor.get(path).text
     assert write(visitor, path, "sandbox SANDBOX", "start") == 303
     assert "This person has asked for no more texts" not in visitor.get(talk).text
+
+
+def test_own_keywords_of_the_sandbox_are_answered_there(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        for sandbox, reply in ((True, "Tried: rice."), (False, "Live: rice.")):
+            body = {"keyword": "RICE", "reply": reply}
+            save_keyword_for(tx, KeywordOwner(amina, sandbox), body, None, clock.now_ms())
+    path = f"{home}/handsets/{ONE}"
+    assert write(visitor, path, "sandbox SANDBOX", "rice!") == 303
+    shown = visitor.get(path).text
+    assert "Tried: rice." in shown
+    assert "Live: rice." not in shown

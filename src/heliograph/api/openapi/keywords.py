@@ -63,7 +63,8 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         action=one_of(
             KeywordAction,
-            f"{_ACTION} Without it: `none`. A built-in word that opts out always does.",
+            f"{_ACTION} Without it: what a built-in word does anyhow, else `none`. A built-in word"
+            " that opts out always does.",
             nullable=True,
         ),
         reply=text(f"{_REPLY} It costs as any text.", nullable=True, minLength=1),

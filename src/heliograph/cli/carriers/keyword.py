@@ -45,7 +45,11 @@ def _owner(tx: "Connection", account: str, sandbox: bool) -> "KeywordOwner":
     help="The number that it is for. Without this, all of the account.",
 )
 @click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
-@click.option("--action", metavar="ACTION", help="none (as without this), opt_out, opt_in or help.")
+@click.option(
+    "--action",
+    metavar="ACTION",
+    help="none, opt_out, opt_in or help. Default: what a built-in word does anyhow, else none.",
+)
 @click.option("--reply", metavar="TEXT", help="What it is answered with. It costs as any text.")
 @click.option("--language", metavar="CODE", help="Of the built-in answer, such as fr.")
 @click.option("--sandbox", is_flag=True, help="Add it to the sandbox.")

@@ -16,7 +16,9 @@ from heliograph.inbound.keywords.match import (
     match,
 )
 from heliograph.inbound.tables import ONE_SENDER_SCOPE
-from heliograph.text import NUMBER_DIGITS_MIN
+from heliograph.text import parse_phone
+
+_NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
 
 
 class CameIn(NamedTuple):
@@ -73,22 +75,33 @@ async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str,
         if each.account_id is not None
     ]
     own = await _own_keywords(tx, readable, settings)
+    words = {}
+    for each in readable:
+        number = _number(each, settings)
+        if each.is_complete and (number is not None or each.sandbox):
+            rules = own.get((each.account_id or "", _number_id(number)), {})
+            first_word = number is not None and number.first_word
+            words[each.id] = match(each.text, rules, first_word=first_word)
+    by_nobody = await _by_nobody(tx, readable, words)
     heard = {}
     for each in readable:
-        number = settings.get(each.recipient)
-        matched = None
-        if number is not None and each.is_complete:
-            rules = own.get((each.account_id or "", number.number_id), {})
-            matched = match(each.text, rules, first_word=number.first_word)
-        elif each.sandbox and each.is_complete:  # a sandbox has no numbers, and texts its senders
-            matched = match(each.text, {}, first_word=False)
+        number, matched = _number(each, settings), words.get(each.id)
         heard[each.id] = Heard(
             each.account_id,
             matched,
-            is_opt_out_suspected(each.text, matched) or _is_by_nobody(each, matched),
+            is_opt_out_suspected(each.text, matched) or each.id in by_nobody,
             number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
         )
     return heard
+
+
+def _number(text: CameIn, settings: dict[str, sql.NumberSettings]) -> sql.NumberSettings | None:
+    """Returns the number that was texted; None in a sandbox, whose phones text its senders."""
+    return None if text.sandbox else settings.get(text.recipient)
+
+
+def _number_id(number: sql.NumberSettings | None) -> str:
+    return _NO_NUMBER if number is None else number.number_id
 
 
 async def _of_word_owners(
@@ -104,10 +117,7 @@ async def _of_word_owners(
             if word not in BUILT_IN
         ]
         for each in texts
-        if each.is_complete
-        and not each.sandbox
-        and (number := settings.get(each.recipient)) is not None
-        and number.is_shared
+        if each.is_complete and (number := _number(each, settings)) is not None and number.is_shared
     }
     asked = sorted({word for some in words.values() for word in some})
     owners = {
@@ -121,13 +131,24 @@ async def _of_word_owners(
     return found
 
 
-def _is_by_nobody(text: CameIn, matched: MatchedKeyword | None) -> bool:
-    """Returns whether somebody wants to opt out whose address is no phone number: a name, or a
-    short code.
+async def _by_nobody(
+    tx: HotTx, texts: Sequence[CameIn], words: dict[str, MatchedKeyword | None]
+) -> set[str]:
+    """Returns the texts by which somebody wants to opt out whose address is no phone number, as a
+    name or a short code is none.
     """
-    opts_out = matched is not None and matched.rule.action is KeywordAction.OPT_OUT
-    digits = text.sender.removeprefix("+")
-    return opts_out and not (digits.isdigit() and len(digits) >= NUMBER_DIGITS_MIN)
+    out = [
+        each
+        for each in texts
+        if (matched := words.get(each.id)) is not None
+        and matched.rule.action is KeywordAction.OPT_OUT
+    ]
+    accounts = await brands(tx, {each.account_id or "" for each in out}) if out else {}
+    return {
+        each.id
+        for each in out
+        if parse_phone(each.sender, None, accounts[each.account_id or ""].country_code) is None
+    }
 
 
 async def _own_keywords(
@@ -137,12 +158,12 @@ async def _own_keywords(
     number goes before one of all numbers.
     """
     asked = {
-        sql.WantedKeyword(each.account_id, each.sandbox, number.number_id, word)
+        sql.WantedKeyword(each.account_id, each.sandbox, _number_id(number), word)
         for each in texts
         if each.account_id is not None
         and each.is_complete
-        and (number := settings.get(each.recipient)) is not None
-        for word in candidates(each.text, first_word=number.first_word)
+        and ((number := _number(each, settings)) is not None or each.sandbox)
+        for word in candidates(each.text, first_word=number is not None and number.first_word)
     }
     found = await sql.KEYWORDS.rows(tx, sorted(asked))
     own: dict[tuple[str, str], dict[str, KeywordRule]] = defaultdict(dict)

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from heliograph.base.forms import Form, as_text, keeping, shown
 from heliograph.base.short_texts import one_line
-from heliograph.inbound.keywords.built_in import KeywordAction, KeywordLanguage
+from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
 from heliograph.inbound.keywords.fold import fold
 from heliograph.inbound.keywords.match import WORDS_MAX
 from heliograph.inbound.tables import KEYWORD_MAX
@@ -41,11 +41,12 @@ def read_keyword(body: dict[str, Any]) -> KeywordRequest:
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
     form.finish()
     assert keyword is not None
+    folded = fold(keyword)
     return KeywordRequest(
         keyword=keyword,
-        folded=fold(keyword),
+        folded=folded,
         number=number,
-        action=action or KeywordAction.NONE,
+        action=action or _usual_action(folded),
         reply=reply,
         language=language,
         customer_id=customer_id,
@@ -61,6 +62,14 @@ def _keyword(text: str) -> str:
     if len(folded.split()) > WORDS_MAX:
         raise ValueError(f"must have at most {WORDS_MAX} words, not {len(folded.split())}")
     return keyword
+
+
+def _usual_action(folded: str) -> KeywordAction:
+    """Returns what a keyword does if nobody says it: a built-in word what it does anyhow, so that
+    another reply to START or HELP takes nothing from it.
+    """
+    built_in = BUILT_IN.get(folded)
+    return KeywordAction.NONE if built_in is None else built_in.action
 
 
 def _reply(value: Any) -> str:

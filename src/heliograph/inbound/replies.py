@@ -7,6 +7,7 @@ from heliograph.inbound import replies_sql as sql
 from heliograph.inbound.heed import Heeded, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.messages.accept import Replier, Reply
+from heliograph.opt_outs import WHOLE_ACCOUNT
 
 
 async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> set[int]:
@@ -73,4 +74,7 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
 def _text(heeded: Heeded, keyword: PhonesKeyword) -> str | None:
     rule = keyword.said.matched.rule
     brand = heeded.brands[keyword.owner.account_id].name
+    if keyword.action is KeywordAction.OPT_OUT and keyword.said.scope != WHOLE_ACCOUNT:
+        # the account's other senders go on: the answer must not promise more than holds
+        brand = f"{brand} ({keyword.said.text.recipient})"
     return rule.reply or built_in_answer(rule.action, rule.language, brand)

@@ -1,33 +1,48 @@
 """Erases one phone number from the texts that handsets have sent."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.accounts.tables import accounts
 from heliograph.database.large_reads import streamed
 from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
 from heliograph.jobs.row_changes import RowChange, gone
+from heliograph.text import parse_phone
 from heliograph.text.phones_in_text import Quoted
+
+ENDING: Final = 6  # digits: as a number ends however a carrier writes it
 
 
 def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     """Takes number and text from what the number sent to the account, and to nobody. A text of
     another number that names it goes too. Parts that still wait are deleted, but for those to other
-    accounts.
+    accounts. A sender is read as STOP from it is: a carrier may write it as it is dialled in the
+    account's country.
     """
+    home = tx.execute(
+        sa.select(accounts.c.country_code).where(accounts.c.id == account_id)
+    ).scalar_one()
+
+    def is_number(sender: str) -> bool:
+        phone = parse_phone(sender, None, home)
+        return sender == quoted.digits or (phone is not None and phone.digits == quoted.digits)
+
     columns = inbound.c
-    query = sa.select(columns.id, columns.sender, columns.text).where(
+    ending = quoted.digits[-ENDING:]
+    query = sa.select(columns.id, columns.account_id, columns.sender, columns.text).where(
         sa.or_(
             columns.account_id == account_id,
-            columns.account_id.is_(None) & (columns.sender == quoted.digits),
+            columns.account_id.is_(None) & columns.sender.endswith(ending),
         ),
         columns.sender.is_not(None),
     )
-    for text_id, sender, text in streamed(tx, query):
-        if sender == quoted.digits:
+    for text_id, owner, sender, text in streamed(tx, query):
+        if is_number(sender):
             yield RowChange(inbound, (text_id,), {"sender": None, "text": None, "pdu": None})
-        elif quoted.stands_in(text):
+        elif owner is not None and quoted.stands_in(text):
             yield RowChange(inbound, (text_id,), {"text": None, "pdu": None})
     replied = keyword_replies.c
     is_theirs = (replied.account_id == account_id) & (replied.phone == int(quoted.digits))
@@ -38,4 +53,8 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         numbers.c.digits == parts.recipient,
         numbers.c.account_id != account_id,
     )
-    yield from gone(tx, inbound_parts, parts.sender == quoted.digits, sa.not_(is_others))
+    senders = tx.execute(
+        sa.select(parts.sender).distinct().where(parts.sender.endswith(ending))
+    ).scalars()
+    own = [sender for sender in senders if is_number(sender)]
+    yield from gone(tx, inbound_parts, parts.sender.in_(own), sa.not_(is_others))

@@ -64,6 +64,25 @@ async def test_stop_is_confirmed_once_a_day_and_help_answered_after_it(line: Lin
 
 
 @awaited
+async def test_a_second_stop_leaves_what_confirms_the_first(line: Line) -> None:
+    house = line.house
+    await house.send(PHONE)
+    await line.says("STOP")
+    clock.move(by_ms=MINUTE_MS)
+    await line.says("STOP")
+    assert house.statuses() == ["failed/blocked", "queued"]
+    assert texts(house)[1:] == [STOPPED]
+    house.assert_sound()
+
+
+@awaited
+async def test_a_confirmation_promises_no_more_than_holds(line: Line) -> None:
+    line.number_has(opt_out_scope="sender")
+    await line.says("STOP")
+    assert texts(line.house) == [STOPPED.replace("amina", f"amina ({SHORT_CODE})")]
+
+
+@awaited
 async def test_a_phone_is_answered_once_a_minute(line: Line) -> None:
     await line.says("HELP", "STOP", "INFO")
     clock.move(by_ms=MINUTE_MS // 2)

@@ -153,6 +153,9 @@ async def test_a_number_is_erased_from_what_it_sent_to_the_account_or_to_nobody(
     await came(db, carrier_id, OTHER, "4567", "nothing of it")
     await came(db, carrier_id, PHONE, "4568", "to kofi")
     await came(db, carrier_id, PHONE, "9999", "to nobody")
+    for as_dialled in (f"0{PHONE[3:]}", f"00{PHONE}"):
+        await came(db, carrier_id, as_dialled, "4567", "to amina again")
+        await came(db, carrier_id, as_dialled, "9999", "to nobody again")
     erased = run("erase", PHONE, "--account", "amina", "--yes")
     assert erased.status == 0, erased
     assert kept(db) == [
@@ -160,7 +163,7 @@ async def test_a_number_is_erased_from_what_it_sent_to_the_account_or_to_nobody(
         (OTHER, None),
         (OTHER, "nothing of it"),
         (PHONE, "to kofi"),
-        (None, None),
+        *[(None, None)] * 5,
     ]
     with db.read() as tx:
         assert tx.execute(sa.select(sa.func.count()).select_from(inbound_parts)).scalar_one() == 0

@@ -91,6 +91,10 @@ _QUEUED: Final = SharingStatement(
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
 )
+# What answers a keyword stays: a second STOP must not cancel what confirms the first.
+_ANSWERS_NO_KEYWORD: Final = """NOT EXISTS (
+    SELECT 1 FROM answering_sends a JOIN inbound i ON i.id = a.inbound_id
+    WHERE a.send_id = s.id AND i.keyword IS NOT NULL)"""
 _UNWANTED: Final = SharingStatement(
     UnwantedTexts,
     _SinceId,
@@ -101,12 +105,12 @@ _UNWANTED: Final = SharingStatement(
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (g.sender = '' OR lower(s.sender) = g.sender)""",
+            AND (g.sender = '' OR lower(s.sender) = g.sender) AND {_ANSWERS_NO_KEYWORD}""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (:sender = '' OR lower(s.sender) = :sender)""",
+            AND (:sender = '' OR lower(s.sender) = :sender) AND {_ANSWERS_NO_KEYWORD}""",
 )
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _RUNS: Final = Statement(
@@ -154,8 +158,9 @@ async def cancel_unwanted(
     tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int, wallets: Sequence[str] = ()
 ) -> None:
     """Cancels all that is queued of these texts and that no carrier has, of campaigns and of single
-    sends: they are `blocked` and refunded. One-time passwords stay. `wallets` are the accounts, in
-    order of their ids, whose wallets the transaction goes on to need.
+    sends: they are `blocked` and refunded. One-time passwords and answers to keywords stay.
+    `wallets` are the accounts, in order of their ids, whose wallets the transaction goes on to
+    need.
     """
     since = _SinceId(first_id_of(now_ms - _SPAN_MS))
     queued = await _UNWANTED.rows_with(tx, unwanted, since) if unwanted else []

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
@@ -20,6 +21,8 @@ from heliograph.database.statements import (
     Text,
 )
 from heliograph.messages.accept.request import VALIDITY_S
+from heliograph.messages.carrier.unwanted import FOLDED_SENDER
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
@@ -27,6 +30,8 @@ from heliograph.messages.sweeps.sweep import fail_taken
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
+# for a run of which somebody takes some each time: three turns in a row
+LOOKS_MAX: Final = 3
 
 
 class OptedOutPhone(Row, frozen=True):
@@ -101,19 +106,29 @@ _UNWANTED: Final = SharingStatement(
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (g.sender = '' OR lower(s.sender) = g.sender)""",
+            AND (g.sender = '' OR {FOLDED_SENDER} = g.sender)""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (:sender = '' OR lower(s.sender) = :sender)""",
+            AND (:sender = '' OR {FOLDED_SENDER} = :sender)""",
 )
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
+_OF_SENDS_SQLITE: Final = f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))"
 _RUNS: Final = Statement(
     _OfSends,
     QueuedRun,
     postgresql=f"{_OF_SENDS} = ANY(:send_ids) FOR UPDATE SKIP LOCKED",
-    sqlite=f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))",
+    sqlite=_OF_SENDS_SQLITE,
+)
+# Waits for whoever is just taking some of a run. In an order, so that two opt-outs do not wait for
+# each other; what takes runs waits for none.
+_RUNS_WAITED_FOR: Final = Statement(
+    _OfSends,
+    QueuedRun,
+    postgresql=f"""
+        {_OF_SENDS} = ANY(:send_ids) ORDER BY q.carrier_id, q.rank_us, q.first_id FOR UPDATE""",
+    sqlite=_OF_SENDS_SQLITE,
 )
 
 
@@ -136,9 +151,7 @@ async def fail_blocked(
     }
 
 
-async def _take_out(
-    tx: HotTx, waiting: dict[int, str], now_ms: int, wallets: Sequence[str] = ()
-) -> set[int]:
+async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
     """Takes out messages, given by number and with their sends, and returns those that were in a
     run which nobody else is just taking.
     """
@@ -146,7 +159,7 @@ async def _take_out(
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
     left = split_runs(runs, waiting)
-    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
+    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
     return left.found
 
 
@@ -157,12 +170,58 @@ async def cancel_unwanted(
     sends: they are `blocked` and refunded. One-time passwords stay. `wallets` are the accounts, in
     order of their ids, whose wallets the transaction goes on to need.
     """
-    since = _SinceId(first_id_of(now_ms - _SPAN_MS))
-    queued = await _UNWANTED.rows_with(tx, unwanted, since) if unwanted else []
-    waiting = {
-        int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
-    }
-    await _take_out(tx, waiting, now_ms, wallets)
+    left = await _Queued(tx, unwanted, now_ms).taken_out() if unwanted else None
+    if left is not None and left.found:
+        await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
+
+
+class _Queued:
+    """Looks for what is queued of texts that nobody wants any more, until it has all that no
+    carrier has.
+
+    A turn may be taking some of a run just now, and put its rest back: the run is waited for, and
+    what is left is looked for again. A turn may be giving a message back that it had: its lock is
+    waited for, and either the turn has seen the opt-out (`carrier/unwanted.py`), or the message is
+    found now.
+    """
+
+    def __init__(self, tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int) -> None:
+        self._tx = tx
+        self._unwanted = unwanted
+        self._since = _SinceId(first_id_of(now_ms - _SPAN_MS))
+        self._runs: dict[RunKey, QueuedRun] = {}
+        self._waiting: dict[int, str] = {}  # by number, the send of each
+        self._with_carriers: set[str] = set()
+
+    async def taken_out(self) -> "SplitRuns":
+        """Returns the runs, which are locked, without these messages."""
+        await self._look()
+        left = await self._found(_RUNS_WAITED_FOR)
+        for _ in range(LOOKS_MAX - 1):
+            if len(left.found) == len(self._waiting):
+                break
+            await self._look()
+            left = await self._found(_RUNS_WAITED_FOR)
+        if self._tx.postgresql and self._with_carriers:
+            found = {ids.raw_of_number(number) for number in left.found}
+            await lock_messages(self._tx, self._with_carriers | found)
+            await self._look()
+            # who holds a run may wait for one of these messages, so no run is waited for
+            left = await self._found(_RUNS)
+        return left
+
+    async def _look(self) -> None:
+        queued = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
+        self._waiting = {
+            int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
+        }
+        self._with_carriers = {message.id for message in queued if message.is_in_flight}
+
+    async def _found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
+        if self._waiting:
+            runs = await which.rows(self._tx, _OfSends(sorted(set(self._waiting.values()))))
+            self._runs |= {run.key: run for run in runs}
+        return split_runs(list(self._runs.values()), self._waiting)
 
 
 class SplitRuns(NamedTuple):

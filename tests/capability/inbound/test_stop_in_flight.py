@@ -121,7 +121,7 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
     await line.says("STOP")
     clock.move(by_ms=5)
     try:
-        await house.send(PHONE, "Your receipt.", transactional=True, passes_opt_outs=True)
+        await house.send(PHONE, "Your receipt.", transactional=True)
         link = house.turn()
         await link.turn.once()
         assert len(link.open) == 2

@@ -1,6 +1,4 @@
-"""What is queued of an account's groups for people who want it no more is taken out of its run,
-failed and refunded.
-"""
+"""What is queued for people who want it no more is taken out of its run, failed and refunded."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
@@ -15,13 +13,14 @@ from heliograph.database.statements import (
     BigInt,
     Bool,
     Id,
+    Int,
     Row,
     SharingStatement,
     Statement,
     Text,
 )
 from heliograph.messages.accept.request import VALIDITY_S
-from heliograph.messages.carrier.unwanted import FOLDED_SENDER
+from heliograph.messages.carrier.unwanted import FOLDED_SENDER, is_older
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
@@ -64,7 +63,7 @@ class _SinceId(Row, frozen=True):
 
 
 class _QueuedMessage(Row, frozen=True):
-    """Holds a message of a group that is queued. `is_in_flight` says that a carrier has some of
+    """Holds a message that is queued. `is_in_flight` says that a carrier has some of
     it.
     """
 
@@ -76,25 +75,39 @@ class _QueuedMessage(Row, frozen=True):
     is_in_flight: Bool
 
 
+class _NotedMessage(Row, frozen=True):
+    """Holds a queued message of a phone that has opted out. `opt_out_id` names the opt-out from the
+    whole account, if it still holds.
+    """
+
+    queued: _QueuedMessage
+    group_id: Int | None
+    opt_out_id: Id | None
+
+
 class _OfSends(Row, frozen=True):
     send_ids: list[Id]
 
 
 _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
-_QUEUED: Final = SharingStatement(
+_NOTED_COLUMNS: Final = f"""{_COLUMNS}, m.group_id,
+    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
+        AND o.phone = m.recipient AND o.sender = '') AS opt_out_id"""
+_NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
-    _QueuedMessage,
+    _NotedMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_NOTED_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
-        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
+        JOIN sends s ON s.id = m.send_id
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m
+        SELECT {_NOTED_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
 )
 _UNWANTED: Final = SharingStatement(
     UnwantedTexts,
@@ -135,11 +148,18 @@ _RUNS_WAITED_FOR: Final = Statement(
 async def fail_blocked(
     tx: HotTx, people: Sequence[OptedOutPhone], now_ms: int
 ) -> set[OptedOutPhone]:
-    """Fails messages of groups to these people that no carrier has: they are `blocked` and
-    refunded. It is to be called again for whom it answers: a carrier has something for them, or is
-    just taking it, and it may come back. `people`: few enough for one transaction.
+    """Fails what is queued for these people that no carrier has: it is `blocked` and refunded. Of
+    single sends that is what is older than the opt-out, if it still holds. It is to be called again
+    for whom it answers: a carrier has something for them, or is just taking it, and it may come
+    back. `people`: few enough for one transaction.
     """
-    queued = await _QUEUED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
+    noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
+    queued = [
+        one.queued
+        for one in noted
+        if one.group_id is not None
+        or (one.opt_out_id is not None and is_older(one.queued.id, one.opt_out_id))
+    ]
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }

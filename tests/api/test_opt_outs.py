@@ -63,6 +63,25 @@ def test_a_contact_of_the_phone_shows_it(api: Service, amina: Actor) -> None:
     assert api.get(amina, "/contacts").data == [contact]
 
 
+def test_an_opt_out_withdraws_what_is_queued_in_its_scope(api: Service, amina: Actor) -> None:
+    amina.sender("SALES")
+    made = []
+    for sender in ("AMINA", "SALES"):
+        body = {"sender": sender, "message": "Hello", "recipients": [PHONE, OTHER]}
+        made.append(api.post(amina, "/sms/send", body).data["message_ids"])
+
+    def errors() -> list[list[str | None]]:
+        shown = [[api.get(amina, f"/messages/{each}").data["error"] for each in of] for of in made]
+        return [[error and error["code"] for error in of] for of in shown]
+
+    credits = api.get(amina, "/wallet/balance").body["sms_credits"]
+    api.post(amina, "/opt-outs", {"phone": PHONE, "sender": "sales"}, key="k1")
+    assert errors() == [[None, None], ["blocked", None]]
+    api.post(amina, "/opt-outs", {"phone": PHONE})
+    assert errors() == [["blocked", None], ["blocked", None]]
+    assert api.get(amina, "/wallet/balance").body["sms_credits"] == credits + 2
+
+
 def test_a_transactional_text_reaches_who_has_opted_out_if_its_account_may_send_it(
     api: Service, amina: Actor
 ) -> None:

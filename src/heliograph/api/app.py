@@ -39,6 +39,7 @@ from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.api import endpoints as message_endpoints
 from heliograph.messages.queue import FairQueue, account_ends
+from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs.api import endpoints as opt_out_endpoints
 from heliograph.otp import OtpExtension
 from heliograph.otp.api import endpoints as otp_endpoints
@@ -253,7 +254,7 @@ def endpoints(
         *message_endpoints(acceptor, cache, db, answered_text),
         *inbound_endpoints(db),
         *keyword_endpoints(db),
-        *opt_out_endpoints(db),
+        *opt_out_endpoints(db, withdraw),
         *otp_endpoints(
             acceptor, cache, db, secret_key=settings.secret_keys, service_sender=service_sender
         ),

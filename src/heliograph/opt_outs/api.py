@@ -15,6 +15,7 @@ from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import lift, suppress
 from heliograph.opt_outs.suppression import (
     OptOutOwner,
+    Withdraw,
     as_suppression_record,
     scope_of_sender,
 )
@@ -25,8 +26,8 @@ from heliograph.text import parse_phone
 POST_PATH: Final = "POST /opt-outs"
 
 
-def endpoints(db: Database) -> list[Endpoint]:
-    handlers = _OptOutHandlers(db)
+def endpoints(db: Database, withdraw: Withdraw) -> list[Endpoint]:
+    handlers = _OptOutHandlers(db, withdraw)
     return [
         Endpoint("GET", "/opt-outs", "sms.read", handle_in_thread=handlers.list_opt_outs),
         Endpoint("POST", "/opt-outs", "sms.send", handle_in_thread=handlers.opt_out),
@@ -37,8 +38,9 @@ def endpoints(db: Database) -> list[Endpoint]:
 class _OptOutHandlers:
     """Answers the calls of each endpoint."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, withdraw: Withdraw) -> None:
         self._db = db
+        self._withdraw = withdraw
 
     def list_opt_outs(self, call: Call) -> Answer:
         customer_id = customer_asked_for(call.principal, call.query)
@@ -68,15 +70,11 @@ class _OptOutHandlers:
 
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, asked.customer_id, changes=True)
-            digits = asked.phone.digits
+            digits, now_ms = asked.phone.digits, clock.now_ms()
             new = suppress(
-                tx,
-                owner,
-                [digits],
-                source=OptOutSource.API,
-                now_ms=clock.now_ms(),
-                scope=asked.scope,
+                tx, owner, [digits], source=OptOutSource.API, now_ms=now_ms, scope=asked.scope
             )
+            self._withdraw(tx, owner, digits, asked.scope, now_ms)
             [stored] = [
                 each for each in opt_outs_of(tx, owner, digits) if each.scope == asked.scope
             ]

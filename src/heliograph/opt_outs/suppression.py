@@ -1,8 +1,10 @@
 """Describes opt-outs: whose they are, which texts they hold for, and how they are shown."""
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
@@ -45,6 +47,11 @@ def folded_sender(sender: str) -> str:
     """Returns a sender as opt-outs know it: without case, and digits without a plus."""
     folded = sender.strip().lower()
     return folded[1:] if folded[:1] == "+" and folded[1:].isdigit() else folded
+
+
+# Cancels what is queued for a phone (E.164 digits) in a scope, at a moment: what is queued is known
+# to rooms above this one.
+Withdraw: TypeAlias = Callable[[Connection, OptOutOwner, str, OptOutScope, int], None]
 
 
 class Suppression(NamedTuple):

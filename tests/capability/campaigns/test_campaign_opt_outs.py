@@ -172,7 +172,9 @@ async def test_what_a_carrier_has_goes_on_and_what_it_gives_back_is_not_tried_ag
     clock.move(by_ms=121_000)
     try:
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=False) == 0
-        assert house.statuses() == ["sent", "queued", "queued", "queued"]
+        assert house.statuses() == ["sent", "failed/blocked", "queued", "queued"], (
+            "what it gives back does not wait for a look"
+        )
         assert await settle_doubts(house.db, house.carrier_id, clock.now_ms(), resend=True) == 1
         await running.look()
         await running.send()

@@ -6,12 +6,14 @@ import html
 import re
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import opt_outs, senders
 from heliograph.base import clock
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.inbound import conversations
+from heliograph.messages.tables import messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.users import Role
 from tests.support.api.inbound_texts import store_inbound
@@ -228,9 +230,13 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
     wrote(db, amina, "please stop texting me")
     path = f"{home}/conversations/{ONE}"
     owner = OptOutOwner(amina, sandbox=True)
+    assert answer(visitor, path, "we have heard you") == 303
     visitor.get(f"{path}?mode=sandbox")
     for _ in range(2):
         assert visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "add"}).status_code == 303
+        with db.read() as tx:
+            found = tx.execute(sa.select(messages.c.error_code)).scalars().all()
+        assert set(found) == {"blocked"}, "what was queued for it is withdrawn"
     with db.read() as tx:
         assert opt_outs.suppressed_among(tx, owner, [ONE]) == {ONE: OptOutSource.PORTAL}
         assert not opt_outs.is_suppressed(tx, OptOutOwner(amina, sandbox=False), ONE)

@@ -60,6 +60,7 @@ def add(
     """Let no text reach a phone any more. No keyword that its owner texts lifts that."""
     from heliograph import opt_outs
     from heliograph.base import clock
+    from heliograph.messages.sweeps import withdraw
 
     body = {"phone": phone, "country_code": country_code(country), "sender": sender}
     given = {name: value for name, value in body.items() if value is not None}
@@ -77,6 +78,7 @@ def add(
             now_ms=now_ms,
             scope=asked.scope,
         )
+        withdraw(tx, owner, digits, asked.scope, now_ms)
         [stored] = [
             each for each in opt_outs.opt_outs_of(tx, owner, digits) if each.scope == asked.scope
         ]

@@ -20,7 +20,8 @@ from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import messages_sql
 from heliograph.messages.carrier.inflight_sql import OUTSTANDING, InFlightOf
 from heliograph.messages.carrier.messages_sql import SettledMessage
-from heliograph.messages.carrier.settle import refund_due
+from heliograph.messages.carrier.settle import move, refund_due
+from heliograph.messages.carrier.unwanted import unwanted_among
 from heliograph.messages.changes import Changes, MessageRow, queued_again
 from heliograph.messages.events import events_of, listeners_of_changes
 from heliograph.messages.queue.rank import HELD_FROM_US
@@ -55,6 +56,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     """Writes all changes, and the events that tell of them. Refunds are decided here: once
     nothing of a failed message is on the wire any more.
     """
+    await _block_unwanted(tx, changes)
     failed = [
         row for row in changes.messages.values() if row.status == FAILED and refund_due(row) > 0
     ]
@@ -74,6 +76,15 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
         await groups.add(tx, moved.items(), carrier_id)
     await rollups.mark(tx, changes.messages.values())
     await emit_rows(tx, told)
+
+
+async def _block_unwanted(tx: HotTx, changes: Changes) -> None:
+    """Fails what comes back from a carrier for people who have opted out meanwhile. It is asked
+    under the lock of the messages: an opt-out that waits for it looks for them again.
+    """
+    for message_id in await unwanted_among(tx, map(changes.messages.__getitem__, changes.requeued)):
+        if move(changes.messages[message_id], FAILED, changes.now_ms, "blocked"):
+            del changes.requeued[message_id]
 
 
 async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:

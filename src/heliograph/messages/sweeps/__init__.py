@@ -16,6 +16,7 @@ from heliograph.messages.sweeps.sweep import (
     take_over,
     unreceipted,
 )
+from heliograph.messages.sweeps.withdraw import withdraw
 
 __all__ = [
     "OptedOutPhone",
@@ -32,4 +33,5 @@ __all__ = [
     "settle_doubts",
     "take_over",
     "unreceipted",
+    "withdraw",
 ]

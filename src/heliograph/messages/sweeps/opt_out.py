@@ -1,6 +1,4 @@
-"""What is queued of an account's groups for people who want it no more is taken out of its run,
-failed and refunded.
-"""
+"""What is queued for people who want it no more is taken out of its run, failed and refunded."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
@@ -8,18 +6,22 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from heliograph.base import ids
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BigInt,
     Bool,
     Id,
+    Int,
     Row,
     SharingStatement,
     Statement,
     Text,
 )
 from heliograph.messages.accept.request import VALIDITY_S
+from heliograph.messages.carrier.unwanted import FOLDED_SENDER, is_older
+from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
@@ -27,6 +29,8 @@ from heliograph.messages.sweeps.sweep import fail_taken
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
+# for a run of which somebody takes some each time: three turns in a row
+LOOKS_MAX: Final = 3
 
 
 class OptedOutPhone(Row, frozen=True):
@@ -59,7 +63,7 @@ class _SinceId(Row, frozen=True):
 
 
 class _QueuedMessage(Row, frozen=True):
-    """Holds a message of a group that is queued. `is_in_flight` says that a carrier has some of
+    """Holds a message that is queued. `is_in_flight` says that a carrier has some of
     it.
     """
 
@@ -71,25 +75,39 @@ class _QueuedMessage(Row, frozen=True):
     is_in_flight: Bool
 
 
+class _NotedMessage(Row, frozen=True):
+    """Holds a queued message of a phone that has opted out. `opt_out_id` names the opt-out from the
+    whole account, if it still holds.
+    """
+
+    queued: _QueuedMessage
+    group_id: Int | None
+    opt_out_id: Id | None
+
+
 class _OfSends(Row, frozen=True):
     send_ids: list[Id]
 
 
 _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
-_QUEUED: Final = SharingStatement(
+_NOTED_COLUMNS: Final = f"""{_COLUMNS}, m.group_id,
+    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
+        AND o.phone = m.recipient AND o.sender = '') AS opt_out_id"""
+_NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
-    _QueuedMessage,
+    _NotedMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_NOTED_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
-        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
+        JOIN sends s ON s.id = m.send_id
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m
+        SELECT {_NOTED_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.group_id IS NOT NULL AND m.id >= :since""",
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
 )
 # What answers a keyword stays: a second STOP must not cancel what confirms the first.
 _ANSWERS_NO_KEYWORD: Final = """NOT EXISTS (
@@ -105,30 +123,47 @@ _UNWANTED: Final = SharingStatement(
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (g.sender = '' OR lower(s.sender) = g.sender) AND {_ANSWERS_NO_KEYWORD}""",
+            AND (g.sender = '' OR {FOLDED_SENDER} = g.sender) AND {_ANSWERS_NO_KEYWORD}""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (:sender = '' OR lower(s.sender) = :sender) AND {_ANSWERS_NO_KEYWORD}""",
+            AND (:sender = '' OR {FOLDED_SENDER} = :sender) AND {_ANSWERS_NO_KEYWORD}""",
 )
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
+_OF_SENDS_SQLITE: Final = f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))"
 _RUNS: Final = Statement(
     _OfSends,
     QueuedRun,
     postgresql=f"{_OF_SENDS} = ANY(:send_ids) FOR UPDATE SKIP LOCKED",
-    sqlite=f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))",
+    sqlite=_OF_SENDS_SQLITE,
+)
+# Waits for whoever is just taking some of a run. In an order, so that two opt-outs do not wait for
+# each other; what takes runs waits for none.
+_RUNS_WAITED_FOR: Final = Statement(
+    _OfSends,
+    QueuedRun,
+    postgresql=f"""
+        {_OF_SENDS} = ANY(:send_ids) ORDER BY q.carrier_id, q.rank_us, q.first_id FOR UPDATE""",
+    sqlite=_OF_SENDS_SQLITE,
 )
 
 
 async def fail_blocked(
     tx: HotTx, people: Sequence[OptedOutPhone], now_ms: int
 ) -> set[OptedOutPhone]:
-    """Fails messages of groups to these people that no carrier has: they are `blocked` and
-    refunded. It is to be called again for whom it answers: a carrier has something for them, or is
-    just taking it, and it may come back. `people`: few enough for one transaction.
+    """Fails what is queued for these people that no carrier has: it is `blocked` and refunded. Of
+    single sends that is what is older than the opt-out, if it still holds. It is to be called again
+    for whom it answers: a carrier has something for them, or is just taking it, and it may come
+    back. `people`: few enough for one transaction.
     """
-    queued = await _QUEUED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
+    noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
+    queued = [
+        one.queued
+        for one in noted
+        if one.group_id is not None
+        or (one.opt_out_id is not None and is_older(one.queued.id, one.opt_out_id))
+    ]
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }
@@ -140,9 +175,7 @@ async def fail_blocked(
     }
 
 
-async def _take_out(
-    tx: HotTx, waiting: dict[int, str], now_ms: int, wallets: Sequence[str] = ()
-) -> set[int]:
+async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:
     """Takes out messages, given by number and with their sends, and returns those that were in a
     run which nobody else is just taking.
     """
@@ -150,7 +183,7 @@ async def _take_out(
         return set()
     runs = await _RUNS.rows(tx, _OfSends(sorted(set(waiting.values()))))
     left = split_runs(runs, waiting)
-    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
+    await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
     return left.found
 
 
@@ -162,12 +195,58 @@ async def cancel_unwanted(
     `wallets` are the accounts, in order of their ids, whose wallets the transaction goes on to
     need.
     """
-    since = _SinceId(first_id_of(now_ms - _SPAN_MS))
-    queued = await _UNWANTED.rows_with(tx, unwanted, since) if unwanted else []
-    waiting = {
-        int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
-    }
-    await _take_out(tx, waiting, now_ms, wallets)
+    left = await _Queued(tx, unwanted, now_ms).taken_out() if unwanted else None
+    if left is not None and left.found:
+        await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
+
+
+class _Queued:
+    """Looks for what is queued of texts that nobody wants any more, until it has all that no
+    carrier has.
+
+    A turn may be taking some of a run just now, and put its rest back: the run is waited for, and
+    what is left is looked for again. A turn may be giving a message back that it had: its lock is
+    waited for, and either the turn has seen the opt-out (`carrier/unwanted.py`), or the message is
+    found now.
+    """
+
+    def __init__(self, tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int) -> None:
+        self._tx = tx
+        self._unwanted = unwanted
+        self._since = _SinceId(first_id_of(now_ms - _SPAN_MS))
+        self._runs: dict[RunKey, QueuedRun] = {}
+        self._waiting: dict[int, str] = {}  # by number, the send of each
+        self._with_carriers: set[str] = set()
+
+    async def taken_out(self) -> "SplitRuns":
+        """Returns the runs, which are locked, without these messages."""
+        await self._look()
+        left = await self._found(_RUNS_WAITED_FOR)
+        for _ in range(LOOKS_MAX - 1):
+            if len(left.found) == len(self._waiting):
+                break
+            await self._look()
+            left = await self._found(_RUNS_WAITED_FOR)
+        if self._tx.postgresql and self._with_carriers:
+            found = {ids.raw_of_number(number) for number in left.found}
+            await lock_messages(self._tx, self._with_carriers | found)
+            await self._look()
+            # who holds a run may wait for one of these messages, so no run is waited for
+            left = await self._found(_RUNS)
+        return left
+
+    async def _look(self) -> None:
+        queued = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
+        self._waiting = {
+            int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
+        }
+        self._with_carriers = {message.id for message in queued if message.is_in_flight}
+
+    async def _found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
+        if self._waiting:
+            runs = await which.rows(self._tx, _OfSends(sorted(set(self._waiting.values()))))
+            self._runs |= {run.key: run for run in runs}
+        return split_runs(list(self._runs.values()), self._waiting)
 
 
 class SplitRuns(NamedTuple):

@@ -20,7 +20,8 @@ from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.inbound import InboundText, OwnNumber, conversations
 from heliograph.messages.read import Message
-from heliograph.opt_outs import OptOutOwner, OptOutSource
+from heliograph.messages.sweeps import withdraw
+from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource
 from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
@@ -139,6 +140,7 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             changed = opt_outs.suppress(
                 tx, owner, [phone], source=OptOutSource.PORTAL, now_ms=asking.now_ms
             )
+            withdraw(tx, owner, phone, WHOLE_ACCOUNT, asking.now_ms)
         case "remove":
             changed = opt_outs.lift(tx, owner, [phone], by=OptOutSource.PORTAL, scope=None)
         case unknown:

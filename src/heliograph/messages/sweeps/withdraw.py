@@ -1,0 +1,19 @@
+"""Withdraws what is queued for a phone that has just opted out, in the ordinary transaction that
+stores the opt-out.
+"""
+
+from sqlalchemy.engine import Connection
+
+from heliograph.database.hot import run_in
+from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_unwanted
+from heliograph.opt_outs import OptOutOwner, OptOutScope
+
+
+def withdraw(
+    tx: Connection, owner: OptOutOwner, phone: str, scope: OptOutScope, now_ms: int
+) -> None:
+    """Cancels and refunds all that is queued for a phone (E.164 digits) in the scope of an opt-out,
+    as `inbound.heed` does for a keyword.
+    """
+    unwanted = UnwantedTexts(owner.account_id, owner.sandbox, int(phone), scope.sender)
+    run_in(tx, lambda hot: cancel_unwanted(hot, [unwanted], now_ms))

@@ -68,6 +68,9 @@ def test_of_two_that_exclude_each_other_the_first_counts_and_the_script_comes_fi
         ("throttle=1.5", "is not KIND=PROBABILITY"),
         ("throttle=-1", "is not KIND=PROBABILITY"),
         ("throttle=nan", "is not KIND=PROBABILITY"),
+        ("mo-repeat:101=1", "mo-repeat: '101' is not a number from 2 to 100"),
+        ("mo-interleave:1=1", "mo-interleave: '1' is not a number from 2 to 100"),
+        ("mo-shuffle:3=1", "mo-shuffle takes no argument"),
         ("throttle:5=1", "throttle takes no argument"),
         ("delay:5=1", "delay: '5' is not a time"),
         ("delay:25h=1", "delay: '25h' is not a time"),
@@ -94,6 +97,7 @@ def test_what_is_wrong_with_a_chance_is_told(text: str, why: str) -> None:
             "after 1 submit: wrong-password",
             "line 1: wrong-password happens to binds, not to submits",
         ),
+        ("after 1 text: mo-lose", "line 1: mo-lose happens to parts, not to texts"),
         ("every 0 submits: drop", "line 1: 'every' takes a number from 1"),
         ("after 5 submits: drop for 0", "line 1: 'for' takes a number from 1"),
         ("every 2 submits: drop for 3", "line 1: 'every' takes a number from 1"),
@@ -123,6 +127,7 @@ def test_what_is_wrong_with_a_script_is_told_with_its_line(text: str, why: str) 
         ("mo_text", ""),
         ("mo_text", "a" * 1_531),
         ("mo_text", "\ud800"),
+        ("mo_long", "both"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(setting: str, value: object) -> None:

@@ -55,6 +55,23 @@ def test_a_text_takes_these_segments(written: str, encoding: str, sizes: list[in
 
 
 @pytest.mark.parametrize(
+    ("written", "encoding", "sizes"),
+    [
+        ("a" * 160, GSM_7, [160]),
+        ("a" * 152 * 2 + "a", GSM_7, [152, 152, 1]),
+        ("a" * 151 + "€" + "a" * 8, GSM_7, [151, 9]),
+        ("я" * 70, UCS_2, [70]),
+        ("я" * 66 * 2 + "я", UCS_2, [66, 66, 1]),
+        ("я" * 65 + "😀" + "я" * 4, UCS_2, [65, 5]),
+    ],
+)
+def test_beside_a_longer_header_a_segment_holds_less(
+    written: str, encoding: str, sizes: list[int]
+) -> None:
+    assert [len(part) for part in split(written, encoding, header_octets=7)] == sizes
+
+
+@pytest.mark.parametrize(
     ("character", "octets"),
     [
         ("@", "00"),

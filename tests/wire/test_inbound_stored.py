@@ -16,13 +16,10 @@ from heliograph.base import clock
 from heliograph.carriers import HandsetText
 from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.handset_text import read_handset_text
-from heliograph.carriers.smpp.link import SmppLink
-from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.inbound import (
     OwnNumber,
     Taker,
-    add_number,
     forget_parts,
     store_all_overdue,
 )
@@ -30,10 +27,10 @@ from heliograph.inbound import taker as takers
 from heliograph.inbound.parts import WAITED_MS
 from heliograph.inbound.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
-from tests.support.factories import open_account, open_carrier
-from tests.support.wire.handset_texts import LONG, PHONE, SHORT_CODE, long_text, text_of
+from tests.support.factories import open_carrier
+from tests.support.wire.handset_texts import LONG, PHONE, long_text, text_of
 from tests.support.wire.raw_carrier import RawCarrier, RawSession, raw_carrier
-from tests.support.wire.recorder import Recorder
+from tests.support.wire.taking import taking
 
 OTHER_PHONE = "233201234568"
 
@@ -82,31 +79,12 @@ class Phone(NamedTuple):
 
 @asynccontextmanager
 async def phone(database_url: str) -> AsyncIterator[Phone]:
-    db = Database(database_url)
-    account_id = open_account(db)
-    async with raw_carrier() as carrier:
-        open_carrier(db, "raw", port=carrier.port)
-        with db.write() as tx:
-            carrier_id = tx.execute(
-                sa.select(carriers.c.id).where(carriers.c.name == "raw")
-            ).scalar_one()
-            number = add_number(tx, SHORT_CODE, "raw", account_id, now_ms=clock.now_ms())
-        taker = Taker(db, carrier_id, "raw")
-        link = taker.link = SmppLink(carrier.settings(), Recorder(), texts=taker)
-        taking = asyncio.create_task(taker.run())
-        await link.start()
+    async with raw_carrier() as carrier, taking(database_url, carrier.settings()) as it:
         async with asyncio.timeout(10):
             while not (carrier.sessions and carrier.sessions[0].heard):
                 carrier.news.clear()
                 await carrier.news.wait()
-        try:
-            yield Phone(db, carrier, number, account_id, taker, count(1))
-        finally:
-            await link.close(0)
-            taking.cancel()
-            await asyncio.gather(taking, return_exceptions=True)
-            await db.close_hot()
-            db.close()
+        yield Phone(it.db, carrier, it.number, it.account_id, it.taker, count(1))
 
 
 def repeated_parts(first: Sequence[pdu.ShortMessage]) -> list[pdu.ShortMessage]:

@@ -27,6 +27,11 @@ TESTED = {
     "fail",
     "contradict",
     *DIALECTS,
+    # in test_smsc_long_texts.py
+    "mo-shuffle",
+    "mo-interleave",
+    "mo-lose",
+    "mo-repeat",
 }
 
 

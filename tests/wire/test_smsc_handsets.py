@@ -6,22 +6,11 @@ from collections import Counter
 import pytest
 
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.framing import Frame
 from heliograph.carriers.smsc import handsets, session
-from tests.support.wire.raw_client import RawClient, serving
+from tests.support.wire.raw_client import answer, serving, texts
 
 TEMPORARY = 0x64
 FAST = 1_000.0
-
-
-def answer(client: RawClient, frame: Frame, status: int = 0) -> None:
-    client.say(pdu.encode_pdu(pdu.DELIVER_SM_RESP, status, frame.sequence, b"\0"))
-
-
-async def texts(client: RawClient, count: int) -> list[tuple[Frame, pdu.ShortMessage]]:
-    """So many texts as they come; none is answered."""
-    frames = [await client.next(pdu.DELIVER_SM) for _ in range(count)]
-    return [(frame, pdu.decode_sm(frame.body)) for frame in frames]
 
 
 @pytest.mark.parametrize("how", ["trx", "rx"])

@@ -101,6 +101,30 @@ def test_a_transmitter_s_receipts_come_to_the_receiver(smsc: SmscProcess) -> Non
     receiver.end()
 
 
+@pytest.mark.parametrize("form", ["udh", "udh16", "sar", "payload"])
+def test_it_reads_a_long_text_of_a_handset_in_each_form(tmp_path: Path, form: str) -> None:
+    """smpplib has no handler for data_sm."""
+    with running(tmp_path, "--mo-rate", "0.1", "--mo-text", CYRILLIC, "--mo-long", form) as smsc:
+        client = Client(smsc, "receiver")
+        parts = 1 if form == "payload" else -(-len(CYRILLIC) // 66)
+        client.read_until(0, parts)
+        client.end()
+        came = client.receipts
+        assert {pdu.data_coding for pdu in came} == {smpplib.consts.SMPP_ENCODING_ISO10646}
+        if form == "payload":
+            octets = came[0].message_payload
+        elif form == "sar":
+            assert [(pdu.sar_total_segments, pdu.sar_segment_seqnum) for pdu in came] == [
+                (parts, number) for number in range(1, parts + 1)
+            ]
+            octets = b"".join(pdu.short_message for pdu in came)
+        else:
+            assert {pdu.esm_class for pdu in came} == {smpplib.consts.SMPP_GSMFEAT_UDHI}
+            octets = b"".join(pdu.short_message[1 + pdu.short_message[0] :] for pdu in came)
+        assert octets.decode("utf-16-be") == CYRILLIC
+        assert [event["status"] for event in smsc.until(parts, "text_answered")] == [0] * parts
+
+
 def test_it_hears_what_the_last_digits_choose(smsc: SmscProcess) -> None:
     client = Client(smsc, "transceiver")
     for recipient in ("233201234000", "233201234001", "233201234002"):

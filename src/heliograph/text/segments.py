@@ -19,6 +19,8 @@ SEGMENTS_MAX: Final = 10
 
 # A short message holds 140 octets (3GPP TS 23.040, 9.2.3.24): 160 septets or 70 UCS-2 units. In one
 # of several, the 6 octets of the concatenation header take the room of 7 septets or 3 units.
+_OCTETS: Final = 140
+CONCATENATION_OCTETS: Final = 6
 _SEPTETS_ALONE: Final = 160
 _SEPTETS_OF_PART: Final = 153
 _UNITS_ALONE: Final = 70
@@ -79,25 +81,26 @@ def beyond_gsm7(text: str) -> list[str]:
     return [character for character in dict.fromkeys(text) if not _GSM.fullmatch(character)]
 
 
-def split(text: str, encoding: str) -> list[str]:
+def split(text: str, encoding: str, header_octets: int = CONCATENATION_OCTETS) -> list[str]:
     """Returns the text of every segment, in order; joined they are the text. Each holds as much as
-    it can, and no pair is divided.
+    it can beside a header of so many octets, and no pair is divided.
 
     `encoding` is what `count` returned, or "UCS-2" for any text. Raises ValueError when the text
     cannot be encoded so.
     """
+    room_octets = _OCTETS - header_octets
     if encoding == GSM_7:
         _check_gsm7(text)
         escaped = _escaped(text)
         return [
             escaped[start:end].replace(_ESCAPE, "")
-            for start, end in pairwise([0, *_ends_in_septets(escaped)])
+            for start, end in pairwise([0, *_ends_in_septets(escaped, room_octets * 8 // 7)])
         ]
     if encoding == UCS_2:
         octets = ucs2_octets(text)
         return [
             ucs2_text(octets[2 * start : 2 * end])
-            for start, end in pairwise([0, *_ends_in_units(octets)])
+            for start, end in pairwise([0, *_ends_in_units(octets, room_octets // 2)])
         ]
     raise ValueError(f"no such encoding: {encoding!r}; there are {GSM_7!r} and {UCS_2!r}")
 
@@ -163,15 +166,13 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _ends_in_septets(escaped: str) -> list[int]:
-    return _ends(len(escaped), _SEPTETS_ALONE, _SEPTETS_OF_PART, lambda at: escaped[at] == _ESCAPE)
+def _ends_in_septets(escaped: str, part: int = _SEPTETS_OF_PART) -> list[int]:
+    return _ends(len(escaped), _SEPTETS_ALONE, part, lambda at: escaped[at] == _ESCAPE)
 
 
-def _ends_in_units(octets: bytes) -> list[int]:
+def _ends_in_units(octets: bytes, part: int = _UNITS_OF_PART) -> list[int]:
     # D800..DBFF is the first half of a surrogate pair
-    return _ends(
-        len(octets) // 2, _UNITS_ALONE, _UNITS_OF_PART, lambda at: octets[2 * at] & 0xFC == 0xD8
-    )
+    return _ends(len(octets) // 2, _UNITS_ALONE, part, lambda at: octets[2 * at] & 0xFC == 0xD8)
 
 
 def _ends(size: int, alone: int, part: int, opens_pair: Callable[[int], bool]) -> list[int]:

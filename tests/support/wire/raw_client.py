@@ -111,6 +111,17 @@ class RawClient:
         self._writer.transport.abort()
 
 
+def answer(client: RawClient, frame: Frame, status: int = 0) -> None:
+    """Answers a text of a handset."""
+    client.say(pdu.encode_pdu(frame.command | pdu.RESPONSE, status, frame.sequence, b"\0"))
+
+
+async def texts(client: RawClient, count: int) -> list[tuple[Frame, pdu.ShortMessage]]:
+    """Returns so many texts, or parts of texts, as they come in deliver_sm; none is answered."""
+    frames = [await client.next(pdu.DELIVER_SM) for _ in range(count)]
+    return [(frame, pdu.decode_sm(frame.body)) for frame in frames]
+
+
 def submission(recipient: str = "233201234567", **fields: Any) -> bytes:
     """Returns the body of a submit_sm that asks for a receipt."""
     given = {

@@ -8,7 +8,8 @@
 //   POST /behave {...}       changes some of DEFAULTS
 //   GET  /log                everything since the last reset
 //   GET  /wait?what=submits&count=3   answers with the log once it holds that many (or after 10 s)
-//   POST /deliver {pdu}      sends a deliver_sm to every session that receives
+//   POST /deliver {pdu}      sends a deliver_sm to a session that receives
+//   POST /write {text, ...}  sends the text of a handset there, in the alphabet and the form that `write` below is told
 //   POST /enquire, /unbind, /drop     to every session: enquire_link, unbind, the end of the TCP connection
 'use strict';
 const http = require('http');
@@ -90,9 +91,29 @@ function receive(template, submit, values) {
   for (let i = 0; i < (template.times || 1); i++) deliver(pdu);
 }
 
-function deliver(pdu) {
+function deliver(pdu, command = 'deliver_sm') {
   const receiver = [...sessions].find(session => session.receives);
-  if (receiver) receiver.deliver_sm({...pdu}, answer => { log.acknowledged.push({status: answer.command_status, command: answer.command}); changed(); });
+  if (receiver) receiver[command]({...pdu}, answer => { log.acknowledged.push({status: answer.command_status, command: answer.command}); changed(); });
+}
+
+// How a part of a text says which one it is. The library writes the octets of the message, and sets esm_class where there is a header.
+const REFERENCE = 7;
+const FORMS = {
+  plain: message => ({short_message: {message}}),
+  udh: (message, number, total) => ({short_message: {udh: Buffer.from([5, 0, 3, REFERENCE, total, number]), message}}),
+  udh16: (message, number, total) => ({short_message: {udh: Buffer.from([6, 8, 4, 1, REFERENCE, total, number]), message}}),
+  sar: (message, number, total) => ({short_message: {message}, sar_msg_ref_num: REFERENCE, sar_total_segments: total, sar_segment_seqnum: number}),
+  payload: message => ({short_message: '', message_payload: {message}}),
+  data_sm: message => ({message_payload: {message}}),
+};
+
+// Without a data_coding the library chooses one. `cut` counts UTF-16 units, so that it may divide a pair; `order` has the numbers of the parts, as they come.
+function write({text, form = 'plain', cut = text.length, order, pdu}) {
+  const parts = [];
+  for (let at = 0; at < text.length; at += cut) parts.push(text.slice(at, at + cut));
+  for (const number of order || parts.map((_, index) => index + 1)) {
+    deliver({...pdu, ...FORMS[form](parts[number - 1], number, parts.length)}, form === 'data_sm' ? 'data_sm' : 'deliver_sm');
+  }
 }
 
 function statusOf(pdu) {
@@ -146,6 +167,7 @@ const commands = {
   reset: () => reset(),
   behave: body => Object.assign(behave, body),
   deliver: body => deliver({...body, short_message: Buffer.from(body.short_message || '', 'latin1')}),
+  write: body => write(body),
   enquire: () => { for (const session of sessions) session.enquire_link({}, () => { log.enquiry_answers++; changed(); }); },
   unbind: () => { for (const session of sessions) session.unbind({}, () => { log.unbind_answers++; changed(); session.close(); }); },
   drop: () => { for (const session of sessions) session.destroy(); },

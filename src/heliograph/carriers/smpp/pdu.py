@@ -28,6 +28,7 @@ SUBMIT_SM_RESP: Final = SUBMIT_SM | RESPONSE
 DELIVER_SM_RESP: Final = DELIVER_SM | RESPONSE
 UNBIND_RESP: Final = UNBIND | RESPONSE
 ENQUIRE_LINK_RESP: Final = ENQUIRE_LINK | RESPONSE
+DATA_SM_RESP: Final = DATA_SM | RESPONSE
 
 _NAMES: Final = {
     BIND_RECEIVER: "bind_receiver",
@@ -276,6 +277,15 @@ def decode_data_sm(body: bytes) -> ShortMessage:
         registered_delivery=registered,
         tlvs=decode_tlvs(body, destination_end + 4),
     )
+
+
+def encode_data_sm(
+    addresses: bytes, destination_addr: bytes, data_coding: int, tlvs: bytes
+) -> bytes:
+    """Encodes the body of a data_sm (SMPP 3.4, 4.7.1) that asks for no receipt. `addresses` is what
+    `encode_addresses` returned; the text is a message_payload among the TLVs.
+    """
+    return b"%b%b\0\0\0%c%b" % (addresses, destination_addr, data_coding, tlvs)
 
 
 def encode_tlv(tag: int, value: bytes) -> bytes:

@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from heliograph.carriers.link import ReceiptState
 from heliograph.carriers.smpp.outcomes import STATUS_MAX
 
+T = TypeVar("T")
+
 DURATION_S_MAX: Final = 86_400.0  # nobody waits longer for a test
 TIMES_MAX: Final = 10_000  # copies of one receipt
+TEXT_TIMES_MAX: Final = 100  # copies of a part of a text, and phones that write at once
 
 MALFORMED: Final = ("length-0", "length-15", "length-2g", "tlv", "command")
 DIALECTS: Final = (
@@ -32,6 +35,8 @@ class ActPlace(Enum):
 
     BIND = "binds"
     SUBMIT = "submits"
+    TEXT = "texts"  # of handsets
+    PART = "parts"  # of such texts; a short text is one
 
 
 class Act(NamedTuple):
@@ -94,10 +99,14 @@ def _read_status(text: str) -> int:
     return status
 
 
-def _read_times(text: str) -> int:
-    if not re.fullmatch(r"\d{1,5}", text, re.ASCII) or not 2 <= int(text) <= TIMES_MAX:
-        raise ValueError(f"{text!r} is not a number from 2 to {TIMES_MAX}")
+def _read_times(text: str, most: int = TIMES_MAX) -> int:
+    if not re.fullmatch(r"\d{1,5}", text, re.ASCII) or not 2 <= int(text) <= most:
+        raise ValueError(f"{text!r} is not a number from 2 to {most}")
     return int(text)
+
+
+def _read_text_times(text: str) -> int:
+    return _read_times(text, TEXT_TIMES_MAX)
 
 
 def _read_state(text: str) -> ReceiptState:
@@ -172,6 +181,21 @@ KINDS: Final = {
         ActPlace.SUBMIT, "its receipt says id and state in TLVs only, without id: and stat:"
     ),
     "text-only": Kind(ActPlace.SUBMIT, "its receipt has no TLVs"),
+    "mo-shuffle": Kind(ActPlace.TEXT, "the parts of a handset's text come in another order"),
+    "mo-interleave": Kind(
+        ActPlace.TEXT,
+        "this many phones write at once, 2 unless named; their parts take turns, with one"
+        " reference",
+        _read_text_times,
+        2,
+    ),
+    "mo-lose": Kind(ActPlace.PART, "a part of a handset's text never comes, or a short text"),
+    "mo-repeat": Kind(
+        ActPlace.PART,
+        "a part of a handset's text comes this many times, 2 unless named, or a short text",
+        _read_text_times,
+        2,
+    ),
 }
 
 
@@ -217,14 +241,19 @@ def read_chances(text: str) -> list[Chance]:
 
 
 class Chaos:
-    """Decides, for each bind and each submission in the order in which they come, what
-    goes wrong with it.
+    """Decides, for each bind, submission, and text of a handset with its parts, in the order in
+    which they come, what goes wrong with it.
     """
 
     def __init__(
         self, chances: Sequence[Chance] = (), rules: Sequence[Rule] = (), seed: int = 0
     ) -> None:
-        self._random = Random(seed)  # noqa: S311  # repeatable on purpose
+        client, handsets = Random(seed), Random(seed)  # noqa: S311  # repeatable on purpose
+        # handsets draw for themselves, so that when a client submits changes nothing for them
+        self._random = {
+            place: handsets if place in (ActPlace.TEXT, ActPlace.PART) else client
+            for place in ActPlace
+        }
         self._chances = {
             place: [chance for chance in chances if KINDS[chance.act.kind].place is place]
             for place in ActPlace
@@ -240,8 +269,15 @@ class Chaos:
         if not chances and not rules:
             return ()
         number = self._seen[place] = self._seen[place] + 1
-        draw = self._random.random
+        draw = self._random[place].random
         return (
             *[rule.act for rule in rules if rule.hits(number)],
             *[chance.act for chance in chances if draw() < chance.probability],
         )
+
+    def shuffle(self, parts: list[T]) -> None:
+        """Brings the parts of a text into an order that is another one, if there are several."""
+        before = parts[:]
+        self._random[ActPlace.TEXT].shuffle(parts)
+        if parts == before:
+            parts.reverse()

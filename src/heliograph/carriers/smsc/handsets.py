@@ -1,21 +1,20 @@
 """Writes texts as handsets do: each is another phone's, and they come at a rate while somebody is
-bound to receive them.
+bound to receive them. Chaos brings their parts out of order, among others', twice, or never.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple, Protocol
+from itertools import chain, zip_longest
+from typing import Any, Final, Protocol
 
 from heliograph.base import clock
 from heliograph.carriers.delay_queue import Delayed
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.encode import ton_npi_of
-from heliograph.carriers.smpp.receipt import UCS2
+from heliograph.carriers.smsc.chaos import Act, ActPlace, Chaos
+from heliograph.carriers.smsc.handset_pdus import HandsetPdu, WrittenText
 from heliograph.carriers.smsc.journal import Journal
-from heliograph.carriers.smsc.journal_entry import text_hash
 from heliograph.carriers.smsc.settings import SmscSettings
-from heliograph.text import UCS_2, segments
 
 WAITING_MAX: Final = 10_000  # deliver_sm that nobody has room for; past it no handset writes
 SENT_AGAIN_S: Final = 1.0  # after an answer that asks for another try
@@ -29,14 +28,6 @@ _PHONES: Final = 10_000_000
 _US_OF_PHONE: Final = 100
 
 
-class HandsetPdu(NamedTuple):
-    """Holds a text that a handset sends, or a part of one, until the client has taken it."""
-
-    sender: str
-    part: int
-    body: bytes  # of the deliver_sm
-
-
 class TextReceiver(Protocol):
     """Describes a session that may receive texts."""
 
@@ -45,36 +36,31 @@ class TextReceiver(Protocol):
     def flush(self) -> None: ...
 
 
-class _TextPart(NamedTuple):
-    """Holds what all texts have in common: one of the parts of the text that handsets write."""
-
-    octets: bytes
-    text_sha256: str
-
-
 class Handsets:
     """Writes texts at the rate of the settings. Each goes to the session that has most room, and
     to another one if that session ends before it has answered.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, settings: SmscSettings, journal: Journal
+        self,
+        loop: asyncio.AbstractEventLoop,
+        settings: SmscSettings,
+        chaos: Chaos,
+        journal: Journal,
     ) -> None:
         self._loop = loop
         self._rate = settings.mo_rate
-        self._recipient = settings.mo_to
+        self._chaos = chaos
         self._journal = journal
-        encoding = segments.count(settings.mo_text).encoding
-        self._data_coding = UCS2 if encoding == UCS_2 else 0
-        encoded = segments.ucs2_octets if encoding == UCS_2 else segments.gsm7_octets
-        octets = [encoded(part) for part in segments.split(settings.mo_text, encoding)]
-        self._parts = [_TextPart(each, text_hash(self._data_coding, each)) for each in octets]
+        self._text = WrittenText(settings)
         self._next_phone = clock.now_us() // _US_OF_PHONE % _PHONES
         self._receivers: list[TextReceiver] = []
         self._waiting: deque[HandsetPdu] = deque()  # there is nobody with room for them
         self._again: Delayed[HandsetPdu] = Delayed(loop, SENT_AGAIN_S, self._again_due)
         self._timer: asyncio.Handle | None = None
-        self._credit = 1.0  # how many texts may be written now: the first one at once
+        # how many texts may be written now: the first one at once. It falls below 0 when several
+        # phones write at once.
+        self._credit = 1.0
         self._credited_s = 0.0
         self.owed = 0  # what is not answered yet
 
@@ -119,8 +105,7 @@ class Handsets:
 
     def told(self, text: HandsetPdu) -> dict[str, Any]:
         """Returns the fields of the journal's lines about a text, or about a part of one."""
-        sha256 = self._parts[text.part - 1].text_sha256
-        return {"sender": text.sender, "part": text.part, "text_sha256": sha256}
+        return self._text.told(text)
 
     def close(self) -> None:
         """Lets no handset write until a session joins."""
@@ -134,35 +119,55 @@ class Handsets:
         self._credit = min(most, self._credit + self._rate * (now_s - self._credited_s))
         self._credited_s = now_s
         while self._credit >= 1 and len(self._waiting) < WAITING_MAX:
-            self._credit -= 1
-            self._write()
+            self._credit -= self._write()
         self.look_again()
         self._timer = self._loop.call_later(_WRITING_EVERY_S, self._tick)
 
-    def _write(self) -> None:
-        """Has the next phone write the text."""
+    def _write(self) -> int:
+        """Has the next phone write the text, or the next few at once; returns how many did. It is
+        hot.
+        """
+        acts = self._chaos.acts(ActPlace.TEXT)
+        reference = self._next_phone
+        texts = [self._written(acts, reference)]
+        for act in acts:
+            if act.kind == "mo-interleave":
+                others = [self._chaos.acts(ActPlace.TEXT) for _ in range(act.argument - 1)]
+                texts += [self._written(each, reference) for each in others]
+                break
+        in_turns = texts[0] if len(texts) == 1 else chain.from_iterable(zip_longest(*texts))
+        self._waiting.extend(part for part in in_turns if part is not None)
+        self.owed += sum(map(len, texts))
+        return len(texts)
+
+    def _written(self, acts: tuple[Act, ...], reference: int) -> list[HandsetPdu]:
+        """Returns what the carrier brings of the next phone's text, in the order in which it does
+        so.
+        """
         phone = self._next_phone
         self._next_phone = (phone + 1) % _PHONES
-        sender = f"{_PHONE_PREFIX}{phone:07}"
-        addresses = pdu.encode_addresses("", (1, 1, sender), ton_npi_of(self._recipient))
-        total = len(self._parts)
-        for number, part in enumerate(self._parts, 1):
-            # Information element 0: 8-bit reference, total, number (3GPP TS 23.040, 9.2.3.24.1)
-            header = b"" if total == 1 else bytes((5, 0, 3, phone & 0xFF, total, number))
-            body = pdu.encode_body(
-                addresses,
-                self._recipient.encode("ascii"),
-                pdu.ESM_UDH if header else 0,
-                priority_flag=0,
-                validity_period=b"",
-                registered_delivery=0,
-                data_coding=self._data_coding,
-                short_message=header + part.octets,
-                tlvs=b"",
-            )
-            self._waiting.append(HandsetPdu(sender, number, body))
-        self.owed += total
         self._journal.count("text")
+        brought: list[HandsetPdu] = []
+        for part in self._text.pdus(f"{_PHONE_PREFIX}{phone:07}", reference):
+            brought += [part] * self._times(part)
+        if acts and any(act.kind == "mo-shuffle" for act in acts):
+            self._chaos.shuffle(brought)
+        return brought
+
+    def _times(self, part: HandsetPdu) -> int:
+        """Returns how often a part comes."""
+        acts = self._chaos.acts(ActPlace.PART)
+        if not acts:
+            return 1
+        act = acts[0]  # of two that exclude each other, the first counts
+        if act.kind == "mo-lose":
+            self._journal.count("text_lost")
+            if self._journal.is_kept:
+                self._journal.note("text_lost", **self.told(part))
+            return 0
+        times: int = act.argument
+        self._journal.counts["text_repeated"] += times - 1
+        return times
 
     def _again_due(self, due: Delayed[HandsetPdu]) -> None:
         self._waiting.extend(due.take_due(WAITING_MAX))

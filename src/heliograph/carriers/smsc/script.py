@@ -5,11 +5,12 @@
     after 100 submits: throttle for 50
     every 1000 submits: half-open
     after 1 bind: wrong-password for 3
+    every 10 parts: mo-lose
 
 `after N submits: ACT` happens to submission N + 1, with `for M` to the M submissions from there on;
-`every N submits` to each N-th. Submissions and binds are counted over all sessions, from the start
-of the server. An ACT is a kind of chaos, with its argument if it takes one: `delay:30s`. Several
-stand on one line with commas between them.
+`every N submits` to each N-th. Submissions and binds, and handsets' texts and the parts of these,
+are counted over all sessions, from the start of the server. An ACT is a kind of chaos, with its
+argument if it takes one: `delay:30s`. Several stand on one line with commas between them.
 """
 
 import re
@@ -19,9 +20,16 @@ from heliograph.carriers.smsc.chaos import KINDS, ActPlace, Rule, read_act
 
 LINES_MAX: Final = 1_000  # every submission is held against all of them
 
-_LINE: Final = re.compile(r"(after|every)\s+(\d{1,12})\s+(submit|bind)s?\s*:\s*(.+)", re.ASCII)
+_LINE: Final = re.compile(
+    r"(after|every)\s+(\d{1,12})\s+(submit|bind|text|part)s?\s*:\s*(.+)", re.ASCII
+)
 _FOR: Final = re.compile(r"(.+?)\s+for\s+(\d{1,12})", re.ASCII)
-_PLACES: Final = {"submit": ActPlace.SUBMIT, "bind": ActPlace.BIND}
+_PLACES: Final = {
+    "submit": ActPlace.SUBMIT,
+    "bind": ActPlace.BIND,
+    "text": ActPlace.TEXT,
+    "part": ActPlace.PART,
+}
 
 
 def read_script(text: str) -> list[Rule]:
@@ -47,7 +55,7 @@ def _read_line(line: str) -> list[Rule]:
     if not found:
         raise ValueError(
             f"{line!r} is not 'after N submits: KIND', 'every N submits: KIND' or the same with"
-            " binds"
+            " binds, texts or parts"
         )
     how, count, place = found[1], int(found[2]), _PLACES[found[3]]
     return [_read_rule(how, count, place, part) for part in found[4].split(",")]

@@ -9,7 +9,8 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
-from heliograph.carriers.smsc.handsets import RETRIED, HandsetPdu
+from heliograph.carriers.smsc.handset_pdus import HandsetPdu
+from heliograph.carriers.smsc.handsets import RETRIED
 from heliograph.carriers.smsc.receipt import ReceiptToWrite, receipt_body
 from heliograph.carriers.smsc.shared import SharedState
 from heliograph.carriers.smsc.submissions import SubmissionDesk
@@ -101,7 +102,7 @@ class EsmeSession(asyncio.Protocol):
         """Leaves with the next `flush`. It is hot."""
         sequence = self._next_sequence()
         self._unanswered_texts[sequence] = text
-        self._out.append(pdu.encode_pdu(pdu.DELIVER_SM, pdu.ESME_ROK, sequence, text.body))
+        self._out.append(pdu.encode_pdu(text.command, pdu.ESME_ROK, sequence, text.body))
         if self._journal.is_kept:
             self.note("text", sequence=sequence, **self._shared.handsets.told(text))
 
@@ -236,7 +237,7 @@ class EsmeSession(asyncio.Protocol):
                 else:
                     self._journal.count("submit_sm")
                     self._taken.answer(sequence, ESME_RINVBNDSTS)
-            elif command == pdu.DELIVER_SM_RESP:
+            elif command in (pdu.DELIVER_SM_RESP, pdu.DATA_SM_RESP):
                 self._on_deliver_answer(sequence, status)
             else:
                 self._on_control(command, status, sequence, body)

@@ -9,12 +9,17 @@ from heliograph.text import SEGMENTS_MAX, count_segments
 
 OverWindow = Literal["throttle", "stop"]
 IdFormat = Literal["hex", "dec"]
+TextForm = Literal["udh", "udh16", "sar", "payload", "data_sm"]
 
 # answers that one session is owed: what a client may make the server remember
 WINDOW_MAX: Final = 10_000
 MO_RATE_MAX: Final = 10_000  # texts a second: as many as this program can write
 _MO_TO: Final = re.compile(r"[0-9]{3,15}", re.ASCII)  # what a number of ours may be
-_CHOICES: Final = {"over_window": ("throttle", "stop"), "id_format": ("hex", "dec")}
+_CHOICES: Final = {
+    "over_window": ("throttle", "stop"),
+    "id_format": ("hex", "dec"),
+    "mo_long": ("udh", "udh16", "sar", "payload", "data_sm"),
+}
 _DURATIONS: Final = ("answer_delay_s", "receipt_delay_s", "late_receipt_s", "bind_within_s")
 _PAUSES: Final = ("enquire_link_s", "enquire_link_timeout_s")
 
@@ -41,6 +46,8 @@ class SmscSettings:
     mo_rate: float = 0.0  # texts a second that handsets write, while a session receives
     mo_to: str = "4567"  # the number that they write to
     mo_text: str = "Hello from a handset"
+    # how a long one comes: in parts of a header with 8 or 16 bits or of TLVs, or whole
+    mo_long: TextForm = "udh"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

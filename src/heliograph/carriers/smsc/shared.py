@@ -32,7 +32,7 @@ class SharedState:
         self.journal = journal
         self.loop = asyncio.get_running_loop()
         self.outbox = Outbox(self.loop)
-        self.handsets = Handsets(self.loop, settings, journal)
+        self.handsets = Handsets(self.loop, settings, chaos, journal)
         self.sessions = ClientSessions(journal)
         # The time stands first, so that the ids of one run are not those of the next; no run makes
         # a million of them a second.

@@ -33,6 +33,7 @@ def _smsc(
     mo_rate: float,
     mo_to: str,
     mo_text: str,
+    mo_long: Literal["udh", "udh16", "sar", "payload", "data_sm"],
     chaos: tuple[str, ...],
     script: Path | None,
     seed: int | None,
@@ -55,6 +56,7 @@ def _smsc(
             mo_rate=mo_rate,
             mo_to=mo_to.removeprefix("+"),
             mo_text=mo_text,
+            mo_long=mo_long,
         )
     except ValueError as wrong:
         name, _, why = str(wrong).partition(": ")
@@ -191,7 +193,18 @@ command = _SmscCommand(
             metavar="TEXT",
             default="Hello from a handset",
             show_default=True,
-            help="What handsets write; a long text comes in parts.",
+            help="What handsets write, up to 10 parts.",
+        ),
+        click.Option(
+            ["--mo-long"],
+            default="udh",
+            show_default=True,
+            type=click.Choice(["udh", "udh16", "sar", "payload", "data_sm"]),
+            help=(
+                "How a long text of a handset comes: in parts, with a user data header of an 8-bit"
+                " or 16-bit reference or with sar_ parameters; or whole, as a message_payload of"
+                " deliver_sm or data_sm, as short texts then do too."
+            ),
         ),
         click.Option(
             ["--chaos"],
@@ -237,7 +250,7 @@ command = _SmscCommand(
         "smsc --answer-delay-ms 50 --window 10 --over-window stop",
         "smsc --chaos delay:30s=0.001,duplicate:1000=0.01,ids-decimal=1",
         "smsc --script bad-night.txt --stats 10",
-        "smsc --mo-rate 10 --mo-to 4567 --mo-text STOP",
+        'smsc --mo-rate 10 --mo-text "$(cat long.txt)" --chaos mo-shuffle=1,mo-lose=0.01',
     ),
     help=(
         "Run the simulator as an SMPP 3.4 server, for your own clients and for other people's. It"

@@ -85,10 +85,13 @@ def send(asking: PageRequest) -> Response:
     return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
 
 
-def attempt(asking: PageRequest, visit: Visit) -> TriedSend:
-    """Does what a form that sends asks for. A form that is sent twice sends once."""
+def attempt(asking: PageRequest, visit: Visit, answers_id: str | None = None) -> TriedSend:
+    """Does what a form that sends asks for. A form that is sent twice sends once. `answers_id` is
+    the id (raw) of the account's inbound text that it answers.
+    """
     try:
         request = _request(asking, visit)
+        request.answers_id = answers_id
         request.dry_run = asking.sent.form.get("do") != "send"
         if not request.dry_run:
             send_once(asking, request, PATH)

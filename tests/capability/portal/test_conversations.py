@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.inbound import conversations
-from heliograph.messages.tables import messages
+from heliograph.messages.tables import answering_sends, messages
 from heliograph.opt_outs import OptOutOwner, OptOutSource
 from heliograph.users import Role
 from tests.support.api.inbound_texts import store_inbound
@@ -144,6 +144,11 @@ def test_an_answer_comes_from_what_the_phone_wrote_to_if_texts_may_come_from_it(
     assert re.findall(r"<option[^>]*>(\w+)", page) == ["4567", "AMINA"]
     assert answer(visitor, path, "until six", "live", sender="4567") == 303
     assert "until six" in visitor.get(f"{path}?mode=live").text
+    with db.read() as tx:
+        newest = conversations.newest_of(tx, amina, ONE, sandbox=False)
+        answered = tx.execute(sa.select(answering_sends.c.inbound_id)).scalars().all()
+    assert newest is not None
+    assert answered == [newest.id], "what the form sends names the text that it answers"
 
 
 def test_what_the_api_refuses_is_told_at_its_field_and_what_was_typed_stays(

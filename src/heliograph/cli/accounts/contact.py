@@ -213,8 +213,8 @@ def set_(
 def opt_out(
     session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
-    """Let no campaign reach this contact any more. A phone that is not a contact yet
-    becomes one.
+    """Let no text but one-time passwords reach this contact any more. A phone that is not a
+    contact yet becomes one.
     """
     from heliograph import contacts
     from heliograph.base import clock

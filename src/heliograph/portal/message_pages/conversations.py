@@ -114,12 +114,20 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def answer(asking: PageRequest) -> Response:
-    """Sends an answer to the phone, as the form Send a text does, and shows the conversation."""
+    """Sends an answer to the newest text of the phone, as the form Send a text does, and shows the
+    conversation.
+    """
     visit = send.sending_visit(asking)
+    is_sandbox = asking.sent.form.get("mode", visit.mode) == "sandbox"
     with asking.db.read() as tx:
         phone = _phone(tx, asking, visit)
+        newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=is_sandbox)
     form = {**asking.sent.form, "recipients": phone}
-    tried = send.attempt(asking._replace(sent=asking.sent._replace(form=form)), visit)
+    tried = send.attempt(
+        asking._replace(sent=asking.sent._replace(form=form)),
+        visit,
+        answers_id=newest.id if newest is not None else None,
+    )
     if tried.answer is None:
         with asking.db.read() as tx:
             return _conversation(tx, asking, visit, tried.error, tried.counted)

@@ -7,6 +7,7 @@ from contextlib import suppress as suppressing
 import pytest
 import sqlalchemy as sa
 
+from heliograph import senders
 from heliograph.base import clock
 from heliograph.inbound import add_number
 from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
@@ -75,8 +76,6 @@ async def test_on_a_number_of_which_one_opts_out_alone_other_senders_go_on(line:
     house = line.house
     line.number_has(opt_out_scope="sender")
     with house.db.write() as tx:
-        from heliograph import senders
-
         made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     await house.send(PHONE, sender=SHORT_CODE)

@@ -62,9 +62,7 @@ def add(
     from heliograph.base import clock
     from heliograph.messages.sweeps import withdraw
 
-    body = {"phone": phone, "country_code": country_code(country), "sender": sender}
-    given = {name: value for name, value in body.items() if value is not None}
-    opt_outs.read_opt_out(given, checked_values.home_of_phone(phone) or "")
+    given = _checked(phone, country, sender)
     now_ms = clock.now_ms()
     with session.write() as tx:
         owner = _owner_of(tx, account, sandbox)
@@ -140,9 +138,7 @@ def remove(
     from heliograph.base import clock
     from heliograph.base.errors import NotFound
 
-    body = {"phone": phone, "country_code": country_code(country), "sender": sender}
-    given = {name: value for name, value in body.items() if value is not None}
-    opt_outs.read_opt_out(given, checked_values.home_of_phone(phone) or "")
+    given = _checked(phone, country, sender)
     with session.write() as tx:
         owner = _owner_of(tx, account, sandbox)
         asked = opt_outs.read_opt_out(given, _home_of(tx, owner))
@@ -152,6 +148,18 @@ def remove(
             raise NotFound("There is no such opt-out.")
         _audit(tx, owner, "opt_out.remove", clock.now_ms())
     show(session, {"phone": digits, "deleted": True})
+
+
+def _checked(phone: str, country: str | None, sender: str | None) -> dict[str, str]:
+    """Returns what is given, as POST /opt-outs has it. It is checked before the database is asked;
+    the account's own country may still be needed to read the phone. Raises InvalidRequest.
+    """
+    from heliograph import opt_outs
+
+    body = {"phone": phone, "country_code": country_code(country), "sender": sender}
+    given = {name: value for name, value in body.items() if value is not None}
+    opt_outs.read_opt_out(given, checked_values.home_of_phone(phone) or "")
+    return given
 
 
 def _owner_of(tx: "Connection", account: str, sandbox: bool) -> "OptOutOwner":

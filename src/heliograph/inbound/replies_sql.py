@@ -5,7 +5,9 @@ from typing import Final
 from heliograph.base.clock import DAY_MS
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
 
-REPLY_EVERY_MS: Final = 60_000  # to a phone: no two services answer each other faster
+# To a phone: no two services answer each other faster. The confirmation of an opt-out waits for
+# nothing but the one before, for the person has a right to it.
+REPLY_EVERY_MS: Final = 60_000
 CONFIRMED_EVERY_MS: Final = DAY_MS  # a second STOP within it is heeded, and not answered
 
 
@@ -34,9 +36,10 @@ _IS_OURS: Final = "EXISTS (SELECT 1 FROM numbers n WHERE n.digits = CAST({phone}
 _ON_CONFLICT: Final = f"""
     ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET replied_at_ms = excluded.replied_at_ms,
         confirmed_at_ms = COALESCE(excluded.confirmed_at_ms, keyword_replies.confirmed_at_ms)
-    WHERE keyword_replies.replied_at_ms <= excluded.replied_at_ms - {REPLY_EVERY_MS}
-        AND (excluded.confirmed_at_ms IS NULL OR keyword_replies.confirmed_at_ms IS NULL
-            OR keyword_replies.confirmed_at_ms <= excluded.confirmed_at_ms - {CONFIRMED_EVERY_MS})
+    WHERE CASE WHEN excluded.confirmed_at_ms IS NULL
+        THEN keyword_replies.replied_at_ms <= excluded.replied_at_ms - {REPLY_EVERY_MS}
+        ELSE keyword_replies.confirmed_at_ms IS NULL OR keyword_replies.confirmed_at_ms
+            <= excluded.confirmed_at_ms - {CONFIRMED_EVERY_MS} END
     RETURNING account_id, sandbox, phone"""
 ALLOW: Final = BatchStatement(
     WantedReply,

@@ -97,6 +97,17 @@ async def test_a_phone_is_answered_once_a_minute(line: Line) -> None:
 
 
 @awaited
+async def test_a_confirmation_waits_for_no_other_reply(line: Line) -> None:
+    await line.says("HELP")
+    clock.move(by_ms=1)
+    await line.says("STOP", "HELP")
+    assert texts(line.house) == [HELPED, STOPPED]
+    clock.move(by_ms=1)
+    await line.says("HELP", "STOP")
+    assert len(texts(line.house)) == 2
+
+
+@awaited
 async def test_start_is_answered_where_it_lifts_something(line: Line) -> None:
     await line.says("START")
     assert texts(line.house) == []

@@ -135,6 +135,36 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
 
 
 @awaited
+async def test_an_answer_to_help_is_tried_again_and_stays_at_the_next_stop(house: House) -> None:
+    line = Line(house)
+    await line.says("HELP")
+    link = house.turn()
+    await link.turn.once()
+    clock.move(by_ms=1)
+    await line.says("STOP")
+    link.answer(*link.open.values(), outcome=Outcome.UNSPENT)
+    await link.turn.once()
+    await line.says("STOP")
+    assert house.statuses() == ["queued", "queued"]
+    house.assert_sound()
+
+
+@awaited
+async def test_what_passes_the_opt_out_stays_at_the_next_stop(house: House) -> None:
+    line = Line(house, answers=False)
+    with house.db.write() as tx:
+        accounts.change(tx, house.amina, transactional=True)
+        config.bump(tx)
+    await house.send(PHONE, "Your receipt.", transactional=True)
+    await line.says("STOP")
+    clock.move(by_ms=5)
+    await house.send(PHONE, "Your next receipt.", transactional=True)
+    await line.says("STOP")
+    assert house.statuses() == ["failed/blocked", "queued"]
+    house.assert_sound()
+
+
+@awaited
 async def test_who_says_start_before_it_comes_back_gets_it(line: Line) -> None:
     link = await line.house.submitted(PHONE)
     await line.says("STOP", "START")

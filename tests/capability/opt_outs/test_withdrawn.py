@@ -86,7 +86,9 @@ async def test_a_sender_of_digits_is_known_with_and_without_its_plus(house: Hous
 
     def opt_out() -> None:
         with house.db.write() as tx:
-            withdraw(tx, owner, PHONE, scope, clock.now_ms())
+            now_ms = clock.now_ms()
+            suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
+            withdraw(tx, owner, PHONE, scope, now_ms)
 
     await asyncio.to_thread(opt_out)
     assert house.statuses() == ["failed/blocked"] * 2

@@ -1,8 +1,8 @@
-"""Finds which messages that come back to the queue are wanted no more, because their recipients
-have opted out since they were accepted.
+"""Says which messages an opt-out withdraws, and finds those among what comes back to the queue.
 
-A text that passes opt-outs, such as the confirmation of one, is accepted after the opt-out that it
-passes. So a text that is older than the opt-out does not pass it; a campaign's never does.
+One-time passwords and what answers a keyword, such as the confirmation of an opt-out, are always
+wanted. A text of a send that passes opt-outs is accepted after the opt-out that it passes. So a
+text that is older than the opt-out does not pass it; a campaign's never does.
 """
 
 from collections.abc import Iterable
@@ -31,6 +31,10 @@ class _OptedOutOf(Row, frozen=True):
 
 # a sender as opt-outs know it (`opt_outs.folded_sender`): only digits are written with a plus
 FOLDED_SENDER: Final = "ltrim(lower(s.sender), '+')"
+# a part of the condition that a message of the send `s` may be withdrawn by an opt-out
+MAY_BE_UNWANTED: Final = """s.type <> 'otp' AND NOT EXISTS (
+    SELECT 1 FROM answering_sends a JOIN inbound i ON i.id = a.inbound_id
+    WHERE a.send_id = s.id AND i.keyword IS NOT NULL)"""
 # OFFSET 0, and CROSS JOIN on SQLite, leave no other way than to look into the index once for each.
 _OPTED_OUT: Final = BatchStatement(
     _ComesBack,
@@ -39,25 +43,32 @@ _OPTED_OUT: Final = BatchStatement(
         SELECT g.message_id, found.id AS opt_out_id FROM :given AS g, LATERAL (
             SELECT o.id, o.sender FROM suppressions o WHERE o.account_id = g.account_id
                 AND o.sandbox = g.sandbox AND o.phone = g.phone OFFSET 0) AS found, sends s
-        WHERE s.id = g.send_id AND s.type <> 'otp'
+        WHERE s.id = g.send_id AND {MAY_BE_UNWANTED}
             AND (found.sender = '' OR found.sender = {FOLDED_SENDER})""",
     sqlite=f"""
         SELECT g.value ->> 0 AS message_id, o.id AS opt_out_id FROM json_each(:given) AS g
             CROSS JOIN suppressions o ON o.account_id = g.value ->> 2
                 AND o.sandbox = g.value ->> 3 AND o.phone = g.value ->> 4
             CROSS JOIN sends s ON s.id = g.value ->> 1
-        WHERE s.type <> 'otp' AND (o.sender = '' OR o.sender = {FOLDED_SENDER})""",
+        WHERE {MAY_BE_UNWANTED} AND (o.sender = '' OR o.sender = {FOLDED_SENDER})""",
 )
 
 
-def is_older(message_id: str, opt_out_id: str) -> bool:
-    """Returns whether a message was accepted before an opt-out was made. Both ids are raw."""
-    return ids.made_at_ms(int(message_id, 16)) < ids.made_at_ms(int(opt_out_id, 16))
+def is_withdrawn(message_id: str, group_id: int | None, opt_out_id: str | None) -> bool:
+    """Returns whether an opt-out withdraws a message that may be unwanted. Ids are raw. `group_id`
+    is that of a campaign's message. Without an opt-out that still holds, only a campaign's message
+    is withdrawn. A text that was accepted in the millisecond of the opt-out counts as older.
+    """
+    if group_id is not None:
+        return True
+    if opt_out_id is None:
+        return False
+    return ids.made_at_ms(int(message_id, 16)) <= ids.made_at_ms(int(opt_out_id, 16))
 
 
 async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
-    """Returns the ids (raw) of those messages under lock that are wanted no more. One-time
-    passwords always are. Without messages, nothing is asked.
+    """Returns the ids (raw) of those messages under lock that are wanted no more. Without messages,
+    nothing is asked.
     """
     by_id = {row.id: row for row in rows if row.recipient is not None}
     found = await _OPTED_OUT.rows(
@@ -70,5 +81,5 @@ async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
     return {
         one.message_id
         for one in found
-        if by_id[one.message_id].group_id is not None or is_older(one.message_id, one.opt_out_id)
+        if is_withdrawn(one.message_id, by_id[one.message_id].group_id, one.opt_out_id)
     }

@@ -20,7 +20,7 @@ from heliograph.database.statements import (
     Text,
 )
 from heliograph.messages.accept.request import VALIDITY_S
-from heliograph.messages.carrier.unwanted import FOLDED_SENDER, is_older
+from heliograph.messages.carrier.unwanted import FOLDED_SENDER, MAY_BE_UNWANTED, is_withdrawn
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
@@ -75,14 +75,18 @@ class _QueuedMessage(Row, frozen=True):
     is_in_flight: Bool
 
 
-class _NotedMessage(Row, frozen=True):
-    """Holds a queued message of a phone that has opted out. `opt_out_id` names the opt-out from the
-    whole account, if it still holds.
+class _FoundMessage(Row, frozen=True):
+    """Holds a queued message of a phone that has opted out. `opt_out_id` names the opt-out, if it
+    still holds.
     """
 
     queued: _QueuedMessage
     group_id: Int | None
     opt_out_id: Id | None
+
+    @property
+    def is_withdrawn(self) -> bool:
+        return is_withdrawn(self.queued.id, self.group_id, self.opt_out_id)
 
 
 class _OfSends(Row, frozen=True):
@@ -90,45 +94,41 @@ class _OfSends(Row, frozen=True):
 
 
 _COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
-    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight"""
-_NOTED_COLUMNS: Final = f"""{_COLUMNS}, m.group_id,
+    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id,
     (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
-        AND o.phone = m.recipient AND o.sender = '') AS opt_out_id"""
+        AND o.phone = m.recipient AND o.sender = {sender}) AS opt_out_id"""
+_OF_ACCOUNT: Final = _COLUMNS.format(sender="''")
 _NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
-    _NotedMessage,
+    _FoundMessage,
     postgresql=f"""
-        SELECT {_NOTED_COLUMNS} FROM :given AS g
+        SELECT {_OF_ACCOUNT} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
-        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
     sqlite=f"""
-        SELECT {_NOTED_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_OF_ACCOUNT} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'""",
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
 )
-# What answers a keyword stays: a second STOP must not cancel what confirms the first.
-_ANSWERS_NO_KEYWORD: Final = """NOT EXISTS (
-    SELECT 1 FROM answering_sends a JOIN inbound i ON i.id = a.inbound_id
-    WHERE a.send_id = s.id AND i.keyword IS NOT NULL)"""
 _UNWANTED: Final = SharingStatement(
     UnwantedTexts,
     _SinceId,
-    _QueuedMessage,
+    _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_COLUMNS.format(sender="g.sender")} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
-        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (g.sender = '' OR {FOLDED_SENDER} = g.sender) AND {_ANSWERS_NO_KEYWORD}""",
+        WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
+            AND (g.sender = '' OR {FOLDED_SENDER} = g.sender)""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS.format(sender=":sender")} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
-            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND s.type <> 'otp'
-            AND (:sender = '' OR {FOLDED_SENDER} = :sender) AND {_ANSWERS_NO_KEYWORD}""",
+            AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
+            AND (:sender = '' OR {FOLDED_SENDER} = :sender)""",
 )
 _OF_SENDS: Final = f"SELECT {queue_columns('q')} FROM queue q WHERE q.send_id"
 _OF_SENDS_SQLITE: Final = f"{_OF_SENDS} IN (SELECT value FROM json_each(:send_ids))"
@@ -158,12 +158,7 @@ async def fail_blocked(
     back. `people`: few enough for one transaction.
     """
     noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
-    queued = [
-        one.queued
-        for one in noted
-        if one.group_id is not None
-        or (one.opt_out_id is not None and is_older(one.queued.id, one.opt_out_id))
-    ]
+    queued = [one.queued for one in noted if one.is_withdrawn]
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }
@@ -190,10 +185,10 @@ async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]
 async def cancel_unwanted(
     tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int, wallets: Sequence[str] = ()
 ) -> None:
-    """Cancels all that is queued of these texts and that no carrier has, of campaigns and of single
-    sends: they are `blocked` and refunded. One-time passwords and answers to keywords stay.
-    `wallets` are the accounts, in order of their ids, whose wallets the transaction goes on to
-    need.
+    """Cancels what is queued of these texts and that no carrier has, of campaigns and of single
+    sends: it is `blocked` and refunded. The opt-outs are stored. What they do not withdraw stays
+    (`carrier/unwanted.py`). `wallets` are the accounts, in order of their ids, whose wallets the
+    transaction goes on to need.
     """
     left = await _Queued(tx, unwanted, now_ms).taken_out() if unwanted else None
     if left is not None and left.found:
@@ -236,7 +231,8 @@ class _Queued:
         return left
 
     async def _look(self) -> None:
-        queued = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
+        found = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
+        queued = [one.queued for one in found if one.is_withdrawn]
         self._waiting = {
             int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
         }

@@ -20,7 +20,7 @@ from heliograph.inbound.keywords import NOTHING, CameIn, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
-from heliograph.inbound.route import NOBODYS, Way, routes
+from heliograph.inbound.route import Way, routes
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
@@ -256,7 +256,7 @@ async def _store(
     routed = await routes(tx, carrier_id, ways, now_ms)
     rows = []
     for each, way in zip(whole, ways, strict=True):
-        route = routed.get(way, NOBODYS)
+        route = routed[way]
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
@@ -264,7 +264,7 @@ async def _store(
                 carrier_id=carrier_id,
                 account_id=route.account_id,
                 sandbox=False,
-                sender=each.sender,
+                sender=route.sender,
                 recipient=each.recipient,
                 text=decoded.text,
                 encoding=decoded.encoding,

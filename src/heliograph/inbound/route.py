@@ -1,6 +1,7 @@
-"""Decides whose a text is that came in, and which message of ours it answers."""
+"""Decides whose a text is that came in, who wrote it, and which message of ours it answers."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -8,7 +9,7 @@ from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.inbound import route_sql as sql
-from heliograph.text import NUMBER_DIGITS_MAX
+from heliograph.text import NUMBER_DIGITS_MAX, parse_phone
 
 # a text answers the newest message of these hours: what comes later begins something new
 ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
@@ -23,34 +24,55 @@ class Way(NamedTuple):
 
 
 class TextRoute(NamedTuple):
-    """Says whose a text is (None: nobody's), and the message that it answers. Its ids are raw."""
+    """Says whose a text is (None: nobody's), who wrote it, and the message that it answers. Its ids
+    are raw.
+    """
 
-    account_id: str | None = None
+    account_id: str | None
+    sender: str
     in_reply_to: str | None = None
-
-
-NOBODYS: Final = TextRoute()
 
 
 async def routes(
     tx: HotTx, carrier_id: int, ways: Sequence[Way], now_ms: int
 ) -> dict[Way, TextRoute]:
-    """Returns the route of each way. Texts of the same way have the same route; to a number that is
-    not ours there is none.
+    """Returns the route of each way. Texts of the same way have the same route. A text to a number
+    that is not ours is nobody's.
+
+    A sender is read by the country of the number's account, as a recipient is, because some
+    carriers write phones as they are dialled at home.
     """
     called = sorted({each.recipient for each in ways})
     found = await sql.OWNERS.rows(tx, [sql.OurNumber(carrier_id, digits) for digits in called])
     numbers = {each.digits: each for each in found}
+    alike: dict[Way, list[Way]] = defaultdict(list)  # by how its sender is read
+    for way in dict.fromkeys(ways):
+        number = numbers.get(way.recipient)
+        home = None if number is None else number.country_code
+        alike[way._replace(sender=_international(way.sender, home))].append(way)
     owned: dict[Way, str] = {}
     shared: dict[Way, str | None] = {}  # with the number's catch-all account
-    for way in ways:
+    for way in alike:
         number = numbers.get(way.recipient)
         if number is not None and number.account_id is not None:
             owned[way] = number.account_id
         elif number is not None:
             shared[way] = number.catch_all_id
     since = first_id_of(now_ms - ANSWERS_WITHIN_MS)
-    return {**await _owned(tx, owned, since), **await _shared(tx, shared, since)}
+    known = {**await _owned(tx, owned, since), **await _shared(tx, shared, since)}
+    return {
+        way: known.get(read, TextRoute(None, read.sender))
+        for read, written in alike.items()
+        for way in written
+    }
+
+
+def _international(sender: str, home: str | None) -> str:
+    """Returns a sender as E.164 digits if it is a phone, and as it is otherwise. `home`: the
+    country in which a number with a leading 0 is read; None: unknown.
+    """
+    phone = None if home is None else parse_phone(sender, None, home)
+    return sender if phone is None else phone.digits
 
 
 async def _owned(tx: HotTx, owned: dict[Way, str], since: str) -> dict[Way, TextRoute]:
@@ -66,7 +88,10 @@ async def _owned(tx: HotTx, owned: dict[Way, str], since: str) -> dict[Way, Text
         Way(str(each.phone), each.digits): each.message_id
         for each in await sql.newest_messages(tx, asked, since)
     }
-    return {way: TextRoute(account_id, answered.get(way)) for way, account_id in owned.items()}
+    return {
+        way: TextRoute(account_id, way.sender, answered.get(way))
+        for way, account_id in owned.items()
+    }
 
 
 async def _shared(tx: HotTx, shared: dict[Way, str | None], since: str) -> dict[Way, TextRoute]:
@@ -77,10 +102,15 @@ async def _shared(tx: HotTx, shared: dict[Way, str | None], since: str) -> dict[
         sql.SharedNumber(way.recipient, int(way.sender)) for way in shared if _is_phone(way.sender)
     )
     last = {
-        Way(str(each.phone), each.digits): TextRoute(each.account_id, each.message_id)
+        Way(str(each.phone), each.digits): TextRoute(
+            each.account_id, str(each.phone), each.message_id
+        )
         for each in await sql.newest_of_all(tx, asked, since)
     }
-    return {way: last.get(way, TextRoute(catch_all_id)) for way, catch_all_id in shared.items()}
+    return {
+        way: last.get(way, TextRoute(catch_all_id, way.sender))
+        for way, catch_all_id in shared.items()
+    }
 
 
 def _is_phone(sender: str) -> bool:

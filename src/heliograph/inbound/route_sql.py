@@ -21,20 +21,27 @@ class OurNumber(Row, frozen=True):
 
 
 class NumberOwner(Row, frozen=True):
+    """Says whose a number is. `country_code` is that of its account, or of its catch-all account;
+    None if it has neither.
+    """
+
     digits: Text
     account_id: Id | None
     catch_all_id: Id | None
+    country_code: Text | None
 
 
+_OWNER: Final = """n.digits, n.account_id, n.catch_all_id, (SELECT a.country_code FROM accounts a
+    WHERE a.id = coalesce(n.account_id, n.catch_all_id)) AS country_code"""
 OWNERS: Final = BatchStatement(
     OurNumber,
     NumberOwner,
-    postgresql="""
-        SELECT n.digits, n.account_id, n.catch_all_id FROM :given AS g JOIN numbers n
+    postgresql=f"""
+        SELECT {_OWNER} FROM :given AS g JOIN numbers n
             ON n.carrier_id = g.carrier_id AND n.digits = g.digits""",
-    sqlite="""
-        SELECT digits, account_id, catch_all_id FROM numbers
-        WHERE carrier_id = :carrier_id AND digits = :digits""",
+    sqlite=f"""
+        SELECT {_OWNER} FROM numbers n
+        WHERE n.carrier_id = :carrier_id AND n.digits = :digits""",
 )
 
 

@@ -51,10 +51,13 @@ async def test_a_text_answers_the_newest_message_to_its_phone_from_its_number(
     ):
         await inbox.came(written(f"text {number}", number, sender=sender), at_ms=now_ms + later_ms)
     told = inbox.told()
-    assert {each["text"]: each["in_reply_to"] for each in told} == {
-        "text 0": newest,
-        "text 1": newest,
-        **{f"text {number}": None for number in range(2, 6)},
+    assert {each["text"]: (each["from"], each["in_reply_to"]) for each in told} == {
+        "text 0": (PHONE, newest),
+        "text 1": (PHONE, newest),
+        "text 2": (PHONE, None),
+        "text 3": ("AMINA", None),
+        "text 4": (PHONE, newest),  # as it is dialled in Amina's country
+        "text 5": ("9" * 40, None),
     }
     assert all(each == inbox.shown(each["id"]) for each in told)
     answering = [each["id"] for each in told if each["in_reply_to"] is not None]

@@ -41,6 +41,7 @@ class Sends(NamedTuple):
 class Writes(NamedTuple):
     number: str
     phone: int
+    as_at_home: bool  # the carrier leaves the country code out
 
 
 MOVES = st.tuples(
@@ -52,7 +53,7 @@ MOVES = st.tuples(
         st.integers(0, 1),
         st.sampled_from([False, False, False, True]),
     )
-    | st.builds(Writes, st.sampled_from(NUMBERS), st.integers(0, 1)),
+    | st.builds(Writes, st.sampled_from(NUMBERS), st.integers(0, 1), st.booleans()),
 )
 
 
@@ -97,7 +98,7 @@ def expected(
     if writes.number == SHORT_CODE:  # it is amina's alone
         hers = [raw for tenant, raw in may_be if tenant == "amina"]
         return "amina", hers[-1] if hers else None
-    if may_be:
+    if may_be and not (writes.as_at_home and writes.number == SHARED):  # nobody knows a country
         return may_be[-1]
     return ("chidi" if writes.number == CAUGHT else None), None
 
@@ -120,7 +121,8 @@ def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
                 sent.append((move, at_ms, message_id))
                 continue
             number = next(next_digest)
-            arrived = written(f"text {number}", number, to=move.number, sender=phone)
+            sender = f"0{phone[3:]}" if move.as_at_home else phone
+            arrived = written(f"text {number}", number, to=move.number, sender=sender)
             carrier_id, now_ms = tenants.inbox.carrier_id, at_ms
             run_in(tx, lambda hot: record(hot, carrier_id, [arrived], now_ms))  # noqa: B023
             owner, answered = expected(sent, move, at_ms)

@@ -55,4 +55,5 @@ __all__ = [
     "set_keyword_rules",
     "store_all_overdue",
     "take",
+    "texts_file",
 ]

@@ -110,6 +110,7 @@ PAGES: Final = (
     shows(f"{OF_ACCOUNT}/messages/export", to_members(messages.export)),
     shows(f"{OF_ACCOUNT}/messages/{{message}}", to_members(messages.one)),
     shows(CONVERSATIONS, to_members(conversations.listed)),
+    shows(f"{CONVERSATIONS}/export", to_members(conversations.export)),
     shows(f"{CONVERSATIONS}/{{phone}}", to_members(conversations.one)),
     does(f"{CONVERSATIONS}/{{phone}}", conversations.answer),
     does(

@@ -2,7 +2,9 @@
 the use case of POST /sms/send.
 """
 
+import csv
 import html
+import io
 import re
 
 import pytest
@@ -61,6 +63,33 @@ def test_a_conversation_shows_both_directions_in_order_and_the_list_what_was_sai
     assert "thanks" not in listed
     assert "until six" not in listed
     assert "thanks" not in visitor.get(f"{home}/conversations?mode=live").text
+
+
+def test_a_file_has_every_text_of_the_account_and_mode_and_no_formula(
+    visitor: Visitor, db: Database, amina: str, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliograph.inbound.texts_file.PAGE", 3)
+    said = [f'text {k}, "so"\nand on' for k in range(7)]
+    for text in said:
+        wrote(db, amina, text)
+    wrote(db, amina, "=HYPERLINK(1)", "+SUM(1)")
+    live = wrote(db, amina, "live", sandbox=False)
+    wrote(db, open_account(db, "chidi"), "chidi's")
+
+    def rows(mode: str) -> list[dict[str, str]]:
+        page = visitor.get(f"{home}/conversations/export?mode={mode}")
+        assert page.headers["content-type"].startswith("text/csv")
+        return list(csv.DictReader(io.StringIO(page.text)))
+
+    found = rows("sandbox")
+    assert [row["text"] for row in found] == ["'=HYPERLINK(1)", *reversed(said)]
+    assert found[0]["from"] == "'+SUM(1)"
+    assert (found[1]["from"], found[1]["complete"], found[1]["in_reply_to"]) == (ONE, "yes", "")
+    assert [row["text"] for row in rows("live")] == ["live"]
+    assert live
+    assert visitor.get(f"{home}/conversations/export?mode=x").status_code == 400
+    listed = visitor.get(f"{home}/conversations?mode=sandbox").text
+    assert f"{home}/conversations/export?mode=sandbox" in listed
 
 
 def test_the_list_names_each_phone_once_however_its_texts_lie(

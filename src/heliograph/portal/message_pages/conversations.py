@@ -18,17 +18,18 @@ from heliograph.base.paging import PageWanted, read_page
 from heliograph.base.short_texts import refused
 from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
-from heliograph.inbound import InboundText, OwnNumber, conversations
+from heliograph.inbound import InboundText, OwnNumber, conversations, texts_file
 from heliograph.messages.read import Message
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource
 from heliograph.portal import send
+from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.once import once_after
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on, page
 from heliograph.portal.send import Counted
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import parse_phone
@@ -104,6 +105,22 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in ("mode", "phone")],
     )
+
+
+def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the texts that came in as a file, newest first. Raises InvalidRequest."""
+    query = Query(asking.sent.query)
+    mode = query.choice("mode", MODES) or visit.mode
+    query.finish()
+
+    def read_lines(tx: Connection, before: str | None) -> tuple[str, str | None]:
+        wanted = PageWanted(texts_file.PAGE, before)
+        found = inbound.inbound_page(tx, visit.account.id, wanted, sandbox=mode == "sandbox")
+        texts = found[: wanted.limit]
+        next_before = texts[-1].id if len(found) > wanted.limit else None
+        return texts_file.lines(texts), next_before
+
+    return Download(f"texts-{mode}.csv", pieces(asking, texts_file.first_line(), read_lines))
 
 
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

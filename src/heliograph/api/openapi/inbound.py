@@ -34,7 +34,9 @@ SCHEMAS: Final[dict[str, Json]] = {
         id=identity("inb", "The text's id."),
         **{
             "from": text(
-                "Who sent it: digits without plus, or a name. Null after retention.", nullable=True
+                "Who sent it: E.164 digits, or what the carrier writes, such as a name. Null"
+                " after retention.",
+                nullable=True,
             )
         },
         to=text("Your number or short code, digits."),

@@ -3,6 +3,7 @@
 from heliograph import accounts
 from tests.support.api.cast import PHONE, Actor
 from tests.support.api.service import Service
+from tests.support.capability.told_opt_outs import Told, hears_of_opt_outs, told_of_opt_outs
 
 OTHER = "233201234568"
 
@@ -103,3 +104,22 @@ def test_a_transactional_text_reaches_who_has_opted_out_if_its_account_may_send_
     with api.db.write() as tx:
         accounts.change(tx, amina.account_id, transactional=False)
     assert api.post(amina, "/sms/send", {**body, "transactional": True}).status == 400
+
+
+def test_each_opt_out_and_each_that_is_lifted_is_told_once(api: Service, amina: Actor) -> None:
+    hears_of_opt_outs(api.db, amina.account_id)
+    for key in ("k1", "k1", "k2"):  # the first is asked for again, then it is there already
+        api.post(amina, "/opt-outs", {"phone": PHONE}, key=key)
+    api.post(amina, "/opt-outs", {"phone": PHONE, "sender": "Amina"})
+    api.delete(amina, f"/opt-outs/{PHONE}")
+    assert api.delete(amina, f"/opt-outs/{PHONE}").status == 404
+    both = (None, "amina")
+    expected = [Told(what, PHONE, "api", sender) for what in ("out", "in") for sender in both]
+    assert told_of_opt_outs(api.db) == expected
+    contact = api.post(amina, "/contacts", {"phone": PHONE, "opted_out": True}).data
+    api.post(amina, "/contacts", {"phone": PHONE, "name": "Kofi", "opted_out": True})
+    api.put(amina, f"/contacts/{contact['id']}", {"opted_out": False})
+    api.put(amina, f"/contacts/{contact['id']}", {"opted_out": False})
+    sandbox = amina.key("contacts.write", "sms.send", sandbox=True)
+    api.post(sandbox, "/opt-outs", {"phone": PHONE})
+    assert told_of_opt_outs(api.db)[4:] == [Told("out", PHONE, "api"), Told("in", PHONE, "api")]

@@ -38,7 +38,7 @@ MODULES_MAX = {
     "message": 500,
     "carrier": 445,
     "webhook": 465,
-    "contact": 490,
+    "contact": 495,
     "opt-out": 490,
     "sender": 465,
     "route": 445,

@@ -1,6 +1,7 @@
 """Proves the events. Each state that a message reached has one event if an endpoint was to hear of
 it; no event is without its change; and each event waits for, or was finished with, each endpoint
-that was to hear of it. Of texts that came in, `received.py` proves the same.
+that was to hear of it. Of texts that came in, `received.py` proves the same,
+and `opted_out.py` that no opt-out lacks its event.
 
 Messages, events and what became of those are each read once, in the order of ids; where that is not
 a table's own, the database sorts.
@@ -15,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.audit.listeners import EndpointsByAccount, endpoints_by_account, must_have_heard
+from heliograph.audit.opted_out import verify_opt_outs
 from heliograph.audit.received import verify_received
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
@@ -106,6 +108,7 @@ def verify_events(tx: Connection, now_ms: int) -> list[Discrepancy]:
             chain(
                 _of_messages(tx, listeners, since_ms, first_event),
                 verify_received(tx, listeners, since_ms, first_event),
+                verify_opt_outs(tx, listeners, since_ms),
                 _of_endpoints(tx, listeners, since_ms),
             ),
             DISCREPANCIES_MAX,

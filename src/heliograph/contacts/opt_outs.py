@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.contacts.change import ContactPatch
 from heliograph.contacts.contact import Contact, ContactOwner
 from heliograph.contacts.opt_out_history import Changer, ChangerKind
-from heliograph.opt_outs import OptOutOwner, OptOutSource, lift, suppress
+from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress_and_lift
 
 _SOURCES: Final = {
     ChangerKind.USER: OptOutSource.PORTAL,
@@ -42,10 +42,9 @@ def store_opt_outs(
 ) -> None:
     """Stores opt-outs, and lifts those of phones that want texts again."""
     source = OptOutSource.IMPORT if by.is_import else _SOURCES[by.kind]
-    whose = OptOutOwner(*owner)
-    if change.back:
-        lift(tx, whose, change.back, by=source)
-    suppress(tx, whose, change.out, source=source, now_ms=now_ms)
+    suppress_and_lift(
+        tx, OptOutOwner(*owner), change.out, change.back, source=source, now_ms=now_ms
+    )
 
 
 def without_opt_ins_of_others(change: ContactPatch, source: OptOutSource | None) -> ContactPatch:

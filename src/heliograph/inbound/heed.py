@@ -7,18 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.inbound.keywords import CameIn, KeywordAction, KeywordBrand, MatchedKeyword, brands
-from heliograph.inbound.opt_out_events import KeywordOptOut, tell_opt_outs
+from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.messages.sweeps import UnwantedTexts, cancel_unwanted
 from heliograph.opt_outs import (
     WHOLE_ACCOUNT,
+    ChangedOptOut,
+    KeywordText,
     OptOutOwner,
     OptOutScope,
     OptOutSource,
     lift_hot,
     scope_of_sender,
     suppress_hot,
+    tell_opt_outs,
 )
 from heliograph.text import Phone, parse_phone
 
@@ -48,12 +52,12 @@ class PhonesKeyword(NamedTuple):
 
 
 class Heeded(NamedTuple):
-    """Holds what was done: the keywords of phones, in their order, the opt-outs that are new or
-    were lifted, and the accounts, by their raw ids.
+    """Holds what was done: the keywords of phones, in their order, the texts (raw ids) that lifted
+    an opt-out, and the accounts, by their raw ids.
     """
 
     keywords: list[PhonesKeyword]
-    changes: list[KeywordOptOut]
+    lifted: set[str]
     brands: dict[str, KeywordBrand]
 
 
@@ -69,11 +73,15 @@ async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
         and (phone := parse_phone(each.text.sender, None, account.country_code)) is not None
     ]
     changes = []
+    lifted = set[str]()
     for some in _rounds(heard):
-        changes += await _opt_out(tx, some, sorted(accounts), now_ms)
-        changes += await _opt_in(tx, some)
+        out = await _opt_out(tx, some, sorted(accounts), now_ms)
+        back = await _opt_in(tx, some)
+        changes += [_change(each, opted_out=True) for each in out]
+        changes += [_change(each, opted_out=False) for each in back]
+        lifted |= {each.said.text.id for each in back}
     await tell_opt_outs(tx, changes, now_ms)
-    return Heeded(heard, changes, accounts)
+    return Heeded(heard, lifted, accounts)
 
 
 def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
@@ -91,14 +99,15 @@ def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:
 
 async def _opt_out(
     tx: HotTx, heard: Sequence[PhonesKeyword], wallets: Sequence[str], now_ms: int
-) -> list[KeywordOptOut]:
+) -> list[PhonesKeyword]:
+    """Stores opt-outs, and returns by what those that are new were made."""
     out = [each for each in heard if each.action is KeywordAction.OPT_OUT]
-    changes = []
+    made = []
     for (owner, scope), phones in sorted(_by_scope(out).items()):
         new = await suppress_hot(
             tx, owner, phones, source=OptOutSource.KEYWORD, now_ms=now_ms, scope=scope
         )
-        changes += [_change(phones[phone], opted_out=True) for phone in sorted(new)]
+        made += [phones[phone] for phone in sorted(new)]
     unwanted = {
         UnwantedTexts(
             each.owner.account_id,
@@ -109,20 +118,21 @@ async def _opt_out(
         for each in out
     }
     await cancel_unwanted(tx, sorted(unwanted), now_ms, wallets)
-    return changes
+    return made
 
 
-async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[KeywordOptOut]:
-    """Removes what a keyword made: for the whole account, and for the number that was texted."""
+async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:
+    """Removes what a keyword made: for the whole account, and for the number that was texted.
+    Returns what lifted each of them, with the scope in which it did.
+    """
     back = [each for each in heard if each.action is KeywordAction.OPT_IN]
-    lifted: dict[tuple[OptOutOwner, str], PhonesKeyword] = {}
+    lifted = []
     for scoped in (_all_of_account, _of_number):
         by_scope = _by_scope([scoped(each) for each in back])
         for (owner, scope), phones in sorted(by_scope.items()):
             gone = await lift_hot(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
-            for phone in gone:
-                lifted.setdefault((owner, phone), phones[phone])
-    return [_change(each, opted_out=False) for _, each in sorted(lifted.items())]
+            lifted += [phones[phone] for phone in sorted(gone)]
+    return lifted
 
 
 def _all_of_account(keyword: PhonesKeyword) -> PhonesKeyword:
@@ -143,12 +153,14 @@ def _by_scope(
     return found
 
 
-def _change(keyword: PhonesKeyword, *, opted_out: bool) -> KeywordOptOut:
-    return KeywordOptOut(
-        keyword.said.text.id,
+def _change(keyword: PhonesKeyword, *, opted_out: bool) -> ChangedOptOut:
+    raw_id = keyword.said.text.id
+    word, inbound_id = keyword.said.matched.word, ids.text_of_raw(INBOUND_PREFIX, raw_id)
+    return ChangedOptOut(
         keyword.owner,
         keyword.phone.digits,
         keyword.said.scope,
-        keyword.said.matched.word,
+        OptOutSource.KEYWORD,
         opted_out,
+        KeywordText(word, int(raw_id, 16), inbound_id),
     )

@@ -286,7 +286,7 @@ async def _store(
     ]
     await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
-    heeded = await heed(tx, said, now_ms) if said else Heeded([], [], {})
+    heeded = await heed(tx, said, now_ms) if said else Heeded([], set(), {})
     new = {each.id for each in whole}
     again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
     await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])

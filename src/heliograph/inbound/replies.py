@@ -52,12 +52,11 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
     """Returns which keywords ask for an answer. Nobody who has opted out is answered but for STOP
     and HELP, and a START that lifts nothing is answered with a reply of its own only.
     """
-    lifted = {each.inbound_id for each in heeded.changes if not each.opted_out}
     due, if_wanted = [], []
     for each in heeded.keywords:
         if each.action in (KeywordAction.OPT_OUT, KeywordAction.HELP):
             due.append(each)
-        elif each.said.matched.rule.reply is not None or each.said.text.id in lifted:
+        elif each.said.matched.rule.reply is not None or each.said.text.id in heeded.lifted:
             if_wanted.append(each)
     asked = {
         sql.AskedPhone(*each.owner, int(each.phone.digits), each.said.text.recipient)

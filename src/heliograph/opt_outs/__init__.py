@@ -1,8 +1,15 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
+from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
-from heliograph.opt_outs.suppress import lift, lift_hot, suppress, suppress_hot
+from heliograph.opt_outs.suppress import (
+    lift,
+    lift_hot,
+    suppress,
+    suppress_and_lift,
+    suppress_hot,
+)
 from heliograph.opt_outs.suppression import (
     OPT_OUT_PREFIX,
     WHOLE_ACCOUNT,
@@ -18,6 +25,8 @@ __all__ = [
     "OPT_OUT_PREFIX",
     "SUPPRESSED_SENDER_MAX",
     "WHOLE_ACCOUNT",
+    "ChangedOptOut",
+    "KeywordText",
     "OptOutOwner",
     "OptOutScope",
     "OptOutSource",
@@ -32,6 +41,8 @@ __all__ = [
     "read_opt_out",
     "scope_of_sender",
     "suppress",
+    "suppress_and_lift",
     "suppress_hot",
     "suppressed_among",
+    "tell_opt_outs",
 ]

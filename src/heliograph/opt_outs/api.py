@@ -96,7 +96,12 @@ class _OptOutHandlers:
         def effect(tx: Connection) -> Answer:
             owner = _owner(tx, call, customer_id, changes=True)
             if phone is None or not lift(
-                tx, owner, [phone.digits], by=OptOutSource.API, scope=scope
+                tx,
+                owner,
+                [phone.digits],
+                by=OptOutSource.API,
+                now_ms=clock.now_ms(),
+                scope=scope,
             ):
                 raise NotFound("There is no such opt-out.")
             audit_call(tx, call, owner.account_id, AuditEntry("opt_out.remove"), is_counted=True)

@@ -1,5 +1,6 @@
 """Stores opt-outs and lifts them, in transactions of both kinds: ordinary ones, and the awaited
-ones of the hot paths.
+ones of the hot paths. The ordinary ones tell of each change, so that no caller can forget it. Who
+awaits tells by itself, of all changes at once and of the texts that made them.
 
 Rows are written in the order of their phones, so that none of two transactions waits for the other
 in a circle.
@@ -16,6 +17,7 @@ from heliograph.database.hot import HotTx
 from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
 from heliograph.opt_outs import notes
+from heliograph.opt_outs.events import ChangedOptOut, tell
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutOwner, OptOutScope
 from heliograph.opt_outs.tables import OptOutSource
 
@@ -97,11 +99,11 @@ _LIFT_ALL: Final = sa.text(
     "DELETE FROM suppressions WHERE account_id = CAST(:account_id AS uuid)"
     " AND sandbox = :sandbox AND phone = ANY(CAST(:phones AS bigint[]))"
     " AND (:any_sender OR sender = :sender)"
-    f" AND (NOT :by_keyword_only OR {_BY_KEYWORD}) RETURNING phone"
+    f" AND (NOT :by_keyword_only OR {_BY_KEYWORD}) RETURNING phone, sender"
 )
 _LIFT_ONE: Final = (
     "DELETE FROM suppressions WHERE account_id = ? AND sandbox = ? AND phone = ?"
-    f" AND (? OR sender = ?) AND (NOT ? OR {_BY_KEYWORD}) RETURNING phone"
+    f" AND (? OR sender = ?) AND (NOT ? OR {_BY_KEYWORD}) RETURNING phone, sender"
 )
 
 
@@ -118,9 +120,58 @@ def suppress(
     that is new. What a keyword made before is the new source's, and so no keyword lifts it.
     Campaigns take back what they have for phones that are new to the scope of the account.
     """
+    out = _suppressed(tx, owner, phones, source, now_ms, scope)
+    tell(tx, out, now_ms)
+    return {each.phone for each in out}
+
+
+def lift(
+    tx: Connection,
+    owner: OptOutOwner,
+    phones: Iterable[str],
+    *,
+    by: OptOutSource,
+    now_ms: int,
+    scope: OptOutScope | None = WHOLE_ACCOUNT,
+) -> set[str]:
+    """Removes the opt-outs of these phones (E.164 digits) from a scope, or from all if `scope` is
+    None. A lift by keyword lifts only what a keyword made. Returns those phones of which
+    something was lifted.
+    """
+    back = _lifted(tx, owner, phones, by, scope)
+    tell(tx, back, now_ms)
+    return {each.phone for each in back}
+
+
+def suppress_and_lift(
+    tx: Connection,
+    owner: OptOutOwner,
+    out: Iterable[str],
+    back: Iterable[str],
+    *,
+    source: OptOutSource,
+    now_ms: int,
+) -> None:
+    """Does what `suppress` does with the phones of `out`, and `lift` with those of `back`, for the
+    scope of the account. All of it is told together.
+    """
+    lifted = _lifted(tx, owner, back, source, WHOLE_ACCOUNT)
+    new = _suppressed(tx, owner, out, source, now_ms, WHOLE_ACCOUNT)
+    tell(tx, [*lifted, *new], now_ms)
+
+
+def _suppressed(
+    tx: Connection,
+    owner: OptOutOwner,
+    phones: Iterable[str],
+    source: OptOutSource,
+    now_ms: int,
+    scope: OptOutScope,
+) -> list[ChangedOptOut]:
+    """Stores opt-outs, and returns those that are new, in the order of their phones."""
     made = _made(phones, now_ms)
     if not made:
-        return set()
+        return []
     rows: Sequence[sa.Row[tuple[object, ...]]] | list[tuple[object, ...]]
     if tx.dialect.name == "postgresql":
         values = {
@@ -140,25 +191,23 @@ def suppress(
             )
         ]
     stored = {str(raw_id).replace("-", "") for raw_id, _ in rows}
-    new = {str(phone) for phone, raw_id in made.items() if raw_id in stored}
+    new = [str(phone) for phone, raw_id in made.items() if raw_id in stored]
     if scope == WHOLE_ACCOUNT:
         notes.note(tx, owner, new)
-    return new
+    return [ChangedOptOut(owner, phone, scope, source, opted_out=True) for phone in new]
 
 
-def lift(
+def _lifted(
     tx: Connection,
     owner: OptOutOwner,
     phones: Iterable[str],
-    *,
     by: OptOutSource,
-    scope: OptOutScope | None = WHOLE_ACCOUNT,
-) -> set[str]:
-    """Removes the opt-outs of these phones (E.164 digits) from a scope, or from all if `scope` is
-    None. A lift by keyword lifts only what a keyword made. Returns those phones of which
-    something was lifted.
-    """
+    scope: OptOutScope | None,
+) -> list[ChangedOptOut]:
+    """Deletes opt-outs, and returns them in the order of their phones."""
     numbers = sorted(map(int, phones))
+    if not numbers:
+        return []
     sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
     if scope in (None, WHOLE_ACCOUNT):
         notes.forget(tx, owner, numbers)
@@ -170,12 +219,19 @@ def lift(
             "sender": sender,
             "by_keyword_only": by_keyword,
         }
-        return {str(row.phone) for row in tx.execute(_LIFT_ALL, values)}
-    return {
-        str(row.phone)
-        for phone in numbers
-        for row in tx.exec_driver_sql(_LIFT_ONE, (*owner, phone, scope is None, sender, by_keyword))
-    }
+        rows = [tuple(row) for row in tx.execute(_LIFT_ALL, values)]
+    else:
+        rows = [
+            tuple(row)
+            for phone in numbers
+            for row in tx.exec_driver_sql(
+                _LIFT_ONE, (*owner, phone, scope is None, sender, by_keyword)
+            )
+        ]
+    return [
+        ChangedOptOut(owner, str(phone), OptOutScope(of_sender), by, opted_out=False)
+        for phone, of_sender in sorted(rows)
+    ]
 
 
 async def suppress_hot(
@@ -187,7 +243,7 @@ async def suppress_hot(
     now_ms: int,
     scope: OptOutScope = WHOLE_ACCOUNT,
 ) -> set[str]:
-    """Does what `suppress` does, in an awaited transaction."""
+    """Does what `suppress` does, in an awaited transaction, and tells nobody."""
     made = _made(phones, now_ms)
     given = [
         _NewSuppression(*owner, phone, scope.sender, raw_id, source.value)
@@ -208,7 +264,7 @@ async def lift_hot(
     by: OptOutSource,
     scope: OptOutScope | None = WHOLE_ACCOUNT,
 ) -> set[str]:
-    """Does what `lift` does, in an awaited transaction."""
+    """Does what `lift` does, in an awaited transaction, and tells nobody."""
     sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
     given = [
         _ToLift(*owner, phone, sender, scope is None, by_keyword)

@@ -107,7 +107,7 @@ def test_a_contact_whose_phone_changes_takes_the_opt_out_with_it_and_leaves_it_b
             source=OptOutSource.KEYWORD,
             now_ms=clock.now_ms(),
         )
-        lift(tx, OptOutOwner(amina, False), [new], by=OptOutSource.API)
+        lift(tx, OptOutOwner(amina, False), [new], by=OptOutSource.API, now_ms=clock.now_ms())
         patch = ContactPatch(parse_phone(other))
         after = contacts.update(
             tx, owner, text_id, patch, by=contacts.OPERATOR, now_ms=clock.now_ms()

@@ -19,6 +19,7 @@ from tests.support.capability.campaigning import Sent
 from tests.support.capability.inbox import written
 from tests.support.capability.line import NUMBERS, Line
 from tests.support.capability.sending import House
+from tests.support.capability.webhooks import events
 from tests.support.factories import PHONE, SENDER, awaited, open_account, phones
 from tests.support.wire.handset_texts import SHORT_CODE
 
@@ -83,8 +84,18 @@ async def test_on_a_number_of_which_one_opts_out_alone_other_senders_go_on(line:
     await line.says("stop")
     assert house.statuses() == ["failed/blocked", "queued"]
     assert line.out() == [(SHORT_CODE, "keyword")]
+    line.number_has(opt_out_scope="account")
+    await line.says("stop")
+    assert line.out() == [("", "keyword"), (SHORT_CODE, "keyword")]
     await line.says("start")
     assert line.out() == []
+    told = [(each["event"][-3:], each["data"]["sender"]) for each in events(house.db)]
+    assert told == [
+        *(("out", SHORT_CODE), ("out", None)),
+        *(("_in", None), ("_in", SHORT_CODE)),
+    ], "of each opt-out that was lifted"
+    assert len({each["data"]["inbound_id"] for each in events(house.db)}) == 3
+    line.told()
 
 
 @awaited
@@ -97,7 +108,11 @@ async def test_start_lifts_what_a_keyword_made_and_nothing_else(line: Line) -> N
         suppress(tx, line.owner, [PHONE], source=source, now_ms=now_ms)
     await line.says("STOP", "START", "unstop")
     assert line.out() == [("", "api")]
-    assert [kind for kind, _, _ in line.told()] == ["contact.opted_out", "contact.opted_in"]
+    assert [(kind, word) for kind, _, word in line.told()] == [
+        ("contact.opted_out", "stop"),
+        ("contact.opted_in", "start"),
+        ("contact.opted_out", None),
+    ]
 
 
 @awaited

@@ -48,7 +48,7 @@ async def test_who_has_opted_out_is_rejected_and_not_charged(house: House) -> No
         ]
     assert house.count(messages, messages.c.recipient == int(OUT)) == 1
     with house.db.write() as tx:
-        lift(tx, OptOutOwner(house.amina, False), [OUT], by=STOP)
+        lift(tx, OptOutOwner(house.amina, False), [OUT], by=STOP, now_ms=clock.now_ms())
     assert (await sent(house, OUT, OTHER))["accepted"] == 2
     house.assert_sound()
 

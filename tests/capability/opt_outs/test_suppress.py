@@ -40,7 +40,7 @@ class _Ordinary:
 
     def lift(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
         with self._db.write() as tx:
-            return lift(tx, owner, phones, **more)
+            return lift(tx, owner, phones, now_ms=clock.now_ms(), **more)
 
 
 class _Awaited:

@@ -52,7 +52,7 @@ class Line:
             found = opt_outs_of(tx, self.owner, phone)
         return [(each.scope.sender, each.source.value) for each in found]
 
-    def told(self) -> list[tuple[str, str, str]]:
+    def told(self) -> list[tuple[str, str, str | None]]:
         found = events(self.house.db)
         for event in found:
             contract().check_webhook(event)

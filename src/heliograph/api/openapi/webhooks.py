@@ -22,6 +22,7 @@ from heliograph.api.openapi.parts import (
     ref,
     text,
 )
+from heliograph.opt_outs import OptOutSource
 from heliograph.webhooks.tables import (
     CAMPAIGN_COMPLETED,
     CONTACT_OPTED_IN,
@@ -70,19 +71,21 @@ SCHEMAS: Final[dict[str, Json]] = {
         ref("InboundText"),
     ),
     "OptOutEvent": _event(
-        "Somebody has opted out, or in again, by a keyword.",
+        "Somebody has opted out, or in again, by whichever way.",
         one_of((CONTACT_OPTED_OUT, CONTACT_OPTED_IN), "What happened."),
-        ref("KeywordOptOut"),
+        ref("ChangedOptOut"),
     ),
-    "KeywordOptOut": record(
+    "ChangedOptOut": record(
         "Who has opted out or in, and of which texts.",
         phone=text("Whose texts they are: E.164 digits."),
         sender=text(
             "The sender whose texts alone are meant. Null: all texts of the account.", nullable=True
         ),
-        source=always("keyword", "Where it comes from."),
-        keyword=text("The keyword, without case and accents."),
-        inbound_id=identity("inb", "The text that was the keyword."),
+        source=one_of([each.value for each in OptOutSource], "Where this change comes from."),
+        keyword=text("The keyword, without case and accents. Null if it was none.", nullable=True),
+        inbound_id=identity(
+            "inb", "The text that was the keyword. Null if it was none.", nullable=True
+        ),
         sandbox=flag("Whether it is of the sandbox."),
     ),
     "CampaignEvent": _event(
@@ -152,6 +155,8 @@ _OPTED_OUT: Final[Json] = {
     "sandbox": False,
 }
 
+_OPTED_IN: Final[Json] = {**_OPTED_OUT, "source": "api", "keyword": None, "inbound_id": None}
+
 # kind: summary, description, schema, example
 _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
     MESSAGE_SENT: (
@@ -189,17 +194,24 @@ _TOLD: Final[dict[str, tuple[str, str, str, Json]]] = {
     CONTACT_OPTED_OUT: (
         "Somebody has opted out",
         (
-            "A handset has sent STOP, or another keyword that opts out. From then on the account's"
-            " texts to it are rejected, and what was queued for it has failed (`blocked`)."
+            "A phone wants no texts of the account any more, or none of one sender: by STOP or"
+            " another keyword, `POST /opt-outs`, the portal, a contact that was changed, a file of"
+            " contacts, or a command. From then on these texts to it are rejected, and what is"
+            " queued for it fails (`blocked`). A phone that had opted out of the same before makes"
+            " no event."
         ),
         "OptOutEvent",
         _around(CONTACT_OPTED_OUT, 8, _OPTED_OUT),
     ),
     CONTACT_OPTED_IN: (
         "Somebody has opted in again",
-        "A handset has sent START, or another keyword that lifts an opt-out by keyword.",
+        (
+            "An opt-out was lifted, by START or another keyword, `DELETE /opt-outs/{phone}`, the"
+            " portal, a contact that was changed, a file of contacts, or a command. There is one"
+            " event for each opt-out: a phone may have one for the account, and others for senders."
+        ),
         "OptOutEvent",
-        _around(CONTACT_OPTED_IN, 9, {**_OPTED_OUT, "keyword": "start"}),
+        _around(CONTACT_OPTED_IN, 9, _OPTED_IN),
     ),
     CAMPAIGN_COMPLETED: (
         "A campaign was completed",

@@ -139,14 +139,15 @@ def remove(
     from heliograph.base.errors import NotFound
 
     given = _checked(phone, country, sender)
+    now_ms = clock.now_ms()
     with session.write() as tx:
         owner = _owner_of(tx, account, sandbox)
         asked = opt_outs.read_opt_out(given, _home_of(tx, owner))
         scope = asked.scope if sender else None
-        digits = asked.phone.digits
-        if not opt_outs.lift(tx, owner, [digits], by=opt_outs.OptOutSource.OPERATOR, scope=scope):
+        digits, by = asked.phone.digits, opt_outs.OptOutSource.OPERATOR
+        if not opt_outs.lift(tx, owner, [digits], by=by, now_ms=now_ms, scope=scope):
             raise NotFound("There is no such opt-out.")
-        _audit(tx, owner, "opt_out.remove", clock.now_ms())
+        _audit(tx, owner, "opt_out.remove", now_ms)
     show(session, {"phone": digits, "deleted": True})
 
 

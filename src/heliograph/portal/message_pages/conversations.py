@@ -167,7 +167,9 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             )
             withdraw(tx, owner, phone, WHOLE_ACCOUNT, asking.now_ms)
         case "remove":
-            changed = opt_outs.lift(tx, owner, [phone], by=OptOutSource.PORTAL, scope=None)
+            changed = opt_outs.lift(
+                tx, owner, [phone], by=OptOutSource.PORTAL, now_ms=asking.now_ms, scope=None
+            )
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if changed:

@@ -187,6 +187,7 @@ def _conversation(
     return page(
         "conversation.html",
         asking,
+        is_live=True,
         status=200 if error is None else error.status,
         visit=visit,
         phone=phone,

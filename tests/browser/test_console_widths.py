@@ -7,12 +7,13 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from heliograph import accounts, plugin
+from heliograph import accounts, plugin, wallet
 from heliograph.base import clock
 from heliograph.console.navigation import NAVIGATION
 from heliograph.console.pages import PAGES
 from heliograph.console.seen_pages.seen_portal import SEEN
 from heliograph.database.database import Database
+from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_samples
 from tests.support import plain_http
 from tests.support.alerted import OPERATOR_MAIL, added
@@ -200,6 +201,32 @@ def test_on_a_phone_no_figure_of_a_day_and_no_part_of_a_site_is_off_screen(
         named = box.locator(f"[data-name='{last}']").first
         assert named.evaluate("each => getComputedStyle(each, '::before').content") == f'"{last} "'
     picture(page, "console-account-busy")
+    page.context.close()
+
+
+def test_on_a_phone_no_figure_of_the_money_of_a_day_is_off_screen(
+    operator_at: Callable[[int], Page], server: Server
+) -> None:
+    db = server.cast.amina.db
+    account_id, now_ms = open_account(db, LONG_NAME), clock.now_ms()
+    with db.write() as tx:
+        account = accounts.text_id(accounts.by_id(tx, account_id))
+        wallet.topup(tx, account_id, "1234567.50", "paid", now_ms=now_ms)
+        wallet.set_price(tx, "GHS", "0.05", 1)
+        wallet.buy_credits(tx, account_id, 1_234_567, now_ms=now_ms)
+    while add_up_hour(db):
+        pass
+    page = operator_at(NARROW)
+    page.goto(f"{server.url}/console/money/{account}/days")
+    for name, figure in (("SMS credits by day", "Bought"), ("Money by day", "Paid for credits")):
+        box = page.get_by_role("region", name=name)
+        named = box.locator(f"[data-name='{figure}']").first
+        expect(named).to_be_visible()
+        assert named.evaluate("each => getComputedStyle(each, '::before').content").startswith(
+            f'"{figure}'
+        )
+        expect(box.locator(".nothing").first).to_be_hidden()
+    picture(page, "console-money-days")
     page.context.close()
 
 

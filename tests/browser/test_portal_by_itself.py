@@ -82,9 +82,13 @@ def test_a_text_arrives_at_a_handset_and_leaves_the_focus_where_it_is(
         page.goto(f"{home(server)}/handsets/233201230001")
         link = page.get_by_role("link", name="What became of it").first
         link.focus()
+        with page.expect_response(lambda answer: answer.status == 204):
+            pass  # nothing is new
         send(server, "233201230001", "The second one.")
-        expect(page.get_by_text("The second one.")).to_be_visible(timeout=10_000)
+        expect(page.get_by_text("The second one.")).to_be_visible(timeout=5_000)
         expect(link).to_be_focused()
+        with page.expect_response(lambda answer: answer.status == 204):
+            pass  # nor is it now
 
 
 def test_a_session_that_has_ended_leads_to_the_page_that_signs_in(

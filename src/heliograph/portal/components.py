@@ -34,6 +34,7 @@ def shown(asking: PageRequest) -> Response:
     return page(
         "components_shown.html",
         asking,
+        is_live=True,
         statuses=STATUSES,
         typed={"filled": "233201234567", "wrong": "12", "checked": "yes"},
         errors=WRONG,

@@ -38,6 +38,7 @@ from heliograph.portal.page_request import (
     ONCE_FIELD,
     SAID_COOKIE,
     SESSION_COOKIE,
+    SHOWN_HEADER,
     TOKEN_FIELD,
     WAITING_COOKIE,
     ClientOf,
@@ -222,6 +223,7 @@ class Portal:
             seen_by=request.headers.get("user-agent", ""),
             back=request.cookies.get(BACK_COOKIE, ""),
             said=request.cookies.get(SAID_COOKIE, ""),
+            shown=request.headers.get(SHOWN_HEADER, ""),
             language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
             or languages.asked_for(request.headers.get("accept-language", "")),
         )

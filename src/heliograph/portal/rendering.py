@@ -14,7 +14,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import refusals, written
-from heliograph.portal.page_request import SAID_COOKIE, TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import ONCE_FIELD, SAID_COOKIE, TOKEN_FIELD, PageRequest
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -32,6 +32,10 @@ HEADERS: Final = {
 # who sees a page in another language sees another page
 _LANGUAGE_HEADERS: Final = {"vary": "Accept-Language, Cookie"}
 SEE_OTHER: Final = 303
+NO_CONTENT: Final = 204
+_SHOWN_DIGITS: Final = 16
+_OF_ONE_REQUEST: Final = (ONCE_FIELD, "visit")
+_AGES_MS: Final = 60_000  # `ago` counts whole minutes
 SAID_KEPT_S: Final = 60  # the next page comes at once
 MEDIA_TYPES: Final = {
     "css": "text/css",
@@ -103,10 +107,17 @@ def page(
     *,
     status: int = 200,
     room: str = str(__package__),
+    is_live: bool = False,
     **values: Any,
 ) -> Response:
-    """Returns the page that a template of a room makes of these values."""
+    """Returns the page that a template of a room makes of these values. `is_live`: it has parts
+    that ask for themselves again and again. If one of them shows these values already, the answer
+    is empty, and no page is made.
+    """
     language = languages.language()
+    live_shown = _made_of(language, asking, values) if is_live else ""
+    if asking.shown and asking.shown == live_shown:
+        return Response(status_code=NO_CONTENT, headers=HEADERS)
     text = (
         _environment(language, room)
         .get_template(template)
@@ -121,6 +132,7 @@ def page(
             htmx=_address("htmx.js"),
             language=language,
             here_again=asking.page,
+            live_shown=live_shown,
             said=languages.said(SAID.get(asking.said, "")),
             **values,
         )
@@ -131,6 +143,16 @@ def page(
     if asking.said:
         drop_cookie(response, SAID_COOKIE)
     return response
+
+
+def _made_of(language: str, asking: PageRequest, values: Mapping[str, Any]) -> str:
+    """Returns a hash of all that a page is made of, but what is another with each request. Times
+    that are shown as an age grow older by the minute. The session stands for the visit: who gets
+    another role gets another session.
+    """
+    lasting = {name: value for name, value in values.items() if name not in _OF_ONE_REQUEST}
+    all_of_it = repr((language, asking.session, asking.now_ms // _AGES_MS, lasting))
+    return hashlib.sha256(all_of_it.encode(errors="surrogatepass")).hexdigest()[:_SHOWN_DIGITS]
 
 
 @cache

@@ -59,7 +59,8 @@ def customer_of(db: Database, partner_id: str, name: str, ref: str) -> str:
 
 def row(day: str, *cells: str) -> str:
     numbers = "".join(
-        f'<td class="number" data-name="{name}">{cell.replace(",", NARROW)}</td>'
+        f'<td class="number{" nothing" if cell in ("0", "–") else ""}" data-name="{name}">'
+        f"{cell.replace(',', NARROW)}</td>"
         for name, cell in zip(FIGURES, cells, strict=True)
     )
     return f"<tr><td>{day}</td>{numbers}</tr>"

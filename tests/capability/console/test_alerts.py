@@ -1,5 +1,7 @@
 """Operators change rules, recipients and watched wallets on the page, and the log tells it."""
 
+import re
+
 from heliograph import alerts, users
 from heliograph.alerts import AlertKind
 from heliograph.alerts.rules import rule_of
@@ -7,9 +9,10 @@ from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.console.alert_pages.alert_list import told
 from heliograph.database.database import Database
+from heliograph.portal.page_request import SHOWN_HEADER
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
-from tests.support.alerted import OPERATOR_MAIL
+from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.capability.commands import Run
 from tests.support.console.operators import come_in
 from tests.support.portal.visitor import Visitor
@@ -52,6 +55,19 @@ def test_a_rule_is_changed_and_only_that_is_logged(db: Database, visitor: Visito
         ("alert.set", "on, threshold 2048 MiB, held 60 s", "off, threshold 2048 MiB, held 60 s"),
         ("alert.set", "on, threshold 300 s, held 60 s", "on, threshold 120 s, held 60 s"),
     ]
+
+
+def test_the_page_asks_for_itself_and_gets_no_answer_until_something_is_new(
+    db: Database, visitor: Visitor
+) -> None:
+    come_in(visitor, db)
+    clock.move(60_000 - clock.now_ms() % 60_000)  # so that no minute ends meanwhile
+    shown = re.search(r'data-shown="([0-9a-f]{16})"', visitor.get(PAGE).text)
+    assert shown is not None
+    asks = {SHOWN_HEADER: shown[1]}
+    assert visitor.get(PAGE, headers=asks).status_code == 204
+    added(db, OPERATOR_MAIL)
+    assert OPERATOR_MAIL in visitor.get(PAGE, headers=asks).text
 
 
 def test_a_refused_rule_changes_none_and_keeps_what_was_typed(

@@ -16,6 +16,9 @@ from tests.support.console.operators import come_in
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
+CREDITS = ("Bought", "Granted", "Adjusted", "Spent", "Refunded", "Moved")
+MONEY = ("Added", "Adjusted", "Paid for credits", "Moved")
+
 
 def lived(db: Database, account_id: str, days_ago: int) -> None:
     at_ms = clock.now_ms() - days_ago * DAY_MS
@@ -40,8 +43,12 @@ def money_of(visitor: Visitor) -> str:
     return visitor.get("/console/money?account=amina").headers["location"]
 
 
-def row(day: str, *cells: str) -> str:
-    numbers = "".join(f'<td class="number">{cell.replace(",", NARROW)}</td>' for cell in cells)
+def row(day: str, *cells: str, names: tuple[str, ...] = CREDITS) -> str:
+    numbers = "".join(
+        f'<td class="number{" nothing" if cell == "–" else ""}" data-name="{name}">'
+        f"{cell.replace(',', NARROW)}</td>"
+        for name, cell in zip(names, cells, strict=False)
+    )
     return f"<tr><td>{day}</td>{numbers}</tr>"
 
 
@@ -65,7 +72,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
     assert row(today, "400", "1,000", "–", "321", "21") in everybody
     assert row(before, "800", "2,000", "–", "642", "42") in everybody
     assert row("<strong>30 days</strong>", "1,200", "3,000", "–", "963", "63") in everybody
-    assert row(before, "2501.00 GHS", "–", "40.00 GHS") in everybody
+    assert row(before, "2501.00 GHS", "–", "40.00 GHS", names=MONEY) in everybody
     path = money_of(visitor)
     assert row(before, "400", "1,000", "–", "321", "21", "–") in visitor.get(f"{path}/days").text
     for file, account_ids in (
@@ -101,7 +108,7 @@ def test_a_customers_days_show_what_its_partner_gave_it(
         path = visitor.get(f"/console/money?account={name}").headers["location"]
         shown = visitor.get(f"{path}/days").text
         assert row(today, "–", granted, "–", "–", "–", moved) in shown
-    assert row(today, "5.00 GHS", "–", "–", "-1.50 GHS") in shown
+    assert row(today, "5.00 GHS", "–", "–", "-1.50 GHS", names=MONEY) in shown
     everybody = visitor.get("/console/money").text
     assert row(today, "–", "100", "–", "–", "–") in everybody
     assert "Moved" not in everybody

@@ -22,6 +22,9 @@ PICTURES = Path(__file__).parents[3] / "build" / "portal"
 PICTURES_WANTED = os.environ.get("HELIOGRAPH_TEST_PICTURES") == "1"
 HEIGHT = 900
 CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
+# the boxes that scroll although their tables stack on a phone
+OFF_SCREEN = """[...document.querySelectorAll('.wide:has(.stacked)')]
+    .filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"""
 SHOWN_WITHIN_S = 30
 NARROW, WIDE = 390, 1440
 # each journey once on each database; swapped, each width has the other one (`make journeys`)
@@ -58,11 +61,13 @@ def come_in(page: Page, server: Server) -> None:
 
 def picture(page: Page, name: str) -> None:
     """Sees in both themes that the page fits into the window and that everybody can use it, and
-    takes its picture if pictures are wanted.
+    takes its picture if pictures are wanted. On a phone no part of a table that stacks is off
+    screen.
     """
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert size["width"] > NARROW or page.evaluate(OFF_SCREEN) == [], name
     for is_light in (True, False):
         scheme = "light" if is_light else "dark"
         page.emulate_media(color_scheme="light" if is_light else "dark")

@@ -103,6 +103,7 @@ def listed(
         "alerts.html",
         asking,
         visit,
+        is_live=True,
         status=400 if errors else 200,
         open=alerts.open_alerts(tx, limit=OPEN_SHOWN_MAX),
         ended=alerts.ended_alerts(tx, limit=ENDED_SHOWN_MAX),

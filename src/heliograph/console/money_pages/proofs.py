@@ -45,6 +45,7 @@ def refused(
         "proofs.html",
         asking,
         visit,
+        is_live=True,
         status=400 if errors else 200,
         proofs=proofs,
         newest=newest,

@@ -184,6 +184,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
     return page(
         "campaign.html",
         asking,
+        is_live=True,
         status=refusal.status if refusal else 200,
         visit=visit,
         campaign=campaign,

@@ -82,6 +82,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return page(
         "contacts_imported.html",
         asking,
+        is_live=True,
         visit=visit,
         done=found,
         is_interrupted=found.is_interrupted(asking.now_ms),

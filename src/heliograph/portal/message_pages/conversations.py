@@ -206,6 +206,7 @@ def _conversation(
     return page(
         "conversation.html",
         asking,
+        is_live=True,
         status=200 if error is None else error.status,
         visit=visit,
         phone=phone,

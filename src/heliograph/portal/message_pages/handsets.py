@@ -74,7 +74,7 @@ class WrittenTo(NamedTuple):
 
 def handsets(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the phones that texts went to lately."""
-    return page("handsets.html", asking, visit=visit, handsets=_handsets(tx, visit))
+    return page("handsets.html", asking, is_live=True, visit=visit, handsets=_handsets(tx, visit))
 
 
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -139,6 +139,7 @@ def _one(
     return page(
         "handset.html",
         asking,
+        is_live=True,
         status=200 if error is None else error.status,
         visit=visit,
         phone=phone,

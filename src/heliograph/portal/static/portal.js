@@ -139,6 +139,8 @@ document.addEventListener("htmx:config:request", (asked) => {
   if (asked.detail.ctx.sourceElement.dataset.live === undefined) return;
   if (document.hidden || looksLeft === 0) asked.preventDefault();
   else looksLeft -= 1;
+  // what it shows already needs no answer; after it has changed, the part says so itself
+  asked.detail.ctx.request.headers["Heliograph-Shown"] = asked.detail.ctx.sourceElement.dataset.shown;
   show("[data-live-over]", looksLeft === 0);
 });
 

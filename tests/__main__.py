@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.support import collected, trials
+from tests.support import collected, prepared, trials
 from tests.support.services import postgres
 
 # failures: with more it is not the machine. Of 7,755 tests 8 were seen when all took 29 minutes
@@ -37,12 +37,14 @@ def main() -> int:
     with postgres.server_in_memory() as url:
         if url is not None:
             os.environ[postgres.NAMED] = url
-        return run_all()
+        with prepared.beside(postgres.find_server()) as preparing:
+            return run_all(preparing)
 
 
-def run_all() -> int:
+def run_all(preparing: "subprocess.Popen[str]") -> int:
     """Runs the part that is asked for. Returns the exit status."""
     with collected.python("tests") as python:
+        prepared.wait_until_there(preparing)
         processes = f"{PROCESSES}*popen//python={python}"
         status = pytest(*BESIDE, "--tx", processes, "--durations=15")
     failed = failures() if status == TESTS_FAILED else []

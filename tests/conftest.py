@@ -27,7 +27,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.log import Log
 from heliograph.campaigns import audience_lock
 from heliograph.database import cache, commits, migrate
-from tests.support import compiled, dealing, trials
+from tests.support import compiled, dealing, prepared, trials
 from tests.support.crash import processes
 from tests.support.services import redis
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
@@ -148,7 +148,7 @@ def _unconfigured_logs() -> Iterator[None]:
 
 def prepare_database(url: str) -> None:
     """Makes an empty database what the tests start from. Called once a session for each kind of
-    database; tests get copies.
+    database, unless it is prepared (tests/support/prepared); tests get copies.
     """
     migrate.upgrade(url)
 
@@ -161,14 +161,16 @@ def postgres_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def _postgres_databases(postgres_url: str) -> Iterator[PostgresDatabases]:
-    databases = PostgresDatabases(postgres_url, prepare_database)
+    made = prepared.found("postgresql")
+    databases = PostgresDatabases(postgres_url, prepare_database, made.empty if made else None)
     yield databases
     databases.close()
 
 
 @pytest.fixture(scope="session")
 def _sqlite_databases(tmp_path_factory: pytest.TempPathFactory) -> SqliteDatabases:
-    return SqliteDatabases(tmp_path_factory.mktemp("sqlite"), prepare_database)
+    made, directory = prepared.found("sqlite"), tmp_path_factory.mktemp("sqlite")
+    return SqliteDatabases(directory, prepare_database, made.empty if made else None)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """`api`: the whole API in this process, with its cast, on each of the two databases.
 
-The cast is made once a session for each of them, and every test gets a copy: three accounts with
-money, senders and keys are a hundred statements, and there are more than a thousand tests.
+The cast is made once for each of them (tests/support/prepared), and every test gets a copy: three
+accounts with money, senders and keys are a hundred statements, and there are more than a thousand
+tests.
 """
 
 from collections.abc import Iterator
@@ -9,41 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.database import migrate
-from heliograph.database.database import Database
-from tests.support.api.cast import Actor, Cast, make_cast
+from tests.support import prepared
+from tests.support.api.cast import Actor
 from tests.support.api.service import Service, service_on
+from tests.support.api.stage import Stage
 from tests.support.services.databases import PostgresDatabases, SqliteDatabases
-
-
-class Stage:
-    """Prepares a database to be copied: migrates it, and makes the cast in it."""
-
-    def __init__(self) -> None:
-        self.cast: Cast | None = None
-
-    def prepare(self, url: str) -> None:
-        migrate.upgrade(url)
-        db = Database(url)
-        self.cast = make_cast(db)
-        for actor in (self.cast.amina, self.cast.bilal, self.cast.chidi):
-            actor.key()
-            actor.key(sandbox=True)
-        db.close()
 
 
 @pytest.fixture(scope="session")
 def _sqlite_stage(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[SqliteDatabases, Stage]:
-    stage = Stage()
-    return SqliteDatabases(tmp_path_factory.mktemp("cast"), stage.prepare), stage
+    made = prepared.found("sqlite")
+    stage = Stage(made.cast if made else None)
+    directory = tmp_path_factory.mktemp("cast")
+    return SqliteDatabases(directory, stage.prepare, made.staged if made else None), stage
 
 
 @pytest.fixture(scope="session")
 def _postgresql_stage(postgres_url: str) -> Iterator[tuple[PostgresDatabases, Stage]]:
-    stage = Stage()
-    databases = PostgresDatabases(postgres_url, stage.prepare)
+    made = prepared.found("postgresql")
+    stage = Stage(made.cast if made else None)
+    databases = PostgresDatabases(postgres_url, stage.prepare, made.staged if made else None)
     yield databases, stage
     databases.close()
 

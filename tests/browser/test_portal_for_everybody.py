@@ -18,6 +18,7 @@ from tests.support.capability.campaigns import write_down
 from tests.support.capability.webhooks import endpoint
 from tests.support.console.operators import waiting_sender
 from tests.support.portal.browsing import at_both_widths, come_in, link, opened, send
+from tests.support.portal.hostile import links_of
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
 from tests.support.portal.visitor import EMAIL
@@ -45,6 +46,7 @@ LINKED_BY_NO_PAGE = {
 SHOWN = {page.path for page in PAGES if not page.is_form}
 PAGES_MAX = 200
 UNDERSTOOD: dict[str, list[str]] = {"fields": ["phone"], "custom": [], "not_read": []}
+LINKS = "links => links.map(each => each.getAttribute('href'))"  # of all in one question
 FIRST_LOAD_OCTETS_MAX = 200_000  # some seconds of a slow phone's network
 # of the page and all that it loads, as they go over the wire, from a cache or not
 LOADED = """[
@@ -88,16 +90,28 @@ def judge_all(page: Page, told: list[str]) -> set[str]:
         # one row of a list is enough, but each query is another list
         if route in judged and not urlsplit(address).query:
             continue
-        page.goto(address)
-        if route not in judged:
+        if route in judged:
+            address, links = links_over_http(page, address)
+        else:
+            page.goto(address)
             judge(page, told)
             judged.add(route)
-        for each in page.locator("a[href]").all():
-            found = urljoin(page.url, each.get_attribute("href")).partition("#")[0]
-            if found.startswith(page.url[: page.url.index("/portal")]) and found not in seen:
+            address, links = page.url, page.locator("a[href]").evaluate_all(LINKS)
+        for each in links:
+            found = urljoin(address, each).partition("#")[0]
+            if found.startswith(address[: address.index("/portal")]) and found not in seen:
                 seen.add(found)
                 waiting.append(found)
     return judged
+
+
+def links_over_http(page: Page, address: str) -> tuple[str, list[str]]:
+    """Asks for a page as its browser would, and shows it nowhere, for one of its route was judged.
+    Returns where it is, and what it links.
+    """
+    answer = page.request.get(address)
+    assert answer.status == 200, address
+    return answer.url, links_of(answer.text())
 
 
 @at_both_widths

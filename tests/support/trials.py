@@ -69,6 +69,7 @@ LONG: Final = (
     "tests/crash/test_inbound_load.py",
     "tests/crash/test_install_documented.py",
     "tests/crash/test_otp_ahead.py",
+    "tests/crash/test_prepared.py",
     "tests/crash/test_processes.py",
     "tests/crash/test_rolling_restart.py",
     "tests/crash/test_secret_rotated.py",

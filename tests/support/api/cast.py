@@ -24,6 +24,10 @@ class Actor:
     text_id: str
     _keys: dict[tuple[bool, tuple[str, ...], str], str] = field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leaves the database out of what another process is given: it gets a copy of its own."""
+        return {**vars(self), "db": None}
+
     def key(self, *permissions: str, sandbox: bool = False, tier: str = TIER[0]) -> str:
         """Returns a key of hers with these permissions; without any named, it has all."""
         wanted = (sandbox, permissions, tier)

@@ -60,10 +60,12 @@ class _Structure(HTMLParser):
         super().__init__()
         self.parts: list[object] = []
         self.addresses: list[str] = []
+        self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.parts.append((tag, [name for name, _ in attrs]))
         self.addresses += [value or "" for name, value in attrs if name in ADDRESSES]
+        self.links += [value or "" for name, value in attrs if (tag, name) == ("a", "href")]
 
     def handle_endtag(self, tag: str) -> None:
         self.parts.append(f"/{tag}")
@@ -86,3 +88,11 @@ def structure_of(page: str) -> tuple[list[object], list[str]]:
     parser.feed(page)
     parser.close()
     return parser.parts, parser.addresses
+
+
+def links_of(page: str) -> list[str]:
+    """Returns where the links of a page lead, in order."""
+    parser = _Structure()
+    parser.feed(page)
+    parser.close()
+    return parser.links

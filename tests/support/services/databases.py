@@ -18,6 +18,7 @@ import psycopg
 from psycopg import sql
 
 PREFIX = "heliograph_test_"
+SQLITE = "sqlite:///"  # what the URL of a file begins with
 
 _TABLES = """
     SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -45,9 +46,16 @@ class PostgresDatabases:
     connection carries as long as it lives.
     """
 
-    def __init__(self, url: str, prepare: Callable[[str], None]) -> None:
+    def __init__(
+        self, url: str, prepare: Callable[[str], None], template: str | None = None
+    ) -> None:
+        """`prepare` makes of an empty database what is copied. `template` is the URL of one that
+        somebody has prepared already, and keeps for as long as this is used.
+        """
         self._url = url
         self._prepare = prepare
+        if template is not None:
+            self.template = template
         self._session = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
         self._admin = psycopg.connect(url, autocommit=True, application_name=self._session)
         self._made: list[str] = []
@@ -57,7 +65,7 @@ class PostgresDatabases:
 
     def new(self) -> str:
         """Returns the URL of a migrated database of its own."""
-        return self._url_of(self._create(template=self._template))
+        return self._url_of(self._create(template=urlsplit(self.template).path[1:]))
 
     def reused(self) -> str:
         """Returns the URL of the one database that is given out again and again, as empty as after
@@ -75,10 +83,11 @@ class PostgresDatabases:
         self._admin.close()
 
     @cached_property
-    def _template(self) -> str:
-        name = self._create(template="template0")
-        self._prepare(self._url_of(name))
-        return name
+    def template(self) -> str:
+        """Returns the URL of the database that is copied."""
+        url = self._url_of(self._create(template="template0"))
+        self._prepare(url)
+        return url
 
     @cached_property
     def _reusable(self) -> "ReusableDatabase":
@@ -167,21 +176,27 @@ class ReusableDatabase:
 class SqliteDatabases:
     """Makes copies of one migrated file."""
 
-    def __init__(self, directory: Path, prepare: Callable[[str], None]) -> None:
+    def __init__(
+        self, directory: Path, prepare: Callable[[str], None], template: str | None = None
+    ) -> None:
+        """`template` is the URL of a database that somebody has prepared already."""
         self._directory = directory
         self._prepare = prepare
+        if template is not None:
+            self.template = template
 
     def new(self, directory: Path) -> str:
         """Returns the URL of a migrated database in that directory."""
         file = directory / "heliograph.db"
-        shutil.copyfile(self._template, file)
-        return f"sqlite:///{file}"
+        shutil.copyfile(self.template.removeprefix(SQLITE), file)
+        return f"{SQLITE}{file}"
 
     @cached_property
-    def _template(self) -> Path:
+    def template(self) -> str:
+        """Returns the URL of the database that is copied."""
         file = self._directory / "template.db"
-        self._prepare(f"sqlite:///{file}")
+        self._prepare(f"{SQLITE}{file}")
         assert not file.with_name("template.db-wal").exists(), (
             "the last connection was not closed: the copy would lack what is in the WAL"
         )
-        return file
+        return f"{SQLITE}{file}"

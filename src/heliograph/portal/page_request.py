@@ -38,6 +38,7 @@ LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
 SHOWN_HEADER: Final = "heliograph-shown"  # what the live part of a page is made of (`portal.js`)
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
+OF_ONE_REQUEST: Final = (ONCE_FIELD, "visit")  # values of a page that are others at each request
 HOME: Final = "/portal"
 CONSOLE: Final = "/console"
 PAGES_BELOW: Final = ("/portal/", "/console/")

@@ -14,7 +14,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import refusals, written
-from heliograph.portal.page_request import ONCE_FIELD, SAID_COOKIE, TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import OF_ONE_REQUEST, SAID_COOKIE, TOKEN_FIELD, PageRequest
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -34,7 +34,6 @@ _LANGUAGE_HEADERS: Final = {"vary": "Accept-Language, Cookie"}
 SEE_OTHER: Final = 303
 NO_CONTENT: Final = 204
 _SHOWN_DIGITS: Final = 16
-_OF_ONE_REQUEST: Final = (ONCE_FIELD, "visit")
 _AGES_MS: Final = 60_000  # `ago` counts whole minutes
 SAID_KEPT_S: Final = 60  # the next page comes at once
 MEDIA_TYPES: Final = {
@@ -150,7 +149,7 @@ def _made_of(language: str, asking: PageRequest, values: Mapping[str, Any]) -> s
     that are shown as an age grow older by the minute. The session stands for the visit: who gets
     another role gets another session.
     """
-    lasting = {name: value for name, value in values.items() if name not in _OF_ONE_REQUEST}
+    lasting = {name: value for name, value in values.items() if name not in OF_ONE_REQUEST}
     all_of_it = repr((language, asking.session, asking.now_ms // _AGES_MS, lasting))
     return hashlib.sha256(all_of_it.encode(errors="surrogatepass")).hexdigest()[:_SHOWN_DIGITS]
 

@@ -67,7 +67,8 @@ def picture(page: Page, name: str) -> None:
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    assert size["width"] > NARROW or page.evaluate(OFF_SCREEN) == [], name
+    off_screen = page.evaluate(OFF_SCREEN) if size["width"] == NARROW else []
+    assert not off_screen, f"{name}: {off_screen}"
     for is_light in (True, False):
         scheme = "light" if is_light else "dark"
         page.emulate_media(color_scheme="light" if is_light else "dark")

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
@@ -125,6 +127,27 @@ def test_a_keyword_lifts_only_what_a_keyword_made(
     with db.read() as tx:
         assert suppressed_among(tx, amina, everybody) == {by_both: source, by_other: source}
     assert way.lift(amina, *everybody, by=OptOutSource.API) == {by_both, by_other}
+
+
+def read_of_opt_outs(tx: Connection) -> int:
+    """Returns how many rows of the table this transaction has read so far, on PostgreSQL."""
+    read = sa.text(
+        "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_xact_user_tables"
+        " WHERE relname = 'suppressions'"
+    )
+    return int(tx.execute(read).scalar_one())
+
+
+def test_of_many_opt_outs_only_those_of_the_phones_are_read(db: Database) -> None:
+    """The database has never counted the rows of the table, as in a new installation."""
+    owner, out = OptOutOwner(open_account(db), False), phones(2_000)
+    with db.write() as tx:
+        suppress(tx, owner, out, source=OptOutSource.IMPORT, now_ms=clock.now_ms())
+    asked = [*out[:150], *(f"23324{number:07}" for number in range(150))]
+    with db.read() as tx:
+        before = read_of_opt_outs(tx) if db.postgresql else 0
+        assert suppressed_among(tx, owner, asked) == dict.fromkeys(out[:150], OptOutSource.IMPORT)
+        assert not db.postgresql or read_of_opt_outs(tx) - before == 150
 
 
 def test_opt_outs_are_listed_newest_first_page_by_page(db: Database) -> None:

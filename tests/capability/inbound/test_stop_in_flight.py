@@ -164,6 +164,34 @@ async def test_what_passes_the_opt_out_stays_at_the_next_stop(house: House) -> N
     house.assert_sound()
 
 
+@pytest.mark.parametrize("place", ["queued", "with a carrier"])
+@awaited
+async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
+    house: House, place: str
+) -> None:
+    line = Line(house, answers=False)
+    with house.db.write() as tx:
+        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, made.id, now_ms=clock.now_ms())
+        accounts.change(tx, house.amina, transactional=True)
+        config.bump(tx)
+    await line.says("STOP")
+    clock.move(by_ms=5)
+    await house.send(PHONE, "Your receipt.", sender=SHORT_CODE, transactional=True)
+    link = house.turn()
+    if place == "with a carrier":
+        await link.turn.once()
+    clock.move(by_ms=5)
+    line.number_has(opt_out_scope="sender")
+    await line.says("STOP")
+    if place == "with a carrier":
+        link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+        await link.turn.once()
+    assert house.statuses() == ["queued"]
+    assert len(line.out()) == 2
+    house.assert_sound()
+
+
 @awaited
 async def test_who_says_start_before_it_comes_back_gets_it(line: Line) -> None:
     link = await line.house.submitted(PHONE)

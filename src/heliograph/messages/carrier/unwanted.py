@@ -78,8 +78,11 @@ async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
             for row in by_id.values()
         ],
     )
+    oldest: dict[str, str] = {}  # what has passed it passes those that came later
+    for one in found:
+        oldest[one.message_id] = min(one.opt_out_id, oldest.get(one.message_id, one.opt_out_id))
     return {
-        one.message_id
-        for one in found
-        if is_withdrawn(one.message_id, by_id[one.message_id].group_id, one.opt_out_id)
+        message_id
+        for message_id, opt_out_id in oldest.items()
+        if is_withdrawn(message_id, by_id[message_id].group_id, opt_out_id)
     }

@@ -76,8 +76,8 @@ class _QueuedMessage(Row, frozen=True):
 
 
 class _FoundMessage(Row, frozen=True):
-    """Holds a queued message of a phone that has opted out. `opt_out_id` names the opt-out, if it
-    still holds.
+    """Holds a queued message of a phone that has opted out. `opt_out_id` names the oldest opt-out
+    that holds for it, if there is one.
     """
 
     queued: _QueuedMessage
@@ -93,23 +93,24 @@ class _OfSends(Row, frozen=True):
     send_ids: list[Id]
 
 
-_COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
+# The oldest opt-out counts: what has passed it passes those that came later.
+_COLUMNS: Final = f"""m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
     EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id,
     (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
-        AND o.phone = m.recipient AND o.sender = {sender}) AS opt_out_id"""
-_OF_ACCOUNT: Final = _COLUMNS.format(sender="''")
+        AND o.phone = m.recipient AND (o.sender = '' OR o.sender = {FOLDED_SENDER})
+        ORDER BY o.id LIMIT 1) AS opt_out_id"""
 _NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_OF_ACCOUNT} FROM :given AS g
+        SELECT {_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
     sqlite=f"""
-        SELECT {_OF_ACCOUNT} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
 )
@@ -118,14 +119,14 @@ _UNWANTED: Final = SharingStatement(
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS.format(sender="g.sender")} FROM :given AS g
+        SELECT {_COLUMNS} FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (g.sender = '' OR {FOLDED_SENDER} = g.sender)""",
     sqlite=f"""
-        SELECT {_COLUMNS.format(sender=":sender")} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (:sender = '' OR {FOLDED_SENDER} = :sender)""",

@@ -162,5 +162,5 @@ def _change(keyword: PhonesKeyword, *, opted_out: bool) -> ChangedOptOut:
         keyword.said.scope,
         OptOutSource.KEYWORD,
         opted_out,
-        KeywordText(word, int(raw_id, 16), inbound_id),
+        KeywordText(word, None if keyword.said.text.is_repeat else int(raw_id, 16), inbound_id),
     )

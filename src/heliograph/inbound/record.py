@@ -16,7 +16,7 @@ from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
 from heliograph.inbound.heed import Heeded, SaidKeyword, heed
-from heliograph.inbound.keywords import NOTHING, CameIn, hear
+from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
@@ -56,6 +56,7 @@ class _WholeText(NamedTuple):
     pdu: str | None
     received_at_ms: int
     sandbox_of: str | None = None
+    is_repeat: bool = False  # it is stored, and came once more
 
 
 async def record(
@@ -73,14 +74,15 @@ async def record(
     single = [each for each in arrived if each.part is None]
     parted = [(each, each.part) for each in arrived if each.part is not None]
     whole = await _singles(tx, carrier_id, single, repeats, now_ms)
-    new = len(whole)
+    new = sum(not each.is_repeat for each in whole)
     if parted:
         new += await _parts(tx, carrier_id, parted, whole, repeats, now_ms)
     unowned, heeded = await _store(tx, carrier_id, whole, repeats, now_ms)
     replied = set[int]()
     if replier is not None and heeded.keywords:
         replied = await answer(tx, replier, heeded, now_ms)
-    return Recorded(len(whole), unowned, len(arrived) - new, frozenset(replied))
+    stored = sum(not each.is_repeat for each in whole)
+    return Recorded(stored, unowned, len(arrived) - new, frozenset(replied))
 
 
 async def _singles(
@@ -90,7 +92,7 @@ async def _singles(
     repeats: Counter[str],
     now_ms: int,
 ) -> list[_WholeText]:
-    """Returns the texts that came in one piece and are new, and counts those that are not."""
+    """Returns the texts that came in one piece, and counts those that are not new."""
     since = first_id_of(now_ms - REPEATED_WITHIN_MS)
     asked = [
         sql.PduSince(carrier_id, digest, since)
@@ -99,10 +101,9 @@ async def _singles(
     known = {each.pdu: each.id for each in await sql.KNOWN_PDUS.rows(tx, asked)}
     whole = []
     for each in arrived:
-        if each.digest in known:
-            repeats[known[each.digest]] += 1
-            continue
-        known[each.digest] = raw_id = _new_id(now_ms)
+        is_repeat = each.digest in known
+        raw_id = known.setdefault(each.digest, _new_id(now_ms))
+        repeats[raw_id] += is_repeat
         piece = TextPiece(1, each.alphabet, each.octets)
         whole.append(
             _WholeText(
@@ -114,6 +115,7 @@ async def _singles(
                 pdu=each.digest,
                 received_at_ms=now_ms,
                 sandbox_of=each.sandbox_of,
+                is_repeat=is_repeat,
             )
         )
     return whole
@@ -279,7 +281,9 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    said = await _hear(tx, carrier_id, rows)
+    again = [each.is_repeat for each in whole]
+    said = await _hear(tx, carrier_id, rows, again)
+    rows = [row for row, is_repeat in zip(rows, again, strict=True) if not is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
@@ -287,15 +291,18 @@ async def _store(
     await sql.STORE_REPLIES.rows(tx, replies)
     await _tell(tx, rows, now_ms)
     heeded = await heed(tx, said, now_ms) if said else Heeded([], set(), {})
-    new = {each.id for each in whole}
-    again = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
-    await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in again])
+    new = {row.id for row in rows}
+    counted = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
+    await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in counted if each[1]])
     return sum(row.account_id is None for row in rows), heeded
 
 
-async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[SaidKeyword]:
-    """Notes in the rows which keywords they are, and whose by that, and returns those that are
-    one.
+async def _hear(
+    tx: HotTx, carrier_id: int, rows: list[sql.StoredText], again: Sequence[bool]
+) -> list[SaidKeyword]:
+    """Notes in the rows which keywords they are, and whose by that, and returns those that are one.
+    `again` says of each row whether it is stored already. Of these, only who opts out is heeded
+    once more: the phone may have opted in since.
     """
     texts = [
         CameIn(
@@ -307,8 +314,9 @@ async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[
             text=row.text,
             encoding=row.encoding,
             is_complete=row.parts_received == row.parts,
+            is_repeat=is_repeat,
         )
-        for row in rows
+        for row, is_repeat in zip(rows, again, strict=True)
     ]
     heard = await hear(tx, carrier_id, texts)
     said = []
@@ -320,7 +328,9 @@ async def _hear(tx: HotTx, carrier_id: int, rows: list[sql.StoredText]) -> list[
             # what it answers is another account's
             rows[place] = replace(rows[place], account_id=found.account_id, in_reply_to=None)
             text = text._replace(account_id=found.account_id)
-        if found.matched is not None:
+        if found.matched is None:
+            continue
+        if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
             said.append(SaidKeyword(text, found.matched, scope))
     return said

@@ -26,11 +26,11 @@ _PLACE_OF_SENDER: Final = 2
 
 class KeywordText(NamedTuple):
     """Names the text by which somebody opted out or in: its word, and its id both as a number and
-    in text form.
+    in text form. `number` is None for a text that came once more: its first event has that id.
     """
 
     word: str
-    number: int
+    number: int | None
     inbound_id: str
 
 
@@ -83,7 +83,7 @@ def _event(change: ChangedOptOut, now_ms: int) -> Event:
         "sandbox": owner.sandbox,
     }
     number = None
-    if said is not None:
+    if said is not None and said.number is not None:
         place = _PLACE_OF_ACCOUNT if change.scope == WHOLE_ACCOUNT else _PLACE_OF_SENDER
         number = ids.derived_number(said.number, place, now_ms)
     return Event(owner.account_id, owner.sandbox, change.kind, now_ms, data, number)

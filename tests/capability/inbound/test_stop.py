@@ -126,6 +126,23 @@ async def test_keywords_of_one_batch_count_in_their_order(line: Line) -> None:
     ]
 
 
+@pytest.mark.parametrize("in_one_batch", [True, False])
+@awaited
+async def test_a_stop_that_comes_once_more_after_a_start_is_heeded(
+    line: Line, in_one_batch: bool
+) -> None:
+    stop, start = (written(word, next(NUMBERS)) for word in ("STOP", "START"))
+    for batch in [[stop, start, stop, start, stop]] if in_one_batch else [[stop], [start], [stop]]:
+        await line.carries(*batch)
+        clock.move(by_ms=5)
+    assert line.out() == [("", "keyword")]
+    kinds = [kind for kind, _, _ in line.told()]
+    assert kinds == ["contact.opted_out", "contact.opted_in", "contact.opted_out"]
+    assert [word for word, _ in line.heard()] == ["stop", "start"]
+    await line.carries(stop)
+    assert len(line.told()) == 3
+
+
 @awaited
 async def test_what_is_no_keyword_opts_nobody_out_but_is_noticed(line: Line) -> None:
     await line.says("Please stop texting me", "stop by at five", "Where is my order?")

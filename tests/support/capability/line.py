@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heliograph.base import clock
+from heliograph.carriers import HandsetText
 from heliograph.inbound import add_number
 from heliograph.inbound.record import record
 from heliograph.inbound.tables import inbound, numbers
@@ -37,7 +38,10 @@ class Line:
         await self.house.close()
 
     async def says(self, *words: str, sender: str = PHONE, to: str = SHORT_CODE) -> None:
-        arrived = [written(each, next(NUMBERS), to=to, sender=sender) for each in words]
+        await self.carries(*(written(each, next(NUMBERS), to=to, sender=sender) for each in words))
+
+    async def carries(self, *arrived: HandsetText) -> None:
+        """Lets the carrier bring texts in one batch."""
         await self.house.cache.refresh()
         async with self.house.db.hot() as tx:
             recorded = await record(

@@ -22,7 +22,9 @@ _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
 
 
 class CameIn(NamedTuple):
-    """Holds what is known of a text that came in to a number. Ids are raw."""
+    """Holds what is known of a text that came in to a number. Ids are raw. `is_repeat` says that it
+    is stored already, and came once more.
+    """
 
     id: str
     account_id: str | None
@@ -32,6 +34,7 @@ class CameIn(NamedTuple):
     text: str
     encoding: str
     is_complete: bool
+    is_repeat: bool = False
 
 
 class KeywordBrand(NamedTuple):

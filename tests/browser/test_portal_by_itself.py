@@ -8,6 +8,9 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Page, Route, expect
 
+from heliograph import opt_outs
+from heliograph.base import clock
+from heliograph.opt_outs import OptOutOwner, OptOutSource
 from tests.support.api.server import Server
 from tests.support.portal.browsing import come_in, opened, send
 from tests.support.portal.stored_contacts import stored
@@ -89,6 +92,21 @@ def test_a_text_arrives_at_a_handset_and_leaves_the_focus_where_it_is(
         expect(link).to_be_focused()
         with page.expect_response(lambda answer: answer.status == 204):
             pass  # nor is it now
+
+
+def test_a_conversation_says_that_its_phone_opts_out_and_keeps_what_is_written(
+    browser: Browser, server: Server
+) -> None:
+    phone, amina = "233201230002", server.cast.amina
+    owner = OptOutOwner(amina.account_id, True)
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/conversations/{phone}?mode=sandbox")
+        page.get_by_label("Text", exact=True).fill("Half an answer")
+        with amina.db.write() as tx:
+            now_ms = clock.now_ms()
+            opt_outs.suppress(tx, owner, [phone], source=OptOutSource.API, now_ms=now_ms)
+        expect(page.locator("h1 .badge")).to_have_text("opted out", timeout=5_000)
+        expect(page.get_by_label("Text", exact=True)).to_have_value("Half an answer")
 
 
 def test_a_session_that_has_ended_leads_to_the_page_that_signs_in(

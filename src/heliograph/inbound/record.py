@@ -292,8 +292,12 @@ async def _store(
     await _tell(tx, rows, now_ms)
     heeded = await heed(tx, said, now_ms) if said else Heeded([], set(), {})
     new = {row.id for row in rows}
-    counted = sorted((raw_id, count) for raw_id, count in repeats.items() if raw_id not in new)
-    await sql.REPEAT_TEXTS.rows(tx, [sql.RepeatedText(*each) for each in counted if each[1]])
+    counted = [
+        sql.RepeatedText(raw_id, count)
+        for raw_id, count in sorted(repeats.items())
+        if count and raw_id not in new
+    ]
+    await sql.REPEAT_TEXTS.rows(tx, counted)
     return sum(row.account_id is None for row in rows), heeded
 
 

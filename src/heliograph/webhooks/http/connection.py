@@ -25,6 +25,7 @@ class PostConnection(ResponseHandler):
         self._reader: AnswerReader | None = None
         self._settled: asyncio.Future[None] | None = None
         self._spoke_first = False
+        self._unread: select.poll | None = None  # asks the socket whether something waits in it
 
     async def answer_to(self, request: bytes) -> AnswerReader:
         """Returns the reader of the whole answer, or of as much of it as is ever read. Raises
@@ -60,6 +61,10 @@ class PostConnection(ResponseHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._of.add(self)
+        own = transport.get_extra_info("socket")
+        if own is not None:
+            self._unread = select.poll()
+            self._unread.register(own.fileno(), select.POLLIN)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._of.discard(self)
@@ -103,13 +108,4 @@ class PostConnection(ResponseHandler):
             self._settled.set_exception(error)
 
     def _has_something(self) -> bool:
-        number = self._file_number()
-        if number < 0:
-            return True
-        waits = select.poll()
-        waits.register(number, select.POLLIN)
-        return bool(waits.poll(0))
-
-    def _file_number(self) -> int:
-        own = self.transport.get_extra_info("socket") if self.transport is not None else None
-        return -1 if own is None else int(own.fileno())
+        return self._unread is None or bool(self._unread.poll(0))

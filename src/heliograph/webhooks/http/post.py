@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Final, NamedTuple, cast
 
 import aiohttp
@@ -158,7 +158,8 @@ class _OfAccount(aiohttp.ClientRequest):
 
     account_id = ""
 
-    @property
+    # it is asked for at each POST, and never changes
+    @cached_property
     def connection_key(self) -> ConnectionKey:
         key = super().connection_key
         # it is only compared

@@ -16,6 +16,10 @@ from tests.support.portal.browsing import come_in, opened, send
 from tests.support.portal.stored_contacts import stored
 
 WIDTH = 1440
+# notes from now on whether an element is on the page, be it for a moment
+NOTE_WHEN_THERE = """(id) => new MutationObserver(() => {
+    if (document.getElementById(id) !== null) window.wasThere = true;
+}).observe(document.body, { childList: true, subtree: true, attributes: true })"""
 
 
 @contextmanager
@@ -119,3 +123,44 @@ def test_a_session_that_has_ended_leads_to_the_page_that_signs_in(
         page.keyboard.type("a")
         expect(page.get_by_label("Password")).to_be_visible()
         expect(page.get_by_label("Search")).to_have_count(0)
+
+
+def test_a_text_appears_among_the_messages_and_leaves_the_focus_on_its_line(
+    browser: Browser, server: Server
+) -> None:
+    first = send(server, "233201230013", "The first one.")
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/messages?mode=sandbox")
+        line = page.locator(f"#{first}")
+        expect(line).to_contain_text("delivered", timeout=10_000)
+        line.get_by_role("link").focus()
+        with page.expect_response(lambda answer: answer.status == 204):
+            pass  # nothing is new
+        second = send(server, "233201230014", "The second one.")
+        expect(page.locator(f"#{second}")).to_contain_text("delivered", timeout=10_000)
+        expect(line.get_by_role("link")).to_be_focused()
+
+
+def test_a_filtered_list_asks_for_what_it_shows_and_for_nothing_that_it_showed(
+    browser: Browser, server: Server
+) -> None:
+    sent = send(server, "233201230015", "To one phone.")
+    other = send(server, "233201230016", "To another one.")
+    held: list[Route] = []
+    with visiting(browser, server) as page:
+        page.goto(f"{home(server)}/messages?mode=sandbox")
+        expect(page.locator(f"#{other}")).to_be_visible()
+        page.route("**/messages?mode=sandbox", lambda route: held.append(route))
+        with page.expect_request("**/messages?mode=sandbox"):
+            pass  # the whole list is asked for again, and not answered yet
+        page.get_by_label("Recipient").fill("233201230015")
+        page.get_by_label("Recipient").blur()
+        expect(page.locator(f"#{other}")).to_have_count(0)
+        send(server, "233201230017", "Which the whole list does not show yet.")
+        page.evaluate(NOTE_WHEN_THERE, other)
+        with page.expect_response(lambda answer: answer.url.endswith("/messages?mode=sandbox")):
+            held.pop().continue_()
+        with page.expect_response(re.compile("/messages.*recipient=233201230015")):
+            pass  # the part asks for what is shown now
+        expect(page.locator(f"#{sent}")).to_be_visible()
+        assert not page.evaluate("window.wasThere"), "the whole list was shown again"

@@ -89,13 +89,15 @@ def _take(page: Page, file: Path, width: int) -> None:
     )
 
 
-def send(server: Server, to: str, text: str) -> None:
-    """Sends a text in sandbox, by the API."""
-    plain_http.post(
+def send(server: Server, to: str, text: str) -> str:
+    """Sends a text in sandbox, by the API, and returns the id of its message."""
+    answer = plain_http.post(
         f"{server.url}/api/v1/sms/send",
         headers={"Authorization": f"Bearer {server.cast.amina.key(sandbox=True)}"},
         json={"sender": "SANDBOX", "message": text, "to": to, "reference": "order 1"},
-    ).raise_for_status()
+    )
+    answer.raise_for_status()
+    return str(answer.json()["data"]["message_id"])
 
 
 def reload_until(page: Page, shown: Locator) -> None:

@@ -63,7 +63,11 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         "messages.html",
         asking,
         status=400 if errors else 200,
+        is_live=True,
         visit=visit,
+        # what is older stays where it is, while somebody reads it
+        is_newest=not errors and not typed.get("cursor"),
+        path=f"{visit.home}/messages?{_live_query(asking, typed['mode'])}",
         messages=[row(message) for message in found.messages],
         older=older_query(asking, found.next_before),
         typed=typed,
@@ -122,6 +126,14 @@ def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 def _file_query(typed: dict[str, str]) -> str:
     """Returns the query of the file with what a list selects."""
     return urlencode({name: typed[name] for name in LABELS if name != "find" and typed.get(name)})
+
+
+def _live_query(asking: PageRequest, mode: str) -> str:
+    """Returns the query of the list as it is, for the part of it that asks again. It names the
+    mode, which is another one as soon as somebody chooses that on another page.
+    """
+    kept = [(name, value) for name, value in asking.sent.query if value and name != "mode"]
+    return urlencode([("mode", mode), *kept])
 
 
 class ShownSegment(NamedTuple):

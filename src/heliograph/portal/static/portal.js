@@ -140,6 +140,7 @@ document.addEventListener("htmx:config:request", (asked) => {
   if (document.hidden || looksLeft === 0) asked.preventDefault();
   else looksLeft -= 1;
   // what it shows already needs no answer; after it has changed, the part says so itself
+  asked.detail.ctx.liveAddress = asked.detail.ctx.sourceElement.getAttribute("hx-get");
   asked.detail.ctx.request.headers["Heliograph-Shown"] = asked.detail.ctx.sourceElement.dataset.shown;
   show("[data-live-over]", looksLeft === 0);
 });
@@ -155,6 +156,12 @@ document.addEventListener("htmx:after:request", (answered) => {
 });
 document.addEventListener("htmx:error", (failed) => {
   if (failed.detail.ctx?.sourceElement?.dataset.live !== undefined) show("[data-live-lost]", true);
+});
+
+// A list that was filtered meanwhile asks for something else: an answer to what it asked before is dropped.
+document.addEventListener("htmx:after:request", (answered) => {
+  const { sourceElement, liveAddress } = answered.detail.ctx;
+  if (liveAddress !== undefined && sourceElement.getAttribute("hx-get") !== liveAddress) answered.preventDefault();
 });
 
 // When a live part is there no more, the whole page has changed: a campaign was completed.

@@ -27,6 +27,13 @@ WRONG: Final = {
 
 # of each day: on their way, delivered, failed
 PLOTTED: Final = ((0, 0, 0), (0, 120, 4), (0, 310, 0), (0, 90, 60), (25, 400, 12))
+# of a conversation: a text, one that is none, one that nobody is shown, and one that is gone
+LINES: Final = (
+    {"text": "When do you open?", "octets": None, "message": None},
+    {"text": None, "octets": 12, "message": None},
+    {"text": None, "octets": None, "message": {"type": "otp"}},
+    {"text": None, "octets": None, "message": None},
+)
 
 
 def shown(asking: PageRequest) -> Response:
@@ -38,6 +45,7 @@ def shown(asking: PageRequest) -> Response:
         statuses=STATUSES,
         typed={"filled": "233201234567", "wrong": "12", "checked": "yes"},
         errors=WRONG,
+        lines=LINES,
         plot=plot_of("plot", "A plot", DAY, _plotted(asking.now_ms)),
         moments=[asking.now_ms - age_ms for age_ms in (0, 180_000, 3 * DAY_MS, 30 * DAY_MS)],
     )

@@ -1,0 +1,14 @@
+"""Checks that the page which shows the components of pages leaves none of them out."""
+
+import re
+
+from tests.support.sources import PACKAGE
+
+TEMPLATES = PACKAGE / "portal" / "templates"
+
+
+def test_every_component_is_shown() -> None:
+    macros = re.findall(r"{% macro (\w+)\(", (TEMPLATES / "components.html").read_text("utf-8"))
+    shown = (TEMPLATES / "components_shown.html").read_text("utf-8")
+    assert macros, "no component was found"
+    assert [name for name in macros if f"ui.{name}(" not in shown] == []

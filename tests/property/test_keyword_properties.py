@@ -160,6 +160,12 @@ SUSPECTED = [
     "this is spam",
     "Stop",  # said with a keyword that does nothing
     "pls cancel",
+    "s.t.o.p",
+    "S T O P",
+    "St op",
+    "STOP2END",
+    "2stop",
+    "un-subscribe",
     "Arrêtez de m'écrire",
     "Ne m'envoyez plus de messages svp",
     "laissez-moi tranquille",
@@ -191,6 +197,8 @@ INNOCENT = [
     "Medaase",
     "",
     "👍",
+    "Order 12, table 4",
+    "C U at 8",
 ]
 
 

@@ -44,8 +44,8 @@ BUILT_IN_WORDS: Final = {
             "stop, stopall, stop all, quit, end, revoke, opt out, optout, cancel, unsubscribe"
         ),
         KeywordLanguage.FRENCH: (
-            "arrêt, arrêter, arrêtez, désabonner, désabonnez-moi, désabonnement, désinscrire,"
-            " désinscription, résilier, stop sms"
+            "arrêt, arrête, arrêter, arrêtez, désabonner, désabonnez-moi, désabonnement,"
+            " désinscrire, désinscription, résilier, stop sms"
         ),
         KeywordLanguage.PORTUGUESE: "parar, pare, sair, cancelar, remover, descadastrar",
         KeywordLanguage.ARABIC: "توقف, قف, أوقف, إيقاف, إلغاء, إلغاء الاشتراك, ستوب",

@@ -2,6 +2,7 @@
 them. It rather tells one too many.
 """
 
+import re
 from typing import Final
 
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction
@@ -64,17 +65,27 @@ _PHRASES: Final = frozenset(
         *("me mpɛ", "yi me fi", "yi me firi", "mma monsoma", "mommfrɛ me", "nsoma me"),
     )
 )
+# the words that opt out, as one who writes `s.t.o.p` or `st op` spells them: letters alone
+_SPELLED: Final = frozenset(
+    word.replace(" ", "")
+    for word, built_in in BUILT_IN.items()
+    if built_in.action is KeywordAction.OPT_OUT
+)
+_SPELLED_MAX: Final = max(len(word) for word in _SPELLED)
+_DIGITS: Final = re.compile(r"\d+")
 _LONGEST: Final = max(phrase.count(" ") for phrase in _PHRASES) + 1
 
 
 def asks_to_be_left_alone(text: str) -> bool:
     """Returns whether a text seems to opt out: a word or a phrase in it says so, or it is short and
-    has a word that opts out.
+    has a word that opts out, or it spells one. Digits part words, as in `stop2end`.
     """
-    words = tokens(text[:READ_MAX])
+    words = [word for token in tokens(text[:READ_MAX]) for word in _DIGITS.split(token) if word]
     if not _WORDS.isdisjoint(words):
         return True
     if len(words) <= _SHORT_MAX and any(_opts_out(word) for word in words):
+        return True
+    if sum(len(word) for word in words) <= _SPELLED_MAX and "".join(words) in _SPELLED:
         return True
     return any(
         " ".join(words[begin:end]) in _PHRASES

@@ -45,14 +45,15 @@ def open_account(
     credits: int = 0,
     sender: str | None = SENDER,
     parent_id: str | None = None,
+    country_code: str = "GH",
 ) -> str:
-    """Opens an account in Ghana with this many credits and an approved live sender, and returns its
-    raw id.
+    """Opens an account with this many credits and an approved live sender, and returns its raw id.
+    It is in Ghana if nothing else is said.
     """
     now_ms = clock.now_ms()
     with db.write() as tx:
         account = accounts.create(
-            tx, name, "GH", parent_id=parent_id, daily_credits=None, now_ms=now_ms
+            tx, name, country_code, parent_id=parent_id, daily_credits=None, now_ms=now_ms
         )
         wallet.open_wallet(tx, account.id, "GHS")
         if credits:

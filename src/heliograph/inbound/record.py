@@ -281,9 +281,8 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    again = [each.is_repeat for each in whole]
-    said = await _hear(tx, carrier_id, rows, again)
-    rows = [row for row, is_repeat in zip(rows, again, strict=True) if not is_repeat]
+    said = await _hear(tx, carrier_id, rows, whole)
+    rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
@@ -302,11 +301,11 @@ async def _store(
 
 
 async def _hear(
-    tx: HotTx, carrier_id: int, rows: list[sql.StoredText], again: Sequence[bool]
+    tx: HotTx, carrier_id: int, rows: list[sql.StoredText], whole: Sequence[_WholeText]
 ) -> list[SaidKeyword]:
-    """Notes in the rows which keywords they are, and whose by that, and returns those that are one.
-    `again` says of each row whether it is stored already. Of these, only who opts out is heeded
-    once more: the phone may have opted in since.
+    """Notes in the rows which keywords they are, and whose and who wrote them by that, and returns
+    those that are one. `whole` are the texts that the rows were made of. Of those that are stored
+    already, only who opts out is heeded once more: the phone may have opted in since.
     """
     texts = [
         CameIn(
@@ -314,13 +313,14 @@ async def _hear(
             row.account_id,
             row.sandbox,
             sender=row.sender,
+            written=each.sender if row.in_reply_to is None else row.sender,
             recipient=row.recipient,
             text=row.text,
             encoding=row.encoding,
             is_complete=row.parts_received == row.parts,
-            is_repeat=is_repeat,
+            is_repeat=each.is_repeat,
         )
-        for row, is_repeat in zip(rows, again, strict=True)
+        for row, each in zip(rows, whole, strict=True)
     ]
     heard = await hear(tx, carrier_id, texts)
     said = []
@@ -329,9 +329,13 @@ async def _hear(
         word = None if found.matched is None else found.matched.word
         rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
         if found.account_id is not None and found.account_id != text.account_id:
-            # what it answers is another account's
-            rows[place] = replace(rows[place], account_id=found.account_id, in_reply_to=None)
-            text = text._replace(account_id=found.account_id)
+            text = text._replace(account_id=found.account_id, sender=found.sender)
+            rows[place] = replace(
+                rows[place],
+                account_id=text.account_id,
+                sender=text.sender,
+                in_reply_to=None,  # what it answers is another account's
+            )
         if found.matched is None:
             continue
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:

@@ -45,6 +45,33 @@ OWNERS: Final = BatchStatement(
 )
 
 
+class SharedDigits(Row, frozen=True):
+    """Asks for the countries of the accounts that may send from a shared number."""
+
+    digits: Text
+
+
+class SenderCountry(Row, frozen=True):
+    digits: Text
+    country_code: Text
+
+
+# those who may send from a number have a sender ID of its digits, as in _NEWEST_OF_ALL
+COUNTRIES: Final = BatchStatement(
+    SharedDigits,
+    SenderCountry,
+    postgresql="""
+        SELECT DISTINCT g.digits, a.country_code
+        FROM :given AS g JOIN senders n
+            ON n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
+        JOIN accounts a ON a.id = n.account_id AND a.closed_at_ms IS NULL""",
+    sqlite="""
+        SELECT DISTINCT n.sender AS digits, a.country_code
+        FROM senders n JOIN accounts a ON a.id = n.account_id AND a.closed_at_ms IS NULL
+        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox""",
+)
+
+
 class Addressed(Row, frozen=True):
     """Asks for the newest message that an account sent from a number to a phone."""
 

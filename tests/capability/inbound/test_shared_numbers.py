@@ -1,5 +1,6 @@
 """A short code that several accounts share: a text is of the account that texted the phone from it
-last, else of its catch-all account, and no account sees another's.
+last, else of its catch-all account, and no account sees another's. A phone that is written as it is
+dialled at home may be one of any country of these accounts.
 """
 
 from itertools import count
@@ -25,10 +26,18 @@ from tests.support.wire.handset_texts import SHORT_CODE
 
 SHARED, CAUGHT = "4568", "4569"
 NUMBERS = (SHORT_CODE, SHARED, CAUGHT)
-TENANTS = ("amina", "bilal", "chidi")
+TENANTS = {"amina": "GH", "bilal": "KE", "chidi": "GH"}
 EVERYTHING = PageWanted(1_000, None)
-next_phone = count(233_201_000_000)
+GHANAIAN, KENYAN, OTHER_GHANAIAN = range(3)  # the first two are the same as dialled at home
+next_local = count(201_000_000)
 next_digest = count(1)
+
+
+class Seen(NamedTuple):
+    tenant: str
+    text: str
+    sender: str
+    in_reply_to: str | None
 
 
 class Sends(NamedTuple):
@@ -43,17 +52,24 @@ class Writes(NamedTuple):
     phone: int
     as_at_home: bool  # the carrier leaves the country code out
 
+    @property
+    def may_be(self) -> tuple[int, ...]:
+        """Which phones may have written it, the Ghanaian one first."""
+        has_double = self.as_at_home and self.phone != OTHER_GHANAIAN
+        return (GHANAIAN, KENYAN) if has_double else (self.phone,)
 
+
+PHONES = st.sampled_from([GHANAIAN, KENYAN, OTHER_GHANAIAN])
 MOVES = st.tuples(
     st.integers(1, 30 * HOUR_MS),
     st.builds(
         Sends,
-        st.sampled_from(TENANTS),
+        st.sampled_from(list(TENANTS)),
         st.sampled_from([*NUMBERS, "NAME"]),
-        st.integers(0, 1),
+        PHONES,
         st.sampled_from([False, False, False, True]),
     )
-    | st.builds(Writes, st.sampled_from(NUMBERS), st.integers(0, 1), st.booleans()),
+    | st.builds(Writes, st.sampled_from(NUMBERS), PHONES, st.booleans()),
 )
 
 
@@ -63,7 +79,8 @@ class Tenants:
     def __init__(self, inbox: Inbox) -> None:
         self.inbox = inbox
         self.account = {"amina": inbox.amina} | {
-            name: open_account(inbox.db, name) for name in TENANTS[1:]
+            name: open_account(inbox.db, name, country_code=TENANTS[name])
+            for name in ("bilal", "chidi")
         }
         now_ms = clock.now_ms()
         with inbox.db.write() as tx:
@@ -74,37 +91,46 @@ class Tenants:
                 for number in NUMBERS:
                     senders.register(tx, account_id, number, sandbox=False, now_ms=now_ms)
 
-    def seen(self) -> set[tuple[str, str, str | None]]:
-        """Who sees which text, and what it answers."""
+    def seen(self) -> set[Seen]:
         found = set()
         with self.inbox.db.read() as tx:
             for name, account_id in self.account.items():
                 for each in inbound_page(tx, account_id, EVERYTHING, sandbox=False):
-                    found.add((name, str(each.text), each.in_reply_to))
+                    answered = shown(each.in_reply_to)
+                    found.add(Seen(name, str(each.text), str(each.sender), answered))
         return found
 
 
-def expected(
-    sent: list[tuple[Sends, int, str]], writes: Writes, at_ms: int
-) -> tuple[str | None, str | None]:
-    """Whose a text is, and what it answers, by the rule in words."""
+class Told(NamedTuple):
+    """Says whose a text is, which of the phones wrote it, and what it answers."""
+
+    tenant: str | None
+    phone: int
+    answered: str | None = None
+
+
+def expected(sent: list[tuple[Sends, int, str]], writes: Writes, at_ms: int) -> Told:
+    """Returns what becomes of a text, by the rule in words."""
     may_be = [
-        (each.tenant, raw)
+        Told(each.tenant, each.phone, raw)
         for each, sent_at_ms, raw in sent
-        if (each.number, each.phone) == (writes.number, writes.phone)
+        if each.number == writes.number
+        and each.phone in writes.may_be
         and not each.sandbox
         and sent_at_ms >= at_ms - ANSWERS_WITHIN_MS
     ]
+    by_country = writes.may_be[0]  # that of amina and of chidi is Ghana
     if writes.number == SHORT_CODE:  # it is amina's alone
-        hers = [raw for tenant, raw in may_be if tenant == "amina"]
-        return "amina", hers[-1] if hers else None
-    if may_be and not (writes.as_at_home and writes.number == SHARED):  # nobody knows a country
+        hers = [each for each in may_be if (each.tenant, each.phone) == ("amina", by_country)]
+        return hers[-1] if hers else Told("amina", by_country)
+    if may_be:
         return may_be[-1]
-    return ("chidi" if writes.number == CAUGHT else None), None
+    return Told("chidi" if writes.number == CAUGHT else None, by_country)
 
 
 def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
-    phones = [str(next(next_phone)) for _ in range(2)]
+    local = next(next_local)
+    phones = [f"233{local}", f"254{local}", f"233{next(next_local)}"]
     before = tenants.seen()
     at_ms = clock.now_ms()
     sent: list[tuple[Sends, int, str]] = []
@@ -125,10 +151,11 @@ def play(tenants: Tenants, moves: list[tuple[int, Sends | Writes]]) -> None:
             arrived = written(f"text {number}", number, to=move.number, sender=sender)
             carrier_id, now_ms = tenants.inbox.carrier_id, at_ms
             run_in(tx, lambda hot: record(hot, carrier_id, [arrived], now_ms))  # noqa: B023
-            owner, answered = expected(sent, move, at_ms)
-            if owner is not None:
-                wanted.add((owner, f"text {number}", answered))
-    assert {(who, text, shown(raw)) for who, text, raw in tenants.seen() - before} == wanted
+            told = expected(sent, move, at_ms)
+            if told.tenant is not None:
+                read = phones[told.phone]
+                wanted.add(Seen(told.tenant, f"text {number}", read, told.answered))
+    assert tenants.seen() - before == wanted
 
 
 def shown(raw: str | None) -> str | None:

@@ -16,20 +16,23 @@ from heliograph.inbound.keywords.match import (
     match,
 )
 from heliograph.inbound.tables import ONE_SENDER_SCOPE
+from heliograph.inbound.written import international
 from heliograph.text import parse_phone
 
 _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
 
 
 class CameIn(NamedTuple):
-    """Holds what is known of a text that came in to a number. Ids are raw. `is_repeat` says that it
-    is stored already, and came once more.
+    """Holds what is known of a text that came in to a number. Ids are raw. `written` is the sender
+    as it came, but where a message of ours says which phone that is: then it is that phone.
+    `is_repeat` says that it is stored already, and came once more.
     """
 
     id: str
     account_id: str | None
     sandbox: bool
     sender: str
+    written: str
     recipient: str
     text: str
     encoding: str
@@ -48,11 +51,13 @@ class KeywordBrand(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """Says whose a text is (a raw id) and what: a keyword, or one that seems to opt out.
-    `one_sender` says that who opts out on its number does so for that number's texts alone.
+    """Says whose a text is (a raw id), who wrote it, and what it is: a keyword, or one that seems
+    to opt out. `one_sender` says that who opts out on its number does so for that number's texts
+    alone.
     """
 
     account_id: str | None = None
+    sender: str = ""
     matched: MatchedKeyword | None = None
     is_suspected: bool = False
     one_sender: bool = False
@@ -64,7 +69,7 @@ NOTHING: Final = Heard()
 async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
     """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
     no keyword. On a number that several accounts share, a text is the account's whose keyword it
-    is, whoever it was before.
+    is, whoever it was before, and a sender as it is dialled at home is read by its country.
     """
     readable = [each for each in texts if each.encoding != BINARY]
     asked = [
@@ -91,6 +96,7 @@ async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str,
         number, matched = _number(each, settings), words.get(each.id)
         heard[each.id] = Heard(
             each.account_id,
+            each.sender,
             matched,
             is_opt_out_suspected(each.text, matched) or each.id in by_nobody,
             number is not None and number.opt_out_scope == ONE_SENDER_SCOPE,
@@ -124,13 +130,16 @@ async def _of_word_owners(
     }
     asked = sorted({word for some in words.values() for word in some})
     owners = {
-        sql.SharedWord(each.number_id, each.folded): each.account_id
+        sql.SharedWord(each.number_id, each.folded): each
         for each in await sql.WORD_OWNERS.rows(tx, asked)
     }
     found = []
     for each in texts:
         owner = next((owners[word] for word in words.get(each.id, ()) if word in owners), None)
-        found.append(each if owner is None else each._replace(account_id=owner))
+        if owner is not None:
+            sender = international(each.written, owner.country_code)
+            each = each._replace(account_id=owner.account_id, sender=sender)
+        found.append(each)
     return found
 
 

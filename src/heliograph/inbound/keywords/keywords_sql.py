@@ -41,12 +41,15 @@ class SharedWord(Row, frozen=True):
 
 
 class WordOwner(Row, frozen=True):
+    """Says whose a word is. `country_code` is the account's."""
+
     number_id: Id
     folded: Text
     account_id: Id
+    country_code: Text
 
 
-_OWNER: Final = "SELECT k.number_id, k.folded, k.account_id FROM"
+_OWNER: Final = "SELECT k.number_id, k.folded, k.account_id, a.country_code FROM"
 _OPEN: Final = "JOIN accounts a ON a.id = k.account_id AND a.closed_at_ms IS NULL"
 WORD_OWNERS: Final = BatchStatement(
     SharedWord,

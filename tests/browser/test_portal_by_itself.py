@@ -110,6 +110,7 @@ def test_a_conversation_says_that_its_phone_opts_out_and_keeps_what_is_written(
             now_ms = clock.now_ms()
             opt_outs.suppress(tx, owner, [phone], source=OptOutSource.API, now_ms=now_ms)
         expect(page.locator("h1 .badge")).to_have_text("opted out", timeout=5_000)
+        expect(page.get_by_text("no text can be sent to it")).to_be_visible(timeout=5_000)
         expect(page.get_by_label("Text", exact=True)).to_have_value("Half an answer")
 
 

@@ -16,6 +16,9 @@ from tests.support.portal.browsing import come_in, opened, send
 from tests.support.portal.stored_contacts import stored
 
 WIDTH = 1440
+# a little less than a quarter of an hour
+SOON_OVER_S = 14 * 60 + 30
+STEP_S = 3
 # notes from now on whether an element is on the page, be it for a moment
 NOTE_WHEN_THERE = """(id) => new MutationObserver(() => {
     if (document.getElementById(id) !== null) window.wasThere = true;
@@ -165,3 +168,32 @@ def test_a_filtered_list_asks_for_what_it_shows_and_for_nothing_that_it_showed(
             pass  # the part asks for what is shown now
         expect(page.locator(f"#{sent}")).to_be_visible()
         assert not page.evaluate("window.wasThere"), "the whole list was shown again"
+
+
+def test_a_page_with_several_parts_says_after_a_quarter_of_an_hour_that_it_asks_no_more(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser, server) as page:
+        asked: list[str] = []
+        page.clock.install()
+        page.goto(f"{home(server)}/conversations/233201230018?mode=sandbox")
+        over = page.get_by_text("no longer updates itself")
+        page.route("**/conversations/*", lambda route: _nothing_new(route, asked))
+        _pass(page, SOON_OVER_S)
+        expect(over).to_be_hidden()
+        _pass(page, 60)
+        expect(over).to_be_visible()
+        so_far = len(asked)
+        _pass(page, 60)
+        assert len(asked) == so_far
+
+
+def _pass(page: Page, seconds: int) -> None:
+    """Lets time pass, in steps in which what a page asks for can be answered."""
+    for _ in range(0, seconds, STEP_S):
+        page.clock.run_for(STEP_S * 1_000)
+
+
+def _nothing_new(route: Route, asked: list[str]) -> None:
+    asked.append(route.request.url)
+    route.fulfill(status=204)

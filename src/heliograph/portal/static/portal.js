@@ -134,15 +134,18 @@ for (const file of document.querySelectorAll("input[data-names]")) {
 
 // What is marked as live is looked at for a quarter of an hour at most, and only while it can be seen:
 // a session that nobody uses shall end.
-let looksLeft = 300;
+const LOOKS = 300; // of each part
+const looks = {};
 document.addEventListener("htmx:config:request", (asked) => {
-  if (asked.detail.ctx.sourceElement.dataset.live === undefined) return;
-  if (document.hidden || looksLeft === 0) asked.preventDefault();
-  else looksLeft -= 1;
+  const { live, shown } = asked.detail.ctx.sourceElement.dataset;
+  if (live === undefined) return;
+  looks[live] ??= LOOKS;
+  if (document.hidden || looks[live] === 0) asked.preventDefault();
+  else looks[live] -= 1;
   // what it shows already needs no answer; after it has changed, the part says so itself
   asked.detail.ctx.liveAddress = asked.detail.ctx.sourceElement.getAttribute("hx-get");
-  asked.detail.ctx.request.headers["Heliograph-Shown"] = asked.detail.ctx.sourceElement.dataset.shown;
-  show("[data-live-over]", looksLeft === 0);
+  asked.detail.ctx.request.headers["Heliograph-Shown"] = shown;
+  show("[data-live-over]", looks[live] === 0);
 });
 
 function show(which, is_shown) {

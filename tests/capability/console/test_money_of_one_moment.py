@@ -73,7 +73,9 @@ def test_a_statement_adds_up_while_entries_are_committed(
     with meanwhile(lambda: earn(db, account_id)):
         for _ in range(TIMES):
             assert adds_up(visitor.get(f"{path}/statement?month={month}").text)
-            assert adds_up(run("wallet", "statement", "amina", "--month", month).out)
+            said = run("wallet", "statement", "amina", "--month", month)
+            assert said.status == 0, said.err
+            assert adds_up(said.out)
             with db.snapshot() as tx:
                 told = wallet.statement(tx, account_id, month)
                 listed = lines_of_statement(tx, account_id, told).lines

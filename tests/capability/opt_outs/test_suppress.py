@@ -1,7 +1,7 @@
 """Opt-outs are stored and lifted, by both kinds of transactions."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -138,8 +138,17 @@ def read_of_opt_outs(tx: Connection) -> int:
     return int(tx.execute(read).scalar_one())
 
 
-def test_of_many_opt_outs_only_those_of_the_phones_are_read(db: Database) -> None:
+@pytest.fixture
+def new_db(db: Database, new_database: Callable[[str], str]) -> Iterator[Database]:
+    """A database that no test has had before, so that its rows were never counted."""
+    made = Database(new_database("postgresql" if db.postgresql else "sqlite"))
+    yield made
+    made.close()
+
+
+def test_of_many_opt_outs_only_those_of_the_phones_are_read(new_db: Database) -> None:
     """The database has never counted the rows of the table, as in a new installation."""
+    db = new_db
     owner, out = OptOutOwner(open_account(db), False), phones(2_000)
     with db.write() as tx:
         suppress(tx, owner, out, source=OptOutSource.IMPORT, now_ms=clock.now_ms())

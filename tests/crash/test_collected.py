@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tests.support import collected
+from tests.support import collected, trials
 
 TESTS = "tests/unit/test_paging.py"
 MODULE = "tests.unit.test_paging"
@@ -17,8 +17,11 @@ SAYS = "import os, sys; print(sys.stdin.readline().strip(), %r in sys.modules, o
 
 @pytest.fixture(scope="module")
 def python() -> Iterator[str]:
-    with collected.python(TESTS) as words:
-        yield words
+    # TESTS are no trials, and all of them are run here
+    with pytest.MonkeyPatch.context() as changed:
+        changed.delenv(trials.PART, raising=False)
+        with collected.python(TESTS) as words:
+            yield words
 
 
 def test_it_has_imported_the_tests_and_has_streams_of_its_own(python: str) -> None:

@@ -24,7 +24,7 @@ _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
 
 class CameIn(NamedTuple):
     """Holds what is known of a text that came in to a number. Ids are raw. `written` is the sender
-    as it came, but where a message of ours says which phone that is: then it is that phone.
+    as the carrier wrote it, or the phone itself if a message of ours has told which phone that is.
     `is_repeat` says that it is stored already, and came once more.
     """
 

@@ -65,7 +65,7 @@ _PHRASES: Final = frozenset(
         *("me mpɛ", "yi me fi", "yi me firi", "mma monsoma", "mommfrɛ me", "nsoma me"),
     )
 )
-# the words that opt out, as one who writes `s.t.o.p` or `st op` spells them: letters alone
+# the words that opt out, without spaces: `s.t.o.p` and `st op` have the same letters as `stop`
 _SPELLED: Final = frozenset(
     word.replace(" ", "")
     for word, built_in in BUILT_IN.items()

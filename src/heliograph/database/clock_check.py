@@ -45,6 +45,14 @@ class Measured(NamedTuple):
         """
         return max(0, abs(self.ahead_us) - self.within_us) // 1_000
 
+    @property
+    def to_correct_us(self) -> int:
+        """Returns by how much this process's clock is to be corrected, in microseconds. It is
+        nothing while the clocks may agree: to correct what is less than the error would set the
+        clocks of one machine's processes apart, and the order of the ledger goes by them.
+        """
+        return 0 if abs(self.ahead_us) <= self.within_us else self.ahead_us
+
     def in_words(self) -> str:
         return (
             f"{abs(self.ahead_us) / 1e6:.1f} s {'behind' if self.ahead_us > 0 else 'ahead of'} the"
@@ -85,4 +93,4 @@ def begin(db: Database) -> None:
             f"The clock of this machine is {measured.in_words()}; it may be {START_MS_MAX // 1_000}"
             " s apart at most. Synchronise both with NTP."
         )
-    clock.agree(measured.ahead_us)
+    clock.agree(measured.to_correct_us)

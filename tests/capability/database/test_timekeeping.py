@@ -130,6 +130,25 @@ def test_a_slow_answer_says_nothing_against_a_clock() -> None:
     assert timekeeping.Measured(ahead_us=-3_000_000, within_us=5_000).apart_ms > START_MS_MAX
 
 
+def test_processes_of_the_databases_machine_have_exactly_its_time(postgresql_url: str) -> None:
+    """A clock takes over nothing of the error with which it was compared."""
+    db = Database(postgresql_url)
+    for _ in range(20):
+        clock.forget_database()  # a process begins
+        timekeeping.begin(db)
+        clock_watch.look(db)
+        before_ns = time.time_ns()
+        now_us = clock.now_us()
+        assert before_ns // 1_000 <= now_us <= time.time_ns() // 1_000
+    db.close()
+
+
+def test_what_is_more_than_the_error_is_corrected() -> None:
+    assert timekeeping.Measured(ahead_us=2_001, within_us=2_000).to_correct_us == 2_001
+    assert timekeeping.Measured(ahead_us=-2_001, within_us=2_000).to_correct_us == -2_001
+    assert timekeeping.Measured(ahead_us=-2_000, within_us=2_000).to_correct_us == 0
+
+
 def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(
     machine: Machine, postgresql_url: str
 ) -> None:

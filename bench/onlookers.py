@@ -1,11 +1,13 @@
 """Ten people who look at the portal (`python -m bench.onlookers --port P --links FILE`).
 
-Each signs in with a link of the file and stays on one connection. Half of them watch the handsets,
-which a browser asks for every three seconds. The others open one page after another, one in five
-seconds. The program prints one line of JSON when all are signed in, and on SIGTERM a second one:
-how many pages were answered, how many were not, and how long they took. Before the first line each
-page is opened once: a server that has just started reads its templates then, which takes it a fifth
-of a second in all, and is no part of looking.
+Each signs in with a link of the file and stays on one connection. Half of them watch the handsets
+or the newest messages: a browser asks for these every three seconds, and names what it shows
+already. The others open one page after another, one in five seconds.
+
+The program prints one line of JSON when all are signed in, and on SIGTERM a second one: how many
+pages were answered, how many were not, and how long they took. Before the first line each page is
+opened once: a server that has just started reads its templates then, which takes it a fifth of a
+second in all, and is no part of looking.
 """
 
 import argparse
@@ -16,7 +18,6 @@ import signal
 import statistics
 import sys
 import time
-from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Final
@@ -25,9 +26,10 @@ import httpx
 
 WATCHES_EVERY_S: Final = 3.0
 CLICKS_EVERY_S: Final = 5.0
-WATCHED: Final = ("/handsets",)
+WATCHED: Final = ("/handsets", "/messages")
 OPENED: Final = ("", "/messages", "/reports", "/contacts", "/money", "/requests", "/webhooks")
 _HOME: Final = re.compile(r"/portal/accounts/acc_[0-9a-z]{26}")
+_SHOWN: Final = re.compile(r'data-shown="([^"]+)"')
 _TOKEN: Final = re.compile(r'name="form_token" value="([0-9a-f]{64})"')
 
 
@@ -59,22 +61,36 @@ class Onlookers:
         """Looks until it is cancelled. Nobody begins in the same moment as another."""
         async with asyncio.TaskGroup() as people:
             for number, (client, home) in enumerate(zip(self._clients, homes, strict=True)):
-                watches = number % 2 == 0
-                every_s = WATCHES_EVERY_S if watches else CLICKS_EVERY_S
-                paths = cycle([home + page for page in (WATCHED if watches else OPENED)])
-                first_s = every_s * number / len(homes)
-                people.create_task(self._person(client, paths, every_s, first_s))
+                part = number / len(homes)
+                if number % 2 == 0:
+                    path = home + WATCHED[number // 2 % len(WATCHED)]
+                    people.create_task(self._watch(client, path, WATCHES_EVERY_S * part))
+                else:
+                    people.create_task(self._click(client, home, CLICKS_EVERY_S * part))
 
-    async def _person(
-        self, client: httpx.AsyncClient, paths: Iterator[str], every_s: float, first_s: float
-    ) -> None:
+    async def _watch(self, client: httpx.AsyncClient, path: str, first_s: float) -> None:
         await asyncio.sleep(first_s)
-        for path in paths:
-            began_s = time.monotonic()
-            page = await client.get(path)
-            self.took_ms.append((time.monotonic() - began_s) * 1_000)
-            self.refused += page.status_code != httpx.codes.OK
-            await asyncio.sleep(every_s)
+        shown = ""
+        while True:
+            page = await self._get(client, path, {"Heliograph-Shown": shown} if shown else {})
+            if found := _SHOWN.search(page.text):
+                shown = found[1]
+            await asyncio.sleep(WATCHES_EVERY_S)
+
+    async def _click(self, client: httpx.AsyncClient, home: str, first_s: float) -> None:
+        await asyncio.sleep(first_s)
+        for page in cycle(OPENED):
+            await self._get(client, home + page, {})
+            await asyncio.sleep(CLICKS_EVERY_S)
+
+    async def _get(
+        self, client: httpx.AsyncClient, path: str, headers: dict[str, str]
+    ) -> httpx.Response:
+        began_s = time.monotonic()
+        page = await client.get(path, headers=headers)
+        self.took_ms.append((time.monotonic() - began_s) * 1_000)
+        self.refused += page.status_code not in {httpx.codes.OK, httpx.codes.NO_CONTENT}
+        return page
 
     async def _signed_in(self, client: httpx.AsyncClient, link: str) -> str:
         path = httpx.URL(link).path

@@ -26,6 +26,8 @@ import httpx
 
 WATCHES_EVERY_S: Final = 3.0
 CLICKS_EVERY_S: Final = 5.0
+# Whoever is stopped while a page is on its way reads it after that.
+ANSWER_S: Final = 600.0
 WATCHED: Final = ("/handsets", "/messages")
 OPENED: Final = ("", "/messages", "/reports", "/contacts", "/money", "/requests", "/webhooks")
 _HOME: Final = re.compile(r"/portal/accounts/acc_[0-9a-z]{26}")
@@ -38,7 +40,7 @@ class Onlookers:
 
     def __init__(self, port: int, links: list[str]) -> None:
         self._clients = [
-            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30.0) for _ in links
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=ANSWER_S) for _ in links
         ]
         self._links = links
         self.took_ms: list[float] = []

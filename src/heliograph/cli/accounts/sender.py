@@ -10,6 +10,8 @@ from heliograph.cli.output import print_table, show, show_list
 from heliograph.cli.values import account_option, by_option, mode_option, page_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy.engine import Connection
 
     from heliograph.senders import Reserved, Sender
@@ -19,6 +21,14 @@ command = Noun(
 )
 
 _STATUSES = ("submitted", "approved", "rejected", "suspended")
+
+reason_option = click.option(
+    "--reason",
+    required=True,
+    type=checked_values.REASON,
+    metavar="TEXT",
+    help="The account sees it.",
+)
 
 
 def _record(tx: "Connection", sender: "Sender") -> dict[str, Any]:
@@ -178,53 +188,42 @@ def approve(session: CommandRun, sender_id: str, by: str) -> None:
     epilog=examples("sender reject sid_01k5… --reason 'Send us a letter from the trademark owner'"),
 )
 @click.argument("sender_id", metavar="ID")
-@click.option(
-    "--reason",
-    required=True,
-    type=checked_values.REASON,
-    metavar="TEXT",
-    help="The account sees it.",
-)
+@reason_option
 @by_option
 def reject(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Reject a submitted sender ID."""
     from heliograph import senders
-    from heliograph.base import clock
 
-    with session.write() as tx:
-        record = _record(
-            tx,
-            senders.reject(
-                tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()
-            ),
-        )
-    show(session, record)
+    _decide_against(session, sender_id, senders.reject, reason, by)
 
 
 @command.command(
     "suspend", epilog=examples("sender suspend sid_01k5… --reason 'Complaints from the network'")
 )
 @click.argument("sender_id", metavar="ID")
-@click.option(
-    "--reason",
-    required=True,
-    type=checked_values.REASON,
-    metavar="TEXT",
-    help="The account sees it.",
-)
+@reason_option
 @by_option
 def suspend(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Withdraw the approval of a sender ID."""
     from heliograph import senders
+
+    _decide_against(session, sender_id, senders.suspend, reason, by)
+
+
+def _decide_against(
+    session: CommandRun,
+    sender_id: str,
+    decide: "Callable[..., Sender]",
+    reason: str,
+    by: str,
+) -> None:
+    """Rejects or suspends a sender ID, as `decide` does, and shows what became of it."""
+    from heliograph import senders
     from heliograph.base import clock
 
     with session.write() as tx:
-        record = _record(
-            tx,
-            senders.suspend(
-                tx, senders.find(tx, sender_id).id, reason, by=by, now_ms=clock.now_ms()
-            ),
-        )
+        sender_key = senders.find(tx, sender_id).id
+        record = _record(tx, decide(tx, sender_key, reason, by=by, now_ms=clock.now_ms()))
     show(session, record)
 
 

@@ -74,6 +74,9 @@ def test_messages_are_listed_newest_first_and_narrowed(
     assert listed(visitor, f"{log}?mode=sandbox") == [tried_out]
     assert listed(visitor, f"{log}?recipient=0201234567") == [first]
     assert listed(visitor, f"{log}?reference=order+1&status=queued") == [first]
+    assert listed(visitor, f"{log}?sender=amina") == [second, first]
+    assert listed(visitor, f"{log}?sender=Amina&mode=sandbox&status=queued") == [tried_out]
+    assert listed(visitor, f"{log}?sender=nobody") == []
     assert listed(visitor, f"{log}?status=failed") == []
     assert "No message is like that" in visitor.page.text
     assert listed(visitor, root) == [second, first]

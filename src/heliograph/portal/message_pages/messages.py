@@ -34,6 +34,7 @@ LABELS: Final = {
     "status": "Status",
     "type": "Type",
     "recipient": "Recipient",
+    "sender": "Sender",
     "reference": "Reference",
     "since": "Since",
     "until": "Until",

@@ -22,7 +22,7 @@ from heliograph.portal.rendering import page
 from heliograph.portal.sign_in import you
 from heliograph.portal.visit import Visit, home_of
 from heliograph.wallet import Wallet
-from heliograph.webhooks import endpoints
+from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.states import FAILING, GONE
 
@@ -184,7 +184,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             marked("Receive a webhook"),
             marked("It tells your program what became of each text."),
             f"{home}/webhooks",
-            bool(endpoints.all_endpoints(tx, account_id, limit=1)),
+            history.has_answered(tx, account_id),
         ),
     ]
     if not visit.account.sandbox:

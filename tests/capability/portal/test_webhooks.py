@@ -14,7 +14,7 @@ from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
-from heliograph.webhooks import endpoints
+from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.tables import webhook_deliveries, webhook_queue
 from tests.support.api.service import Loop
@@ -115,6 +115,25 @@ def test_what_cannot_be_added_is_told_at_its_field_and_kept(
     assert those_of(db, amina) == []
 
 
+def test_an_address_is_judged_while_it_is_typed_as_it_is_when_it_is_added(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    for url in ("h", "http://shop.example/hook", "https://10.0.0.1/hook", "https://<script>"):
+        visitor.get(f"{home}/webhooks/new")
+        added = visitor.post(f"{home}/webhooks/new", {"url": url, "hears message.sent": "yes"})
+        visitor.get(f"{home}/webhooks/new")
+        judged = visitor.post(f"{home}/webhooks/new/address", {"url": url})
+        [said] = re.findall(r'<span class="wrong" id="url-error">.+</span>', judged.text)
+        assert judged.status_code == 200
+        assert said in added.text
+    visitor.get(f"{home}/webhooks/new")
+    assert "can be sent there" in visitor.post(f"{home}/webhooks/new/address", {"url": URL}).text
+    visitor.get(f"{home}/webhooks/new")
+    nothing = visitor.post(f"{home}/webhooks/new/address", {"url": ""})
+    assert nothing.text.strip() == ""
+    assert those_of(db, amina) == []
+
+
 def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
@@ -203,6 +222,16 @@ def test_events_are_shown_and_delivered_again(
     assert len(relative) >= 3, "an event says how long ago it was made, and exactly when on hover"
     assert all(machine == shown for machine, shown in relative)
     event = page.partition('name="event" value="')[2].partition('"')[0]
+    with db.read() as tx:
+        sent = history.request(tx, made, event).body
+    told = visitor.get(f"{path}/events/{event}").text
+    assert "&lt;script&gt;" in told
+    assert "<script>" not in told
+    assert sent in html.unescape(told), "the request, as it is posted"
+    assert "Nothing was tried yet" in told
+    other, _ = endpoint(db, amina, kinds=["message.failed"])
+    assert visitor.get(f"{path_of(home, other)}/events/{event}").status_code == 404
+    visitor.get(path)
     assert visitor.post(path, {"do": "replay", "event": event}).status_code == 303
     assert (len(waiting(db)), len(outcomes(db))) == (1, 2)
     visitor.get(path)

@@ -19,6 +19,7 @@ from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
+from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
 from heliograph.portal.sign_in import you
 from heliograph.portal.visit import Visit, home_of
 from heliograph.wallet import Wallet
@@ -28,7 +29,6 @@ from heliograph.webhooks.states import FAILING, GONE
 
 LAST_MESSAGES = 8
 NOTICES_MAX = 5
-HOURS: Final = 24
 DAYS: Final = 30
 APPROVED_SENDER: Final = marked("Have a sender ID approved")
 LIVE_TEXT: Final = marked("Send a live text")
@@ -100,7 +100,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     added = rollup_reports.total(day.figures for day in days)
     if not added.messages:
         return None
-    hours = rollup_reports.parts_of(tx, of, [rollup_reports.last_hours(asking.now_ms, zone, HOURS)])
+    hours = last_hours(tx, visit, "live", asking.now_ms)
     reasons = [
         FailedByCode(code, messages)
         for code, messages in zip(ERROR_CODES, added.errors, strict=True)
@@ -108,7 +108,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     ]
     return SentSoFar(
         days[-1].figures,
-        plot_of("hours", _("Last %(hours)s hours", hours=HOURS), HOUR, hours),
+        plot_of("hours", _("Last %(hours)s hours", hours=LAST_HOURS), HOUR, hours),
         plot_of("days", _("Last %(days)s days", days=DAYS), DAY, days),
         sorted(reasons, key=lambda reason: -reason.messages),
     )

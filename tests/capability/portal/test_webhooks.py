@@ -10,13 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts
-from heliograph.base import clock
+from heliograph.base import clock, ids
+from heliograph.base.clock import HOUR_MS
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
 from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.tables import webhook_deliveries, webhook_queue
+from heliograph.webhooks.tables import webhook_deliveries, webhook_events, webhook_queue
 from tests.support.api.service import Loop
 from tests.support.capability.webhooks import (
     NOWHERE,
@@ -238,6 +239,18 @@ def test_events_are_shown_and_delivered_again(
     answer = visitor.post(path, {"do": "replay_since", "since": "an hour ago"})
     assert answer.status_code == 303
     assert (len(waiting(db)), len(outcomes(db))) == (3, 0)
+    in_an_hour = clock.now_ms() + HOUR_MS
+    with db.write() as tx:
+        tx.execute(webhook_queue.update().values(due_at_ms=in_an_hour, tries=4))
+        old = webhook_events.c.id == ids.raw_of_text("evt", event)
+        two_hours_ago = clock.now_ms() - 2 * HOUR_MS
+        tx.execute(webhook_events.update().where(old).values(created_at_ms=two_hours_ago))
+    for since, due in (("an hour ago", 2), ("a day ago", 3)):
+        visitor.get(path)
+        assert visitor.post(path, {"do": "replay_since", "since": since}).status_code == 303
+        with db.read() as tx:
+            rows = tx.execute(sa.select(webhook_queue)).all()
+        assert [row.tries for row in rows if row.due_at_ms <= clock.now_ms()] == [4] * due
 
 
 @pytest.mark.judged_in_python

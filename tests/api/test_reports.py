@@ -63,7 +63,7 @@ def test_each_filter_narrows_the_list(api: Service, amina: Actor) -> None:
         tx.execute(
             sa.update(sends)
             .where(sends.c.id == ids.raw_of_text("snd", second["send_id"]))
-            .values(type="otp")
+            .values(type="otp", sender="Amina 2")
         )
     (to_phone, to_other), latest = first["message_ids"], second["message_id"]
     for query, wanted in (
@@ -76,6 +76,10 @@ def test_each_filter_narrows_the_list(api: Service, amina: Actor) -> None:
         ({"status": "sent"}, []),
         ({"type": "otp"}, [latest]),
         ({"type": "sms"}, [to_other, to_phone]),
+        ({"sender": "AMINA 2"}, [latest]),
+        ({"sender": "amina", "type": "sms"}, [to_other, to_phone]),
+        ({"sender": "Amina 3"}, []),
+        ({"recipient": PHONE, "sender": "amina 2"}, [latest]),
         ({"recipient": PHONE}, [latest, to_phone]),
         ({"recipient": f"+{OTHER}"}, [to_other]),
         ({"recipient": "233209999999"}, []),
@@ -191,13 +195,39 @@ def test_a_page_that_looks_for_something_rare_ends_early_and_goes_on(
     assert list(all_pages(api, amina, status="sent", limit=5)) == [[], [], [oldest]]
 
 
+@pytest.mark.parametrize("query", [{"sender": "Amina 2"}, {"type": "otp"}])
+def test_a_page_looks_at_so_many_sends_for_a_rare_sender_or_type(
+    api: Service, amina: Actor, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
+) -> None:
+    monkeypatch.setattr(read, "LOOKED_AT_MAX", 20)
+    monkeypatch.setattr(read, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(read, "_SENDS_AT_ONCE", 4)
+    oldest = api.send(amina, numbers(7))
+    for _ in range(45):
+        api.send(amina, [PHONE])
+    with api.db.write() as tx:
+        tx.execute(
+            sa.update(sends)
+            .where(sends.c.id == ids.raw_of_text("snd", oldest["send_id"]))
+            .values(type="otp", sender="Amina 2")
+        )
+    first, *rest = reversed(oldest["message_ids"])
+    assert list(all_pages(api, amina, **query, limit=1)) == [[], [], [first], *([x] for x in rest)]
+
+
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     before=st.lists(st.integers(1, 7), max_size=6),
     meanwhile=st.lists(st.lists(st.integers(1, 3), max_size=2), max_size=5),
     limit=st.integers(1, 9),
     query=st.sampled_from(
-        [{}, {"status": "queued"}, {"recipient": numbers(1)[0]}, {"reference": "r"}]
+        [
+            {},
+            {"status": "queued"},
+            {"recipient": numbers(1)[0]},
+            {"reference": "r"},
+            {"sender": "amina"},
+        ]
     ),
 )
 def test_paging_neither_repeats_nor_skips_while_messages_are_added(

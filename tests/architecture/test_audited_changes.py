@@ -20,6 +20,7 @@ CHANGE_NOTHING = {
     "/campaigns/{campaign}/test",
     "/send",
     "/send/count",
+    "/webhooks/new/address",
     "/webhooks/{endpoint}/test",
 }
 AUDITS = {"audit", "AuditEntry"}

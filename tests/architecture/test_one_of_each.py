@@ -42,7 +42,6 @@ SAME_BY_CHANCE: Final = {
     "FAILED": WORD,
     "FIELDS": "of the form of each page",
     "GROUP": "how each code is written for a reader",
-    "HOURS": "what a page shows, and what is counted",
     "LINES_A_SECOND_MAX": OWN_LIMIT,
     "LINES_MAX": OWN_LIMIT,
     "LOOK_S": PACE,

@@ -30,8 +30,6 @@ OF_ONE_KIND: Final = {
     ("cli/output.py", "found[0]"),
     ("database/schema.py", "name[0]"),
     ("database/statements/statement.py", "found[1]"),
-    ("messages/read.py", "run[-1]"),
-    ("messages/read.py", "run[0]"),
     ("portal/message_pages/handsets.py", "texts[0]"),
     ("text/segments.py", "rest[:1]"),
     ("text/segments.py", "rest[1:]"),

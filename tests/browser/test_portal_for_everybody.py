@@ -15,13 +15,14 @@ from heliograph.portal.pages import PAGES
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
 from tests.support.capability.campaigns import write_down
-from tests.support.capability.webhooks import endpoint
+from tests.support.capability.webhooks import endpoint, waiting
 from tests.support.console.operators import waiting_sender
 from tests.support.portal.browsing import at_both_widths, come_in, link, opened, send
 from tests.support.portal.hostile import links_of
 from tests.support.portal.judged import OF_ALL, OF_COLORS, violations
 from tests.support.portal.stored_contacts import stored
 from tests.support.portal.visitor import EMAIL
+from tests.support.wire.documented_receiver import until
 
 # no link of a page leads to these, and why
 LINKED_BY_NO_PAGE = {
@@ -121,7 +122,7 @@ def test_every_page_can_be_found_and_used_by_everybody(
     amina = server.cast.amina
     stored(amina.db, amina.account_id, name="Ama Mensah", tags=["vip"])
     write_down(amina.db, amina.account_id, message="Hi {name|friend}")
-    endpoint(amina.db, amina.account_id)
+    endpoint(amina.db, amina.account_id, sandbox=True)
     sheet = FileToImport(b"phone\n0201234569\n12\n", None, {}, 2, UNDERSTOOD)
     with amina.db.write() as tx:
         owner = ContactOwner(amina.account_id, False)
@@ -131,6 +132,7 @@ def test_every_page_can_be_found_and_used_by_everybody(
     amina.key("sms.send")
     waiting_sender(amina.db, amina.account_id)
     send(server, "233201234567", "Your parcel is at the gate.")
+    until(lambda: bool(waiting(amina.db)), "the endpoint is told of no event")
     page = opened(browser, width)
     told: list[str] = []
     page.goto(f"{server.url}/portal/sign-in")

@@ -3,13 +3,14 @@ passkey, and by signing up."""
 
 from collections.abc import Callable, Iterator
 
+import pyotp
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from heliograph.base import clock
 from tests.support.api.server import Server, serving
 from tests.support.portal.authenticator import STEP_MS, code_of
-from tests.support.portal.browsing import at_both_widths, come_in, opened, picture
+from tests.support.portal.browsing import NARROW, at_both_widths, come_in, opened, picture
 from tests.support.portal.mailbox import Mailbox, taking_mail
 from tests.support.portal.visitor import EMAIL
 from tests.support.wire.documented_receiver import until
@@ -60,6 +61,12 @@ def next_code(secret: str) -> str:
     return code_of(secret, clock.now_ms() + STEP_MS)
 
 
+def top_of(shown: Locator) -> float:
+    box = shown.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
 def sign_out(page: Page) -> None:
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -80,6 +87,11 @@ def test_an_app_is_set_up_and_its_code_asked_for(
     page.get_by_role("button", name="Set it up").click()
     expect(page.locator("svg.qr")).to_be_visible()
     secret = page.locator("#secret").inner_text()
+    address = page.get_by_role("link", name="Set it up there").get_attribute("href") or ""
+    told = pyotp.parse_uri(address)
+    assert (told.secret, told.name, told.issuer) == (secret, EMAIL, "Heliograph")
+    is_below = top_of(page.locator("svg.qr")) > top_of(page.get_by_label("6 digits"))
+    assert is_below == (width == NARROW), "a phone cannot scan its own screen"
     expect(page.get_by_label("6 digits")).to_be_focused()
     page.keyboard.type("123 456")
     page.keyboard.press("Enter")

@@ -9,6 +9,7 @@ first, and looks its messages up by the ids that follow from them.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -29,8 +30,8 @@ INBOUND_PREFIX: Final = "inb"
 NO_SEND: Final = "0" * 32  # an id that no send has
 OTP: Final = "otp"
 
-# messages that one page looks through for a rare status, 0.2 s: then it ends early, and its cursor
-# goes on
+# messages that one page looks through for a rare status, or sends for a rare type or sender, 0.2 s:
+# then it ends early, and its cursor goes on
 LOOKED_AT_MAX: Final = 20_000
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
@@ -71,6 +72,7 @@ class Filters(NamedTuple):
     send_id: str | None = None
     status: str | None = None
     type: str | None = None
+    sender: str | None = None
     recipient: int | None = None
     reference: str | None = None
     span: Span = ALWAYS
@@ -171,7 +173,8 @@ def _to_recipient(
         messages.c.recipient == filters.recipient,
         messages.c.sandbox.is_(sandbox),
     )
-    query = query.where(*_send_filters(filters), *_id_bounds(messages.c.id, filters.span))
+    of_send = (*_of_an_index(filters), *_of_no_index(filters))
+    query = query.where(*of_send, *_id_bounds(messages.c.id, filters.span))
     if filters.status is not None:
         query = query.where(messages.c.status == filters.status)
     if wanted.before is not None:
@@ -183,26 +186,26 @@ def _to_recipient(
 def _walk_sends(
     tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
 ) -> Page:
-    found: list[Message] = []
-    looked_at = 0
-    at_once = wanted.limit + 1 if filters.status is None else _MESSAGES_AT_ONCE
-    last: str | None = None
-    for run in _batched(_message_ids(tx, account_id, sandbox, wanted, filters), at_once):
-        # the bounds leave out partitions
-        query = JOINED.where(_among(tx, messages.c.id, run), messages.c.id.between(run[-1], run[0]))
-        if filters.status is not None:
-            query = query.where(messages.c.status == filters.status)
-        found += [
-            Message(*row)
-            for row in tx.execute(
-                query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found))
+    found, looked_at = list[Message](), 0
+    is_rare = filters.status is not None or bool(_of_no_index(filters))
+    at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
+    looked = _looked_through(tx, account_id, sandbox, wanted, filters, at_once)
+    while batch := list(islice(looked, at_once)):
+        run = [each.id for each in batch if each.passes]
+        if run:
+            # the bounds leave out partitions
+            query = JOINED.where(
+                _among(tx, messages.c.id, run), messages.c.id.between(min(run), max(run))
             )
-        ]
+            if filters.status is not None:
+                query = query.where(messages.c.status == filters.status)
+            newest = query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found))
+            found += [Message(*row) for row in tx.execute(newest)]
         if len(found) > wanted.limit:
             break
-        looked_at, last = looked_at + len(run), run[-1]
+        looked_at += len(batch)
         if looked_at >= LOOKED_AT_MAX:
-            return Page(found, last)
+            return Page(found, min(each.id for each in batch))
     return _page(found, wanted.limit)
 
 
@@ -223,30 +226,46 @@ def _page(found: list[Message], limit: int) -> Page:
     return Page(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
-def _message_ids(
-    tx: Connection, account_id: str, sandbox: bool, wanted: PageWanted, filters: Filters
-) -> Iterator[str]:
-    """Yields the ids of all messages of the account's sends that pass, newest first, from below
-    `wanted.before`.
+class _Looked(NamedTuple):
+    """Is a message of a send that passes, or else, for all of its messages, one that does not."""
+
+    id: str
+    passes: bool
+
+
+def _looked_through(
+    tx: Connection,
+    account_id: str,
+    sandbox: bool,
+    wanted: PageWanted,
+    filters: Filters,
+    at_once: int,
+) -> Iterator[_Looked]:
+    """Yields all messages of the account's sends that pass, newest first, from below
+    `wanted.before`, and each send that does not.
     """
     below = None if wanted.before is None else int(wanted.before, 16)
-    query = sa.select(sends.c.id, sends.c.message_count).where(
+    passes = sa.and_(sa.true(), *_of_no_index(filters)).label("passes")
+    query = sa.select(sends.c.id, sends.c.message_count, passes).where(
         sends.c.account_id == account_id,
         sends.c.sandbox.is_(sandbox),
-        *_send_filters(filters),
+        *_of_an_index(filters),
         *_id_bounds(sends.c.id, filters.span),
     )
-    before, at_once = wanted.before, min(wanted.limit + 1, _SENDS_AT_ONCE)
+    before, at_once = wanted.before, min(at_once, _SENDS_AT_ONCE)
     while True:
         page = query if before is None else query.where(sends.c.id < before)
         rows = tx.execute(page.order_by(sends.c.id.desc()).limit(at_once)).all()
-        for send_id, message_count in rows:
+        for send_id, message_count, has_passed in rows:
+            if not has_passed:
+                yield _Looked(send_id, False)
+                continue
             number = int(send_id, 16)
             last = (
                 number + message_count if below is None else min(number + message_count, below - 1)
             )
             for message in range(last, number, -1):
-                yield ids.raw_of_number(message)
+                yield _Looked(ids.raw_of_number(message), True)
         if len(rows) < at_once:
             return
         before = rows[-1].id
@@ -288,26 +307,23 @@ def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool
     return FailuresFound(dict(found.most_common()), looked_at)
 
 
-def _batched(values: Iterator[str], size: int) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for value in values:
-        batch.append(value)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    """Returns what a report asks of a send and no index finds: each send is looked at for it."""
+    conditions: list[sa.ColumnElement[bool]] = []
+    if filters.type is not None:
+        conditions.append(sends.c.type == filters.type)
+    if filters.sender is not None:  # senders are compared without case
+        conditions.append(sa.func.lower(sends.c.sender) == filters.sender.lower())
+    return conditions
 
 
-def _send_filters(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Returns what a report asks of the send that a message belongs to."""
+def _of_an_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    """Returns what else a report asks of the send that a message belongs to."""
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.group_id is not None:
         conditions.append(sends.c.group_id == filters.group_id)
     if filters.send_id is not None:
         conditions.append(sends.c.id == filters.send_id)
-    if filters.type is not None:
-        conditions.append(sends.c.type == filters.type)
     if filters.reference is not None:
         conditions.append(sends.c.reference == filters.reference)
     if filters.span.since_ms is not None:

@@ -26,6 +26,7 @@ def read_filters(query: Query, home: str) -> read.Filters:
         ),
         status=query.choice("status", STATUSES),
         type=query.choice("type", SEND_TYPES),
+        sender=query.text("sender"),
         recipient=_recipient(query, home),
         reference=query.text("reference", most=REFERENCE_MAX),
         span=read_span(query),

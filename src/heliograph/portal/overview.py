@@ -19,16 +19,16 @@ from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
+from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
 from heliograph.portal.sign_in import you
 from heliograph.portal.visit import Visit, home_of
 from heliograph.wallet import Wallet
-from heliograph.webhooks import endpoints
+from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX
 from heliograph.webhooks.states import FAILING, GONE
 
 LAST_MESSAGES = 8
 NOTICES_MAX = 5
-HOURS: Final = 24
 DAYS: Final = 30
 APPROVED_SENDER: Final = marked("Have a sender ID approved")
 LIVE_TEXT: Final = marked("Send a live text")
@@ -100,7 +100,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     added = rollup_reports.total(day.figures for day in days)
     if not added.messages:
         return None
-    hours = rollup_reports.parts_of(tx, of, [rollup_reports.last_hours(asking.now_ms, zone, HOURS)])
+    hours = last_hours(tx, visit, "live", asking.now_ms)
     reasons = [
         FailedByCode(code, messages)
         for code, messages in zip(ERROR_CODES, added.errors, strict=True)
@@ -108,7 +108,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     ]
     return SentSoFar(
         days[-1].figures,
-        plot_of("hours", _("Last %(hours)s hours", hours=HOURS), HOUR, hours),
+        plot_of("hours", _("Last %(hours)s hours", hours=LAST_HOURS), HOUR, hours),
         plot_of("days", _("Last %(days)s days", days=DAYS), DAY, days),
         sorted(reasons, key=lambda reason: -reason.messages),
     )
@@ -184,7 +184,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
             marked("Receive a webhook"),
             marked("It tells your program what became of each text."),
             f"{home}/webhooks",
-            bool(endpoints.all_endpoints(tx, account_id, limit=1)),
+            history.has_answered(tx, account_id),
         ),
     ]
     if not visit.account.sandbox:

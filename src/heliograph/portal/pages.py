@@ -205,12 +205,17 @@ PAGES: Final = (
         f"{OF_ACCOUNT}/webhooks/new",
         by_members(Right.WEBHOOKS, webhooks.add, webhooks.new),
     ),
+    does(
+        f"{OF_ACCOUNT}/webhooks/new/address",
+        by_members(Right.WEBHOOKS, webhooks.judge, webhooks.refuse),
+    ),
     shows(ENDPOINT, to_members(webhooks.one)),
     does(ENDPOINT, by_members(Right.WEBHOOKS, webhooks.change, webhooks.one)),
     does(
         f"{ENDPOINT}/secret",
         by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
     ),
+    shows(f"{ENDPOINT}/events/{{event}}", to_members(webhooks.event)),
     does(f"{ENDPOINT}/test", webhooks.test, Lane.WEBHOOK_TESTS),
     shows(f"{OF_ACCOUNT}/sites", to_members(sites.listed)),
     shows(f"{OF_ACCOUNT}/sites/{{site}}", to_members(sites.one)),

@@ -186,19 +186,31 @@ def _shown(
     counted: Counted | None = None,
 ) -> Response:
     errors, why = told_at(error, FIELDS)
+    names = sender_names(tx, visit, sandbox=True)
+    filled_in = {"mode": "sandbox", "sender": _usual_sender(tx, visit) or next(iter(names))}
     return page(
         "send.html",
         asking,
         status=200 if error is None else error.status,
         visit=visit,
         modes=visit.modes,
-        names=sender_names(tx, visit, sandbox=True),
+        names=names,
         once=once_after(asking, 200 if error is None else error.status),
-        typed={"mode": "sandbox", **dict(asking.sent.query), **asking.sent.form},
+        typed={**filled_in, **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=why,
         counted=counted,
     )
+
+
+def _usual_sender(tx: Connection, visit: Visit) -> str | None:
+    """Returns the account's default sender or, where there is none, the oldest that may send in
+    both modes.
+    """
+    defaults = senders.default_senders(tx, [visit.account.id])
+    usual = defaults.get((visit.account.id, False))
+    oldest = senders.usable(tx, visit.account.id, sandbox=False)
+    return usual or next((each.sender for each in oldest), None)
 
 
 def sender_names(tx: Connection, visit: Visit, *, sandbox: bool) -> list[str]:

@@ -15,6 +15,7 @@ from heliograph.plugin import LogEntry, Site, SiteEvent
 from heliograph.portal.list_page import list_page, older_query
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
+from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import Visit
 
 SHOWS: Final = ("log", "events")
@@ -60,7 +61,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     activity = NOTHING
     errors: list[FieldError] = []
     try:
-        activity = _selected(tx, asking, site)
+        activity = _selected(tx, asking, visit, site)
     except InvalidRequest as refused:
         errors = list(refused.fields)
     return page(
@@ -74,7 +75,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         log=activity.log,
         events=[(event, _payload(event)) for event in activity.events],
         older=activity.older,
-        typed=typed,
+        typed=as_typed(typed, visit),
         show=typed.get("show") if typed.get("show") in SHOWS else SHOWS[0],
         kept=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         is_filtered=any(typed.get(name) for name in FIELDS),
@@ -83,9 +84,9 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
 
 
-def _selected(tx: Connection, asking: PageRequest, site: Site) -> Activity:
+def _selected(tx: Connection, asking: PageRequest, visit: Visit, site: Site) -> Activity:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(as_asked(asking.sent.query, visit))
     wanted = read_page(query)
     filters = plugin.read_filters(query)
     show = query.choice("show", SHOWS) or SHOWS[0]

@@ -23,6 +23,7 @@ from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.users import Right
 from heliograph.webhooks import endpoints, history, replay
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, WebhookEndpoint
+from heliograph.webhooks.http.address_guard import check_url
 from heliograph.webhooks.sample_event import send_sample
 from heliograph.webhooks.tables import KINDS
 
@@ -69,6 +70,7 @@ def new(
         visit=visit,
         typed={"mode": visit.mode, **asking.sent.form},
         errors={error.field: error.message for error in errors},
+        is_good=False,
         others=[error for error in errors if error.field not in FIELDS],
         modes=visit.modes,
         events=[(kind, f"{EVENT_FIELD}{kind}", TELLS[kind]) for kind in KINDS],
@@ -95,6 +97,24 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return _secret(asking, visit, endpoint, secret)
 
 
+def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Returns the part of the form that says whether the address typed so far can be added. Raises
+    InvalidRequest.
+    """
+    url = body_of(asking).get("url", "")
+    if url:
+        check_url(url, asking.service.webhook_networks)
+    return page("webhook_judged.html", asking, visit=visit, errors={}, is_good=bool(url))
+
+
+def refuse(
+    tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError]
+) -> Response:
+    """Returns that part with what is wrong."""
+    wrong = {error.field: error.message for error in errors}
+    return page("webhook_judged.html", asking, visit=visit, errors=wrong, is_good=False)
+
+
 def one(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
@@ -114,6 +134,20 @@ def one(
         since=tuple(SINCE),
         may_change=visit.may(Right.WEBHOOKS),
         errors=errors,
+    )
+
+
+def event(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Shows what was sent of an event, and what each attempt was answered."""
+    endpoint, event_id = _of_account(tx, asking, visit), asking.path["event"]
+    return page(
+        "webhook_event.html",
+        asking,
+        visit=visit,
+        endpoint=_record(endpoint, visit),
+        request=history.request(tx, endpoint, event_id),
+        event_id=event_id,
+        attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN, event_id=event_id),
     )
 
 

@@ -82,7 +82,7 @@ def unconfirmed_secret(tx: Connection, keys: Keys, user_id: str) -> str:
 
 
 def address_for_app(secret: str, email: str) -> str:
-    """Returns what the QR code says: the `otpauth:` address that authenticator apps read."""
+    """Returns the `otpauth:` address that authenticator apps read, from a QR code or a link."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
 
 

@@ -83,6 +83,43 @@ def _event(row: Any, told: Any) -> dict[str, Any]:
     }
 
 
+class EventRequest(NamedTuple):
+    """Holds what is posted of an event: its body, as it is sent."""
+
+    kind: str
+    made_at_ms: int
+    body: str
+
+
+def request(tx: Connection, endpoint: WebhookEndpoint, event_id: str) -> EventRequest:
+    """Returns what an endpoint is sent of an event. Raises NotFound, also if the event is not for
+    this endpoint.
+    """
+    event, raw = webhook_events.c, raw_event(event_id)
+    is_for_it = sa.or_(
+        *(
+            sa.exists().where(rows.c.endpoint_id == endpoint.id, rows.c.event_id == raw)
+            for rows in (webhook_queue, webhook_deliveries)
+        )
+    )
+    row = tx.execute(
+        sa.select(event.kind, event.created_at_ms, event.body).where(event.id == raw, is_for_it)
+    ).one_or_none()
+    if row is None:
+        raise _no_event(event_id)
+    return EventRequest(*row)
+
+
+def has_answered(tx: Connection, account_id: str) -> bool:
+    """Returns whether an endpoint of the account has taken an event, as far as that is kept."""
+    delivery, endpoint = webhook_deliveries.c, webhook_endpoints.c
+    own = sa.select(endpoint.id).where(endpoint.account_id == account_id)
+    taken = sa.select(delivery.event_id).where(
+        delivery.endpoint_id.in_(own), delivery.outcome == DELIVERED
+    )
+    return tx.execute(taken.limit(1)).first() is not None
+
+
 class Told(NamedTuple):
     """Reports what became of one event at one endpoint. `endpoint_id` is raw. `at_ms` is when it
     was settled; while it waits, when it is tried next.
@@ -241,5 +278,9 @@ def raw_event(event_id: str) -> str:
     """Raises NotFound for what is no event's id."""
     raw = ids.raw_of_text(EVENT_PREFIX, event_id)
     if raw is None:
-        raise NotFound(f"There is no event {shown(event_id)}.")
+        raise _no_event(event_id)
     return raw
+
+
+def _no_event(event_id: str) -> NotFound:
+    return NotFound(f"There is no event {shown(event_id)}.")

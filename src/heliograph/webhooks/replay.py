@@ -98,7 +98,7 @@ def _keep_attempt(tx: Connection, endpoint: WebhookEndpoint, event_id: str, was:
 
 def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int) -> int:
     """Replays events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most,
-    and returns how many. Raises InvalidRequest.
+    and returns how many. Those that wait for a later try have it now. Raises InvalidRequest.
     """
     _must_be_enabled(endpoint)
     if since_ms < now_ms - KEPT_MS:
@@ -138,7 +138,39 @@ def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, no
                 for event_id in sorted(missing)
             ],
         )
-    return len(missing)
+    return len(missing) + _hurry(
+        tx, endpoint, since_ms, now_ms=now_ms, most=REPLAYED_AT_ONCE - len(missing)
+    )
+
+
+def _hurry(
+    tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int, most: int
+) -> int:
+    """Lets events since then that wait for a later try have it now, and returns how many. What is
+    due already may be under way, and stays as it is.
+    """
+    waiting, event = webhook_queue.c, webhook_events.c
+    is_since = sa.exists().where(event.id == waiting.event_id, event.created_at_ms >= since_ms)
+    later = (
+        sa.select(waiting.due_at_ms, waiting.event_id)
+        .where(
+            waiting.endpoint_id == endpoint.id,
+            waiting.due_at_ms > now_ms,
+            waiting.event_id >= first_id_of(since_ms - LATER_MS),
+            is_since,
+        )
+        .order_by(waiting.event_id)
+        .limit(most)
+    )
+    hurried = tx.execute(
+        webhook_queue.update()
+        .where(
+            waiting.endpoint_id == endpoint.id,
+            sa.tuple_(waiting.due_at_ms, waiting.event_id).in_(later),
+        )
+        .values(due_at_ms=now_ms)
+    )
+    return hurried.rowcount
 
 
 def _must_be_enabled(endpoint: WebhookEndpoint) -> None:

@@ -39,7 +39,7 @@ def test_a_file_is_stored_and_each_row_that_is_left_out_says_why(
     assert figures_on(page) == {"New": 1, "Changed": 1, "Repeated": 1, "Left out": 1}
     said = html.unescape(page.text)
     assert "<script>" not in page.text
-    assert '<td class="number">3</td><td class="why">phone must be a phone number' in said
+    assert 'data-name="Line">3</td><td class="why spans">phone must be a phone number' in said
     assert "count instead of it: 5." in said
     for columns in ("phone, name, tags, opted_out", "city", "#<script>"):
         assert f"<dd>{columns}</dd>" in said

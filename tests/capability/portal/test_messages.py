@@ -3,11 +3,14 @@
 import html
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
 
-from heliograph.base import ids
+from heliograph import accounts
+from heliograph.base import clock, ids
 from heliograph.carriers import ReceiptState
 from heliograph.messages.tables import ERROR_CODES, sends
 from heliograph.portal.message_pages.failure_advice import ADVICE
@@ -53,6 +56,12 @@ def listed(visitor: Visitor, path: str) -> list[str]:
     return messages_on(visitor.get(path))
 
 
+def messages_in(file: httpx.Response) -> list[str]:
+    """The ids of the messages in a file, in order."""
+    assert file.status_code == 200, file.text
+    return re.findall(r"msg_[0-9a-z]{26}", file.text)
+
+
 def messages_on(page: httpx.Response) -> list[str]:
     assert page.status_code == 200, page.text
     return re.findall(r"/messages/(msg_[0-9a-z]{26})\"", page.text)
@@ -74,9 +83,36 @@ def test_messages_are_listed_newest_first_and_narrowed(
     assert listed(visitor, f"{log}?mode=sandbox") == [tried_out]
     assert listed(visitor, f"{log}?recipient=0201234567") == [first]
     assert listed(visitor, f"{log}?reference=order+1&status=queued") == [first]
+    assert listed(visitor, f"{log}?sender=amina") == [second, first]
+    assert listed(visitor, f"{log}?sender=Amina&mode=sandbox&status=queued") == [tried_out]
+    assert listed(visitor, f"{log}?sender=nobody") == []
     assert listed(visitor, f"{log}?status=failed") == []
     assert "No message is like that" in visitor.page.text
     assert listed(visitor, root) == [second, first]
+
+
+def test_a_time_span_is_typed_as_the_clocks_of_the_account_show_it(
+    visitor: Visitor, sent: Send, root: str, house: House
+) -> None:
+    first, hour = sent(), timedelta(hours=1)
+    with house.db.write() as tx:
+        accounts.change(tx, house.amina, time_zone="Asia/Kathmandu")
+    now = datetime.fromtimestamp(clock.now_ms() / 1_000, ZoneInfo("Asia/Kathmandu"))
+    for at, since, until in ((now - hour, [first], []), (now + hour, [], [first])):
+        typed = f"{at:%Y-%m-%dT%H:%M}"
+        assert listed(visitor, f"{root}/messages?since={typed}") == since
+        assert f'value="{typed}"' in visitor.page.text
+        assert "Since, Asia/Kathmandu" in visitor.page.text
+        assert messages_in(visitor.get(f"{root}/messages/export?since={typed}")) == since
+        assert listed(visitor, f"{root}/messages?until={typed}") == until
+        of_the_api = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:07Z}"
+        assert listed(visitor, f"{root}/messages?since={of_the_api}") == since
+        assert f'value="{typed}:07" type="datetime-local" step="1"' in visitor.page.text
+        money = visitor.get(f"{root}/money?since={typed}")
+        assert (money.status_code, f'value="{typed}"' in money.text) == (200, True)
+        assert visitor.get(f"{root}/money/export?since={typed}").status_code == 200
+    for no_time in ("2026-02-30T10:00", "0001-01-01T00:00", "2026-01-31"):
+        assert "since-error" in visitor.get(f"{root}/messages?since={no_time}").text
 
 
 @pytest.mark.judged_in_python

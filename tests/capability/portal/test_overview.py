@@ -5,10 +5,10 @@ import re
 import sqlalchemy as sa
 
 from heliograph import accounts, wallet
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
-from heliograph.webhooks.tables import webhook_endpoints
+from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
 from tests.support.capability.webhooks import endpoint
 from tests.support.factories import open_account
 from tests.support.portal.routes import customer_of
@@ -102,5 +102,19 @@ def test_first_steps_are_ticked_off_as_they_are_taken(
     visitor.get("/portal/you")
     visitor.post("/portal/you/password", {"password": "purple kettle 41 sings"})
     assert done(visitor, home) == before + 2
-    endpoint(db, amina)
+    made, _ = endpoint(db, amina)
+    assert done(visitor, home) == before + 2, "no receiver has answered yet"
+    with db.write() as tx:
+        tx.execute(
+            webhook_deliveries.insert().values(
+                endpoint_id=made.id,
+                event_id=ids.raw_of_number(ids.new_number(clock.now_ms())),
+                outcome="delivered",
+                tries=1,
+                status=200,
+                took_ms=12,
+                answer=None,
+                at_ms=clock.now_ms(),
+            )
+        )
     assert done(visitor, home) == before + 3

@@ -3,6 +3,7 @@ may ask.
 """
 
 import csv
+import html
 import io
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -143,12 +144,31 @@ def test_an_account_that_sent_nothing_sees_what_to_do_and_no_plots(
     assert "No live message was sent in these days" in page
 
 
+def test_each_plot_of_the_overview_is_there_as_a_file(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    rolled_up(db, amina, clock.now_ms(), failed=3, expired=2, blocked=1)
+    rolled_up(db, amina, clock.now_ms() - 8 * QUARTER_MS, delivered=4)
+    page = html.unescape(visitor.get(home).text)
+    hours, days = re.findall(r'href="([^"]+)">Save as CSV<', page)
+    lines = list(csv.DictReader(io.StringIO(visitor.get(hours).text)))
+    assert [(line["failed"], line["delivered"]) for line in lines[-3:]] == [
+        ("0", "4"),
+        ("0", "0"),
+        ("3", "0"),
+    ]
+    assert len(lines) == 24
+    shown = re.findall(r"<tr><td>(\d\d:00)</td>", page)
+    assert [line["hour"][11:16] for line in reversed(lines)] == shown
+    assert len(list(csv.DictReader(io.StringIO(visitor.get(days).text)))) == 30
+
+
 def test_the_overview_says_why_messages_failed(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
     rolled_up(db, amina, clock.now_ms(), failed=3, expired=2, blocked=1)
     page = visitor.get(home).text
-    assert re.findall(r"<td><code>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
+    assert re.findall(r"<code>(\w+)</code>.*?>(\d+)</td>", page, re.S) == [
         ("expired", "2"),
         ("blocked", "1"),
     ]

@@ -13,7 +13,7 @@ from heliograph.database.database import Database
 from heliograph.messages.tables import messages
 from heliograph.users import Role
 from tests.support.api.service import Loop
-from tests.support.factories import open_account, open_route
+from tests.support.factories import SENDER, open_account, open_route
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 TO = "233201234567"
@@ -60,6 +60,25 @@ def test_a_text_is_sent_and_its_page_shown(
     page = visitor.get(visitor.page.headers["location"])
     assert page.status_code == 200
     assert "Line one\nline two" in page.text
+
+
+def test_the_form_begins_with_a_sender_that_texts_of_both_modes_may_come_from(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    def begins_with(name: str) -> bool:
+        page = visitor.get(f"{home}/send").text
+        return f'name="sender" value="{name}"' in page
+
+    approve(db, amina, credits=0)
+    assert begins_with(SENDER), "the oldest"
+    with db.write() as tx:
+        usual = senders.register(tx, amina, "MANGO", sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, usual.id, now_ms=clock.now_ms())
+    assert begins_with(SENDER)
+    with db.write() as tx:
+        senders.make_default(tx, amina, senders.text_id(usual))
+    assert begins_with("MANGO")
+    assert 'name="sender" value="OTHER"' in visitor.get(f"{home}/send?sender=OTHER").text
 
 
 def test_several_numbers_are_sent_at_once_however_they_are_written(

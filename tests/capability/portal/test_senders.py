@@ -191,7 +191,7 @@ def test_the_page_lists_the_numbers_that_people_write_to(
         senders.approve(tx, made.id, now_ms=clock.now_ms())
     page = visitor.get(f"{home}/senders").text
     below = page[page.index("Numbers that people write to") :]
-    rows = re.findall(r"<strong>(\d+)</strong></td>\s*<td>([^<]+)</td>", below)
+    rows = re.findall(r"<strong>(\d+)</strong></td>\s*<td[^>]*>([^<]+)</td>", below)
     assert rows == [
         ("4568", "come from a sender ID, until this number is one"),
         ("4567", "may come from it"),

@@ -26,9 +26,9 @@ def do(visitor: Visitor, what: str, **fields: str) -> int:
 
 def shown_secret(visitor: Visitor) -> str:
     page = visitor.get("/portal/you/authenticator")
-    found = re.search(r'<code id="secret"[^>]*>([A-Z2-7 ]+)</code>', page.text)
+    found = re.search(r'<code id="secret"[^>]*>((?:<span>[A-Z2-7]+</span>)+)</code>', page.text)
     assert found is not None
-    return found[1]
+    return re.sub("<[^>]+>", "", found[1])
 
 
 def set_up(visitor: Visitor) -> tuple[str, list[str]]:

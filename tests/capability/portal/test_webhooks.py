@@ -10,13 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph import accounts
-from heliograph.base import clock
+from heliograph.base import clock, ids
+from heliograph.base.clock import HOUR_MS
 from heliograph.database.database import Database
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
-from heliograph.webhooks import endpoints
+from heliograph.webhooks import endpoints, history
 from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.tables import webhook_deliveries, webhook_queue
+from heliograph.webhooks.tables import webhook_deliveries, webhook_events, webhook_queue
 from tests.support.api.service import Loop
 from tests.support.capability.webhooks import (
     NOWHERE,
@@ -115,6 +116,25 @@ def test_what_cannot_be_added_is_told_at_its_field_and_kept(
     assert those_of(db, amina) == []
 
 
+def test_an_address_is_judged_while_it_is_typed_as_it_is_when_it_is_added(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    for url in ("h", "http://shop.example/hook", "https://10.0.0.1/hook", "https://<script>"):
+        visitor.get(f"{home}/webhooks/new")
+        added = visitor.post(f"{home}/webhooks/new", {"url": url, "hears message.sent": "yes"})
+        visitor.get(f"{home}/webhooks/new")
+        judged = visitor.post(f"{home}/webhooks/new/address", {"url": url})
+        [said] = re.findall(r'<span class="wrong" id="url-error">.+</span>', judged.text)
+        assert judged.status_code == 200
+        assert said in added.text
+    visitor.get(f"{home}/webhooks/new")
+    assert "can be sent there" in visitor.post(f"{home}/webhooks/new/address", {"url": URL}).text
+    visitor.get(f"{home}/webhooks/new")
+    nothing = visitor.post(f"{home}/webhooks/new/address", {"url": ""})
+    assert nothing.text.strip() == ""
+    assert those_of(db, amina) == []
+
+
 def test_a_sample_reaches_a_real_receiver_and_its_answer_is_shown(
     visitor: Visitor, db: Database, amina: str, home: str
 ) -> None:
@@ -203,12 +223,34 @@ def test_events_are_shown_and_delivered_again(
     assert len(relative) >= 3, "an event says how long ago it was made, and exactly when on hover"
     assert all(machine == shown for machine, shown in relative)
     event = page.partition('name="event" value="')[2].partition('"')[0]
+    with db.read() as tx:
+        sent = history.request(tx, made, event).body
+    told = visitor.get(f"{path}/events/{event}").text
+    assert "&lt;script&gt;" in told
+    assert "<script>" not in told
+    assert sent in html.unescape(told), "the request, as it is posted"
+    assert "Nothing was tried yet" in told
+    other, _ = endpoint(db, amina, kinds=["message.failed"])
+    assert visitor.get(f"{path_of(home, other)}/events/{event}").status_code == 404
+    visitor.get(path)
     assert visitor.post(path, {"do": "replay", "event": event}).status_code == 303
     assert (len(waiting(db)), len(outcomes(db))) == (1, 2)
     visitor.get(path)
     answer = visitor.post(path, {"do": "replay_since", "since": "an hour ago"})
     assert answer.status_code == 303
     assert (len(waiting(db)), len(outcomes(db))) == (3, 0)
+    in_an_hour = clock.now_ms() + HOUR_MS
+    with db.write() as tx:
+        tx.execute(webhook_queue.update().values(due_at_ms=in_an_hour, tries=4))
+        old = webhook_events.c.id == ids.raw_of_text("evt", event)
+        two_hours_ago = clock.now_ms() - 2 * HOUR_MS
+        tx.execute(webhook_events.update().where(old).values(created_at_ms=two_hours_ago))
+    for since, due in (("an hour ago", 2), ("a day ago", 3)):
+        visitor.get(path)
+        assert visitor.post(path, {"do": "replay_since", "since": since}).status_code == 303
+        with db.read() as tx:
+            rows = tx.execute(sa.select(webhook_queue)).all()
+        assert [row.tries for row in rows if row.due_at_ms <= clock.now_ms()] == [4] * due
 
 
 @pytest.mark.judged_in_python

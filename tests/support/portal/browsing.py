@@ -22,8 +22,8 @@ PICTURES = Path(__file__).parents[3] / "build" / "portal"
 PICTURES_WANTED = os.environ.get("HELIOGRAPH_TEST_PICTURES") == "1"
 HEIGHT = 900
 CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrollY"
-# the boxes that scroll although their tables stack on a phone
-OFF_SCREEN = """[...document.querySelectorAll('.wide:has(.stacked)')]
+# the boxes that scroll on a phone: all tables of the portal stack, and some of the console
+OFF_SCREEN = """[...document.querySelectorAll('body:not(.console) .wide, .wide:has(.stacked)')]
     .filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"""
 SHOWN_WITHIN_S = 30
 NARROW, WIDE = 390, 1440

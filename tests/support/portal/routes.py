@@ -18,7 +18,7 @@ from tests.support.portal.stored_contacts import stored
 # what an account has, by the parameters of paths that name one of it
 BELOW = (
     *("message", "key", "endpoint", "campaign", "contact"),
-    *("sender", "customer", "site", "file", "document"),
+    *("sender", "customer", "site", "file", "document", "event"),
 )
 
 
@@ -36,6 +36,7 @@ class There(NamedTuple):
     site: str
     file: str
     document: str = "doc_01k5zzzzzzzzzzzzzzzzzzzzzz"
+    event: str = "evt_01k5zzzzzzzzzzzzzzzzzzzzzz"
     phone: str = "233201234567"
 
 

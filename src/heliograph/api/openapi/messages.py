@@ -288,6 +288,12 @@ _FILTERS: Final = (
         EXAMPLE_PHONE,
     ),
     query_text(
+        "sender",
+        "Only messages from this sender. Senders are compared without case.",
+        256,
+        "AMINA",
+    ),
+    query_text(
         "reference", "Only messages of sends with this reference.", REFERENCE_MAX, "order-1042"
     ),
     SINCE,

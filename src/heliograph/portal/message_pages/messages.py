@@ -23,6 +23,7 @@ from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, page
+from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import split_segments
 from heliograph.webhooks import endpoints, history
@@ -34,6 +35,7 @@ LABELS: Final = {
     "status": "Status",
     "type": "Type",
     "recipient": "Recipient",
+    "sender": "Sender",
     "reference": "Reference",
     "since": "Since",
     "until": "Until",
@@ -70,7 +72,7 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         path=f"{visit.home}/messages?{_live_query(asking, typed['mode'])}",
         messages=[row(message) for message in found.messages],
         older=older_query(asking, found.next_before),
-        typed=typed,
+        typed=as_typed(typed, visit),
         mode=typed["mode"],
         is_filtered=any(typed.get(name) for name in LABELS if name != "mode"),
         errors={error.field: error.message for error in errors},
@@ -188,7 +190,7 @@ class _Wanted(NamedTuple):
 
 def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
     """Raises InvalidRequest, and NotFound for a campaign."""
-    query, account = Query(asking.sent.query), visit.account
+    query, account = Query(as_asked(asking.sent.query, visit)), visit.account
     find = query.text("find")
     if find is not None:
         query.errors.append(

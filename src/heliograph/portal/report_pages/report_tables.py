@@ -1,7 +1,9 @@
 """Makes the tables of a report, as a page shows them and as a file has them."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.engine import Connection
 
@@ -24,7 +26,8 @@ from heliograph.portal.visit import Visit
 # Lines of one table, those with the most messages: what a thread of the pages makes in 50 ms. All
 # others are one line.
 LINES_MAX: Final = 1_000
-TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns")
+TABLES: Final = ("days", "countries", "senders", "outcomes", "campaigns", "hours")
+LAST_HOURS: Final = 24  # that the overview shows
 
 
 class ReportLine(NamedTuple):
@@ -143,11 +146,18 @@ def _with_others(lines: list[ReportLine], others: Sequence[Compared]) -> list[Re
     return [*lines, ReportLine("all others", rest, is_ours=True)]
 
 
-def file_of(table: str, tx: Connection, visit: Visit, wanted: ReportWanted) -> Iterator[str]:
-    """Yields the lines of a table as a CSV file has them."""
+def file_of(
+    table: str, tx: Connection, visit: Visit, wanted: ReportWanted, now_ms: int
+) -> Iterator[str]:
+    """Yields the lines of a table as a CSV file has them. That of the last hours is the same
+    whatever days are wanted.
+    """
     report = read_report(tx, visit, wanted)
     rows: Sequence[Mapping[str, object]]
-    if table == "days":
+    if table == "hours":
+        hours = last_hours(tx, visit, wanted.mode, now_ms)
+        rows = [_hour_cells(part, wanted.zone) for part in hours]
+    elif table == "days":
         rows = [_day_cells(part, wanted) for part in report.days]
     elif table == "outcomes":
         rows = [
@@ -170,6 +180,14 @@ def file_of(table: str, tx: Connection, visit: Visit, wanted: ReportWanted) -> I
         yield csv_cells.line_of(map(_cell, row.values()), csv_cells.DELIMITER)
 
 
+def last_hours(tx: Connection, visit: Visit, mode: str, now_ms: int) -> list[ReportPart]:
+    """Returns the figures of the last hours, of which the present one is the last."""
+    span = rollup_reports.last_hours(now_ms, ZoneInfo(visit.account.time_zone), LAST_HOURS)
+    return rollup_reports.parts_of(
+        tx, ReportOf(visit.account.id, sandbox=mode == "sandbox"), [span]
+    )
+
+
 def _cell(value: object) -> str:
     return csv_cells.neutral(value) if isinstance(value, str) else str(value)
 
@@ -181,6 +199,11 @@ def _day_cells(part: ReportPart, wanted: ReportWanted) -> Mapping[str, object]:
         "half_delivered_within_s": _seconds(within_s(part.delays, 0.5)),
         "most_delivered_within_s": _seconds(within_s(part.delays, 0.95)),
     }
+
+
+def _hour_cells(part: ReportPart, zone: ZoneInfo) -> Mapping[str, object]:
+    begins = datetime.fromtimestamp(part.start_ms / 1_000, zone)
+    return {"hour": begins.isoformat(timespec="minutes"), **_cells(part.figures)}
 
 
 def _line_cells(of: str, line: ReportLine) -> Mapping[str, object]:

@@ -58,7 +58,7 @@ def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     wanted = read_wanted(query, visit, asking.now_ms)
     table = query.choice("table", report_tables.TABLES) or DAYS
     query.finish()
-    text = "".join(report_tables.file_of(table, tx, visit, wanted))
+    text = "".join(report_tables.file_of(table, tx, visit, wanted, asking.now_ms))
     return Download(f"{table}-{wanted.first}-{wanted.last}.csv", _once(text))
 
 

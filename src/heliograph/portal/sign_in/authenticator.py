@@ -23,7 +23,8 @@ _GROUP: Final = 4  # characters of the secret, for whoever types it
 def shown(
     tx: Connection, asking: PageRequest, visit: OwnVisit, errors: Sequence[FieldError] = ()
 ) -> Response:
-    """Shows the secret that an app has to know, as a QR code and as text, and asks for a code.
+    """Shows the secret that an app has to know, and asks for a code. It is a QR code, a link for
+    whoever has the app on the same phone, which cannot scan its own screen, and text.
     A secret that counts already is shown to nobody: then it leads to the user's page.
     """
     visit.require_proof(tx, asking.now_ms)  # who sees the secret has the second step
@@ -32,14 +33,16 @@ def shown(
         secret = users.two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
     except NotFound:
         return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
+    address = users.two_step.address_for_app(secret, user.email)
     starts = range(0, len(secret), _GROUP)
     return page(
         "authenticator.html",
         asking,
         status=400 if errors else 200,
         visit=visit.shown,
-        secret=" ".join(secret[start : start + _GROUP] for start in starts),
-        code=_drawn(users.two_step.address_for_app(secret, user.email)),
+        secret=[secret[start : start + _GROUP] for start in starts],
+        address=address,
+        code=_drawn(address),
         errors={error.field: error.message for error in errors},
     )
 

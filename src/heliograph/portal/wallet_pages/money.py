@@ -14,6 +14,7 @@ from heliograph.portal.export import pieces
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
+from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import Visit
 from heliograph.portal.wallet_pages.levels_plot import plot
 from heliograph.users import Right
@@ -51,7 +52,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         file_query=urlencode({name: typed[name] for name in FIELDS if typed.get(name)}),
         entries=[(entry, wallet.as_record(entry)) for entry in found.rows],
         older=found.older,
-        typed=typed,
+        typed=as_typed(typed, visit),
         is_filtered=any(typed.get(name) for name in FIELDS),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
@@ -61,7 +62,7 @@ def ledger(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def export(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Returns the entries that the query selects as a file, newest first. Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(as_asked(asking.sent.query, visit))
     filters = _filters(query)
     query.finish()
 
@@ -93,7 +94,7 @@ def _filters(query: Query) -> _LedgerFilters:
 
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Entry]:
     """Raises InvalidRequest."""
-    query = Query(asking.sent.query)
+    query = Query(as_asked(asking.sent.query, visit))
     wanted = read_page(query, most=TRANSACTIONS_LIMIT_MAX)
     filters = _filters(query)
     query.finish()

@@ -105,7 +105,7 @@ def test_a_carrier_dies_another_one_takes_its_texts_over_and_it_returns(
         took(smsc, 2)
         dying.close()
         said = page.get_by_text(f"Carrier {main} has had no bound session")
-        expect(said).to_be_visible(timeout=TOLD_WITHIN_MS + 1_000)
+        expect(said).to_be_visible(timeout=TOLD_WITHIN_MS)
         send(server, 5)  # they wait, for it may be back in a moment
         a_minute_passes(db, carrier_id)
         took(taking_over, 5)

@@ -29,7 +29,9 @@ from bench.databases import DATABASE_FILE, postgres_databases
 from bench.pages import AIM_MS, ASKED, Measured, asked_often
 from heliograph import accounts
 from heliograph.api.app import acceptor_for
-from heliograph.base import ids
+from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
+from heliograph.base.paging import cursor_at, first_id_of
 from heliograph.console.navigation import ACCOUNTS as ACCOUNT_PAGES
 from heliograph.console.pages import PAGES as CONSOLE_PAGES
 from heliograph.console.seen_pages.seen_portal import FILES
@@ -76,6 +78,7 @@ _SEARCHES: Final = (
     "/accounts?q=nobody",
     "/messages?q=233200000001",
     "/messages?q=233999000001",
+    "/messages?q=233999000001&cursor={month}",
     "/messages?q={message}",
     "/messages?q=233200000001&account={account}",
     "/messages/in-doubt?carrier={carrier_id}",
@@ -247,6 +250,7 @@ def _records(db: Database) -> dict[str, str]:
         "carrier": "carrier-7",
         "phone": "233201234567",
         "sender": ids.text_of_raw("sid", BUSY),  # its first one
+        "month": cursor_at(first_id_of(clock.now_ms() - 20 * DAY_MS)),  # the second page
     }
     with db.read() as tx:
         found["account"] = accounts.text_id(accounts.by_id(tx, BUSY))

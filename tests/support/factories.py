@@ -15,6 +15,7 @@ import sqlalchemy as sa
 import uvloop
 
 from heliograph import accounts, carriers, keys, senders, wallet
+from heliograph.accounts.tables import accounts as accounts_table
 from heliograph.base import clock, ids
 from heliograph.base.json import encode
 from heliograph.database.commits import CommitProbe
@@ -62,6 +63,15 @@ def open_account(
             record = senders.register(tx, account.id, sender, sandbox=False, now_ms=now_ms)
             senders.approve(tx, record.id, now_ms=now_ms)
     return account.id
+
+
+def open_shops(db: Database, like: str, count: int) -> None:
+    """Opens many accounts at once, as this one (raw id) is, but with nothing in them."""
+    names = (ids.raw_of_number(number) for number in range(1, count + 1))
+    with db.write() as tx:
+        row = tx.execute(sa.select(accounts_table).where(accounts_table.c.id == like)).one()
+        shops = [{**row._mapping, "id": name, "name": f"shop {name}"} for name in names]
+        tx.execute(sa.insert(accounts_table), shops)
 
 
 def grant(db: Database, account_id: str, credits: int) -> None:

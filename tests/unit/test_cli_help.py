@@ -1,5 +1,6 @@
 """The commands' help: complete, and there at once."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,15 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[click.Comm
             yield from _commands(command, context)
         else:
             yield command
+
+
+def test_the_list_of_commands_names_every_verb_of_a_noun() -> None:
+    context = click.Context(main)
+    for noun, said in COMMANDS.items():
+        group = main.get_command(context, noun)
+        if isinstance(group, click.Group):
+            named = re.findall(r"[a-z-]+", said.partition(":")[2])
+            assert [verb for verb in group.list_commands(context) if verb not in named] == [], noun
 
 
 def test_help_loads_nothing_that_works() -> None:

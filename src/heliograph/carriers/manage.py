@@ -112,7 +112,9 @@ def all_carriers(tx: Connection) -> list[Carrier]:
 
 def carrier_named(tx: Connection, name: str) -> Carrier:
     """Raises NotFound."""
-    row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()
+    row = None
+    if "\0" not in name:  # PostgreSQL refuses a text with one
+        row = tx.execute(sa.select(*_COLUMNS).where(carriers.c.name == name)).one_or_none()
     if row is None:
         raise NotFound(f"There is no carrier {shown(name)}.")
     return _of_row(row)

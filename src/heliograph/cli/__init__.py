@@ -32,20 +32,23 @@ COMMANDS: Final = {
     "secret": "The secret key: rotate.",
     "restore-check": "After a restore: keep what was queued, then send or cancel it.",
     "account": (
-        "Accounts (tenants): create, list, show, rename, suspend, resume, pay-out, close, set,"
-        " notices."
+        "Accounts (tenants): create, go-live, list, show, rename, suspend, resume, pay-out, close,"
+        " set, notices."
     ),
-    "user": "People who sign in to the portal: add, link, list, remove.",
+    "user": (
+        "People who sign in to the portal or the console: add (or create), link, list, remove,"
+        " disable, two-step-off."
+    ),
     "quota": "What an account may have stored in a day: show, set.",
     "key": "API keys: create, list, revoke.",
     "credits": "SMS credits of an account: grant, adjust, buy.",
-    "wallet": "Money of an account: topup, adjust, transactions.",
+    "wallet": "Money of an account: topup, adjust, transactions, statement.",
     "message": "Messages: list, show, cancel; settle, resend what is in doubt.",
     "receipt": "Receipts that found no message: list, match.",
     "number": "Numbers and short codes that texts come in to: add, list, set, keywords, remove.",
     "keyword": "Words that do something when a handset sends them: add, list, remove.",
     "inbound": "Texts that handsets have sent: list.",
-    "otp": "One-time passwords: blocked, unblock.",
+    "otp": "One-time passwords: block, blocked, unblock.",
     "campaign": (
         "Campaigns: create, test, estimate, schedule, launch, pause, resume, cancel, list, show."
     ),
@@ -57,10 +60,10 @@ COMMANDS: Final = {
         "Sender IDs: list, show, documents, approve, reject, suspend, register; reserve, release,"
         " reserved."
     ),
-    "carrier": "Carriers: add, set, list, test, drain, remove, run.",
-    "route": "Which carriers take which numbers: set, list, remove.",
+    "carrier": "Carriers: add, set, list, show, test, pause, drain, resume, remove, run.",
+    "route": "Which carriers take which numbers: set, list, which, remove.",
     "rate": "SMS credits per segment: set, list, remove, import, export, sheets, withdraw.",
-    "cost": "What carriers charge for a segment: set, list, remove.",
+    "cost": "What carriers charge for a segment: set, list, remove, days.",
     "price": "What SMS credits are sold for: set, list, remove.",
     "tier": "Rate tiers of keys: set, list.",
     "webhook": (
@@ -70,7 +73,7 @@ COMMANDS: Final = {
     "site": "Shops whose plugin is linked to an account: list, logs.",
     "listen": "An account's events in the terminal, forwarded to an address of yours.",
     "erase": "One phone number, from all that an account has.",
-    "ledger": "The ledger: verify.",
+    "ledger": "The ledger: verify, export.",
     "alert": ("Alerts: list, rules, set; recipients, add, remove, test; wallets, watch, unwatch."),
 }
 _FOLDER_OF_PROGRAMS: Final = (

@@ -7,7 +7,7 @@ stored in the row that the beat writes.
 import os
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +15,12 @@ import msgspec
 
 from heliograph.base import clock, metrics
 from heliograph.base.log import Log, survive_faults
+from heliograph.monitoring.check_result import CheckResult
 
 _MEMORY: Final = Path("/proc/self/statm")
 WORDS_MAX: Final = 128  # of a host's name and a version: others may have longer ones
+FOUND_MAX: Final = 10  # things that are wrong around a process
+FOUND_CHARACTERS_MAX: Final = 500  # of each
 
 log = Log(__name__)
 
@@ -36,7 +39,8 @@ class CarrierCounts(msgspec.Struct, frozen=True):
 
 class ProcessFigures(msgspec.Struct, frozen=True):
     """Holds what a process tells of itself. `carriers` are its counts by carriers' names. `redis`
-    is whether Redis answers it, and None if it does not use it.
+    is whether Redis answers it, and None if it does not use it. `found` is what is wrong around
+    it.
     """
 
     at_ms: int
@@ -47,10 +51,16 @@ class ProcessFigures(msgspec.Struct, frozen=True):
     disk_free_octets: int | None = None
     redis: bool | None = None
     carriers: dict[str, CarrierCounts] = {}
+    found: list[CheckResult] = []
 
 
 def written_figures(
-    version: str, data_dir: Path, redis: bool | None, *, has_carriers: bool
+    version: str,
+    data_dir: Path,
+    redis: bool | None,
+    *,
+    has_carriers: bool,
+    found: Sequence[CheckResult] = (),
 ) -> str | None:
     """Returns what this process tells of itself, as its row holds it; None if it cannot be told,
     because a beat fails for no figure.
@@ -65,6 +75,9 @@ def written_figures(
             disk_free_octets=_disk_free_octets(data_dir),
             redis=redis,
             carriers=counts_of(metrics.carrier_totals()) if has_carriers else {},
+            found=[
+                each._replace(found=each.found[:FOUND_CHARACTERS_MAX]) for each in found[:FOUND_MAX]
+            ],
         )
         return msgspec.json.encode(figures).decode()
     return None

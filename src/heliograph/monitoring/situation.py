@@ -1,7 +1,7 @@
 """Says how the service does now: what is wrong, and how its carriers and processes are.
 
 All of it is read from the database with bounded, indexed statements, so a page may ask every few
-seconds. What has to connect somewhere is asked by `heliograph doctor` only.
+seconds. What has to be looked at elsewhere, each process tells with its beat.
 """
 
 from collections import Counter
@@ -192,6 +192,20 @@ def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[T
                 "Make room: with a full disk nothing is accepted.",
                 is_failure=True,
             )
+    yield from _around(processes)
+
+
+def _around(processes: list[RegisteredProcess]) -> Iterator[Trouble]:
+    """Tells what is wrong around processes, once: most have the same around them."""
+    told = [process.figures for process in processes if process.figures is not None]
+    hosts = {figures.host for figures in told}
+    found: dict[CheckResult, set[str]] = {}
+    for figures in told:
+        for each in figures.found:
+            found.setdefault(each, set()).add(figures.host)
+    for each, where in found.items():
+        of = "" if where == hosts else f" (on {', '.join(sorted(where))})"
+        yield from _troubles([each._replace(found=f"{each.found}{of}")])
 
 
 def _of_database(database: DatabaseNow) -> Iterator[Trouble]:

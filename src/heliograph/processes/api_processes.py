@@ -32,6 +32,7 @@ from heliograph.database.leases import ANSWERING, API, LOOK_S, Lease, Retired
 from heliograph.monitoring import written_figures
 from heliograph.processes import logs
 from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.checks.surroundings import Surroundings
 from heliograph.processes.exclusive import require_home, require_schema, tune_collector
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
@@ -110,8 +111,13 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         CountingLock(db, settings),
         Lease(db, API, secret_keys=key_ids(settings.secret_keys)),
     )
+    surroundings = Surroundings(db, settings)
     lease.figures = lambda: written_figures(
-        version("heliograph"), settings.data_dir, None, has_carriers=False
+        version("heliograph"),
+        settings.data_dir,
+        None,
+        has_carriers=False,
+        found=surroundings.found,
     )
     teller = Teller(settings.redis_url) if settings.redis_url else None
     try:
@@ -135,6 +141,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             for task in (
                 keep(lease),
                 clock_watch.keep(db),
+                surroundings.keep(),
                 share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
             )
         ]

@@ -47,6 +47,7 @@ from heliograph.monitoring import MeasuredQueue, written_figures
 from heliograph.processes.carrier import DRAIN_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
+from heliograph.processes.checks.surroundings import Surroundings
 from heliograph.processes.exclusive import (
     AlreadyServed,
     DatabaseLock,
@@ -92,6 +93,7 @@ class Sending:
         self._database_lock = DatabaseLock(db, shared=kind != SERVE)
         self._lease = Lease(db, kind, carrier_id, secret_keys=key_ids(settings.secret_keys))
         self._redis_answers: bool | None = None  # None: it is not used, or was not asked yet
+        self._surroundings = Surroundings(db, settings)
         self._lease.figures = self._figures
         self._beside: list[asyncio.Task[None]] = []
         self._may_claim_now = True  # also for a Dispatch that is made while the lock is lost
@@ -116,6 +118,7 @@ class Sending:
         self._beside = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
             asyncio.create_task(clock_watch.keep(self._db)),
+            asyncio.create_task(self._surroundings.keep()),
             asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
@@ -145,7 +148,11 @@ class Sending:
 
     def _figures(self) -> str | None:
         return written_figures(
-            version("heliograph"), self._settings.data_dir, self._redis_answers, has_carriers=True
+            version("heliograph"),
+            self._settings.data_dir,
+            self._redis_answers,
+            has_carriers=True,
+            found=self._surroundings.found,
         )
 
     def _measured(self) -> Mapping[int, MeasuredQueue]:

@@ -2,10 +2,13 @@
 
 import re
 
+import sqlalchemy as sa
+
 from heliograph import accounts, carriers, users, wallet
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import connection_settings
+from heliograph.carriers.tables import carriers as carriers_table
 from heliograph.database.database import Database
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
@@ -31,6 +34,23 @@ CARRIER = {
 def logged(db: Database) -> list[str]:
     with db.read() as tx:
         return [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
+
+
+def test_the_page_of_the_simulator_says_what_was_learnt_in_words(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    for learnt, said in (
+        ("as_is", "as answers print them"),
+        ("hex", "in base 16, and answers in base 10"),
+        ("dec", "in base 10, and answers in base 16"),
+    ):
+        with db.write() as tx:
+            tx.execute(sa.update(carriers_table).values(id_format=learnt))
+        page = visitor.get("/console/carriers/simulator").text
+        assert said in page
+        assert "with the service" in page
+        assert "1970" not in page, "it came with the service, not in 1970"
 
 
 def test_a_carrier_is_added_paused_drained_resumed_and_removed(

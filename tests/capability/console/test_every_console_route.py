@@ -2,6 +2,7 @@
 the routes, so a page that is added later is asked, too.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tests.support.console.operators import (
     uploaded_sheet,
     waiting_sender,
 )
+from tests.support.portal.hostile import HOSTILE
 from tests.support.portal.visitor import EMAIL, Visitor
 
 OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
@@ -190,6 +192,19 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
             assert visitor.post(path, headers=headers).status_code == 403, path
     assert contents(db) == before
+
+
+def test_hostile_names_in_paths_find_nothing(
+    visitor: Visitor, portal: Portal, db: Database
+) -> None:
+    come_in(visitor, db)
+    for route in routes_of(portal):
+        if "GET" not in (route.methods or ()) or "{" not in route.path:
+            continue
+        for text in HOSTILE:
+            written = "".join(f"%{octet:02x}" for octet in text[:1_000].encode())
+            path = re.sub(r"\{\w+\}", written, route.path)
+            assert visitor.get(path).status_code in (404, 405), (route.path, text)
 
 
 def test_a_session_ends_when_the_role_is_taken(visitor: Visitor, db: Database) -> None:

@@ -1,6 +1,7 @@
 """What operators do with messages of all accounts in the console."""
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import Callable, Coroutine
@@ -11,18 +12,20 @@ import sqlalchemy as sa
 
 from heliograph import accounts, users
 from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import ReceiptState, all_carriers
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.accept import text_sealer
 from heliograph.messages.doubt import work_lists
+from heliograph.messages.doubt.slices import LOOKED_UP_MAX
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded
 from tests.support.capability.sending import House
 from tests.support.console.operators import OPERATOR, come_in
-from tests.support.factories import PHONE, SECRET_KEY, phones
+from tests.support.factories import PHONE, SECRET_KEY, open_shops, phones
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 TEXT = "nobody's business but hers"
@@ -69,6 +72,24 @@ def test_a_message_is_found_by_its_number_and_shows_where_it_is_without_its_text
     assert "Show the text" not in page, "an auditor does not read texts"
     assert "No message is called" in visitor.get("/console/messages?q=233999").text
     assert "names none" in visitor.get("/console/messages?q=1&account=nobody").text
+
+
+def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    made(sent_to([PHONE]), house)
+    [message] = message_ids(house)
+    open_shops(db, house.amina, LOOKED_UP_MAX)
+    clock.move(by_ms=70 * DAY_MS)
+    come_in(visitor, db, OperatorRole.SUPPORT)
+    shown = visitor.get(f"/console/messages?q={PHONE}").text
+    assert "as far as this page has looked" in shown
+    assert "What waits for you" not in shown, "a search does not count what waits"
+    while f"/console/messages/{message}" not in shown:
+        further = re.search(r'rel="next" href="([^"]+)">Look further back', shown)
+        assert further is not None
+        shown = visitor.get(html.unescape(further[1])).text
+    assert "Look further back" not in shown
 
 
 def test_who_reads_a_text_stands_in_both_logs(

@@ -116,6 +116,7 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     page = visitor.get(path).text
     assert "<strong>250</strong> new" in page
     assert "<strong>1</strong> unchanged" in page
+    assert "Where there is no rate (–), a shorter prefix, the country or" in page
     assert "And 201 more." in page  # losses: of 250 lines, and of what amina pays
     assert "And 51 more." in page  # changes
     visitor.post(path, {"do": "plan", "reason": "prices of May", "allow_loss": "yes"})

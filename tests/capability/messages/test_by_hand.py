@@ -10,16 +10,19 @@ import pytest
 from sqlalchemy.engine import Connection
 
 from heliograph.base import clock, ids
+from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InvalidRequest
+from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt import by_hand, find, unmatched, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
+from heliograph.messages.doubt.slices import LOOKED_UP_MAX
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.doubtful import AFTER, TOLD, in_doubt, recorded
 from tests.support.capability.sending import House
-from tests.support.factories import PHONE, awaited, open_account, open_carrier, phones
+from tests.support.factories import PHONE, awaited, open_account, open_carrier, open_shops, phones
 
 T = TypeVar("T")
 WHO = decided_by("kofi", "ticket 4711")
@@ -191,6 +194,33 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
     assert places(found(refs[-1], account_id=house.amina)) == []
     for nothing in ("", "msg_no", "carrier/", "elsewhere/1a", "x" * 500, "\0", "%"):
         assert places(found(nothing)) == [], nothing
-    clock.move(by_ms=find.NUMBER_LOOKED_BACK_MS + 86_400_000)
-    assert (places(found(PHONE)), places(found(PHONE, account_id=chidi))) == ([], [3])
     assert last.recipient == int(PHONE)
+
+
+@awaited
+async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_are_many(
+    house: House,
+) -> None:
+    await house.send(PHONE)
+    [message] = house.messages()
+
+    def found(before: str | None = None) -> find.FoundMessages:
+        with house.db.read() as tx:
+            sought = find.Sought(PHONE, before=before)
+            return find.find(tx, sought, limit=2, now_ms=clock.now_ms())
+
+    sent_at_ms = clock.now_ms()
+    clock.move(by_ms=100 * DAY_MS)
+    assert [each.message.id for each in found().rows] == [message.id], "there are few accounts"
+    open_shops(house.db, house.amina, LOOKED_UP_MAX)
+    await house.send("233200000777")  # of this month
+    pages, before = 0, None
+    while not (page := found(before)).rows:
+        assert page.since_ms is not None, "it says how far it has looked"
+        assert page.since_ms > sent_at_ms
+        assert page.before == first_id_of(page.since_ms)
+        pages, before = pages + 1, page.before
+    assert pages in (2, 3, 4), "a page looks at a month, the first one at 7 days at least"
+    assert ([each.message.id for each in page.rows], page.before) == ([message.id], None)
+    assert found("f" * 32).rows == found().rows == [], "below an id of a time that is to come"
+    assert found("0" * 32).before is None

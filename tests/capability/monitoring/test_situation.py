@@ -8,7 +8,7 @@ from heliograph.carriers import LinkState, pause_carrier, record_state, resume_c
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.tables import inflight
-from heliograph.monitoring import MeasuredQueue, Sampler, situation
+from heliograph.monitoring import CheckResult, MeasuredQueue, Sampler, situation
 from heliograph.monitoring.process_figures import CarrierCounts
 from tests.support.factories import open_carrier
 from tests.support.monitored import tell, told
@@ -44,6 +44,21 @@ def take(db: Database, sampler: Sampler, carrier_id: int, measured: MeasuredQueu
 
 
 def test_of_a_service_that_is_well_nothing_is_said(db: Database, carrier_id: int) -> None:
+    assert sentences(db) == []
+
+
+def test_what_processes_find_around_them_is_said_once(db: Database, carrier_id: int) -> None:
+    fsync = CheckResult("fsync", "failure", "off: what was accepted is lost", "turn it on")
+    files = CheckResult("files", "warning", "others may read secret.key", "make it private")
+    tell(db, 7, figures=told(found=[fsync, files]))
+    tell(db, 8, figures=told(found=[fsync], host="sea"))
+    assert sentences(db) == [
+        "Fsync: off: what was accepted is lost.",
+        "Files: others may read secret.key (on pump).",
+    ]
+    assert remedies(db) == "Turn it on.\nMake it private."
+    tell(db, 7)
+    tell(db, 8)
     assert sentences(db) == []
 
 

@@ -9,18 +9,15 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.base.clock import DAY_MS
-from heliograph.base.paging import Span
 from heliograph.carriers import Carrier, all_carriers
 from heliograph.messages.carrier import facts_of
 from heliograph.messages.carrier.refs import REF_MAX, canonical, canonical_of_receipt
+from heliograph.messages.doubt.slices import slice_of
 from heliograph.messages.doubt.trace import MessageFilter, Traced, newest, traced_by_ids
 from heliograph.messages.read import MESSAGE_PREFIX, SEND_PREFIX
 from heliograph.messages.tables import carrier_refs
 from heliograph.text import parse_phone
 
-# messages to a number are looked for by account, so without one only the last months are looked at
-NUMBER_LOOKED_BACK_MS: Final = 31 * DAY_MS
 SOUGHT_MAX: Final = REF_MAX + 65  # a carrier's name and its id
 
 
@@ -36,12 +33,14 @@ class Sought(NamedTuple):
 
 class FoundMessages(NamedTuple):
     """Holds messages, newest first; `before` is where to go on, or None. `told` says what the text
-    was read as: "message", "send", "number", "carrier".
+    was read as: "message", "send", "number", "carrier". `since_ms` is when the time began that was
+    looked at, if there are messages before it that were not.
     """
 
     rows: list[Traced]
     before: str | None
     told: tuple[str, ...]
+    since_ms: int | None = None
 
 
 def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMessages:
@@ -58,21 +57,26 @@ def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMes
     phone = parse_phone(text)
     if phone is None:
         return FoundMessages(by_ref[:limit], None, told)
-    since_ms = now_ms - NUMBER_LOOKED_BACK_MS if sought.account_id is None else None
-    to_number = _paged(
-        tx,
-        MessageFilter(
-            sought.account_id,
-            before=sought.before,
-            recipient=int(phone.digits),
-            span=Span(since_ms, None),
-        ),
-        limit,
-        "number",
-    )
+    to_number = _to_number(tx, sought, int(phone.digits), limit, now_ms)
     known = {each.message.id for each in by_ref}
     rows = by_ref + [each for each in to_number.rows if each.message.id not in known]
-    return FoundMessages(rows, to_number.before, told + to_number.told)
+    return to_number._replace(rows=rows, told=told + to_number.told)
+
+
+def _to_number(
+    tx: Connection, sought: Sought, number: int, limit: int, now_ms: int
+) -> FoundMessages:
+    """Returns messages to a number: of one account all that is kept, of all accounts those of the
+    time that one page looks at.
+    """
+    wanted = MessageFilter(sought.account_id, before=sought.before, recipient=number)
+    if sought.account_id is not None:
+        return _paged(tx, wanted, limit, "number")
+    looked_at = slice_of(tx, sought.before, now_ms)
+    found = _paged(tx, wanted._replace(since_id=looked_at.first_id), limit, "number")
+    if found.before is not None or not looked_at.is_more_before:
+        return found
+    return found._replace(before=looked_at.first_id, since_ms=looked_at.since_ms)
 
 
 def _own(found: Sequence[Traced], sought: Sought) -> list[Traced]:
@@ -95,15 +99,15 @@ def _by_ref(tx: Connection, text: str) -> list[str]:
     printed = ref if named else text
     if not printed or len(printed) > REF_MAX or "\0" in printed:
         return []
-    places = [
-        sa.and_(carrier_refs.c.carrier_id == carrier.id, carrier_refs.c.ref.in_(forms))
-        for carrier in named or carriers
-        if (forms := _forms(carrier, printed))
-    ]
-    query = sa.select(carrier_refs.c.message_id).where(
-        carrier_refs.c.message_id.is_not(None), sa.or_(sa.false(), *places)
+    forms = {each.id: _forms(each, printed) for each in named or carriers}
+    query = sa.select(carrier_refs.c.carrier_id, carrier_refs.c.ref, carrier_refs.c.message_id)
+    query = query.where(
+        carrier_refs.c.carrier_id.in_(forms),
+        carrier_refs.c.ref.in_(set().union(*forms.values())),
+        carrier_refs.c.message_id.is_not(None),
     )
-    return list(tx.execute(query.distinct()).scalars())
+    rows = tx.execute(query).all() if forms else []
+    return list({row.message_id for row in rows if row.ref in forms[row.carrier_id]})
 
 
 def _forms(carrier: Carrier, printed: str) -> set[str]:

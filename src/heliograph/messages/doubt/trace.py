@@ -36,7 +36,7 @@ _STATUS: Final = re.compile(r"command_status 0x([0-9A-F]{8})")
 
 class MessageFilter(NamedTuple):
     """Selects messages. A field that is None selects all. Ids are raw. `in_doubt_since_ms` selects
-    messages whose doubts are all at least that old.
+    messages whose doubts are all at least that old, `since_id` those from this id on.
     """
 
     account_id: str | None = None
@@ -44,6 +44,7 @@ class MessageFilter(NamedTuple):
     status: str | None = None
     in_doubt_since_ms: int | None = None
     before: str | None = None
+    since_id: str | None = None
     among: Sequence[str] | None = None
     send_id: str | None = None
     recipient: int | None = None
@@ -246,6 +247,8 @@ def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
 def _bounds(wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
     """Returns `before`, and roughly the span, as a range of the key."""
     bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
+    if wanted.since_id is not None:
+        bounds.append(messages.c.id >= wanted.since_id)
     if wanted.span.since_ms is not None:
         bounds.append(messages.c.id >= first_id_of(wanted.span.since_ms - CLOCK_SLACK_MS))
     if wanted.span.until_ms is not None:

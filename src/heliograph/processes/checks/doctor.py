@@ -57,6 +57,21 @@ def examine(settings: Settings) -> Iterator[CheckResult]:
         db.close()
 
 
+def examine_surroundings(db: Database, settings: Settings) -> list[CheckResult]:
+    """Returns what is wrong around a process that runs, in its files, its settings, and its
+    database: the console reads all else that `examine` finds from the database's rows. Raises
+    Unavailable.
+    """
+    with db.read() as tx:
+        found = [
+            _files(settings),
+            *_behind_proxies(settings),
+            *_surroundings(tx, db, settings),
+            *sealed_secrets.findings_of_key(tx, settings),
+        ]
+    return [each for each in found if each.verdict != "ok"]
+
+
 def _disk(settings: Settings) -> CheckResult:
     # on PostgreSQL it may be yet to be made
     there = next(
@@ -170,13 +185,8 @@ def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
             )
             return
         yield CheckResult("database", "ok", f"{kind}, schema up to date")
-        yield from _restored(db, settings, tx)
-        yield from database_findings.hosts(db)
+        yield from _surroundings(tx, db, settings)
         yield from database_findings.writable(db)
-        if db.postgresql:
-            yield database_findings.clock(db)
-            yield from database_findings.indexes(tx)
-            yield from database_findings.durability(tx, settings.synchronous_commit)
         kinds = Counter(tx.execute(sa.select(workers.c.kind)).scalars())
         if db.postgresql:
             yield work_checks.processes(kinds)
@@ -186,6 +196,16 @@ def _database(db: Database, settings: Settings) -> Iterator[CheckResult]:
         yield from work_checks.doubts(tx, now_ms)
         yield from work_checks.webhooks(tx, kinds, now_ms)
         yield from work_checks.one_time_passwords(tx, now_ms)
+
+
+def _surroundings(tx: sa.Connection, db: Database, settings: Settings) -> Iterator[CheckResult]:
+    """Looks at what no row of the database says, and what is quickly looked at."""
+    yield from _restored(db, settings, tx)
+    yield from database_findings.hosts(db)
+    if db.postgresql:
+        yield database_findings.clock(db)
+        yield from database_findings.indexes(tx)
+        yield from database_findings.durability(tx, settings.synchronous_commit)
 
 
 def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:

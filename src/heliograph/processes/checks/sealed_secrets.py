@@ -155,9 +155,9 @@ def _reseal(db: Database, place: Sealed, keys: SecretKeys, now_ms: int) -> int:
             return done
 
 
-def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
-    """Yields what `heliograph doctor` says of the secret key, and of what is sealed with it."""
-    there, now_ms = secret_key_canary.found(tx), clock.now_ms()
+def findings_of_key(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
+    """Yields what `heliograph doctor` says of the secret key."""
+    there = secret_key_canary.found(tx)
     try:
         if there is not None:
             secret_key_canary.in_use(there, settings.secret_keys)
@@ -169,8 +169,13 @@ def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
             "set the right one: no process starts with this one",
         )
     else:
-        yield _finding_of_key(there, settings, now_ms)
-    lost = unreadable(tx, settings.secret_keys, now_ms)
+        yield _finding_of_key(there, settings, clock.now_ms())
+
+
+def findings(tx: Connection, settings: Settings) -> Iterator[CheckResult]:
+    """Yields what it says of the key, and of all that is sealed with it: each secret is tried."""
+    yield from findings_of_key(tx, settings)
+    lost = unreadable(tx, settings.secret_keys, clock.now_ms())
     if lost:
         named = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in lost.items())
         yield CheckResult(

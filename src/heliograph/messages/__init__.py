@@ -11,6 +11,7 @@ __all__ = [
     "count_rollups",
     "doubt",
     "events",
+    "failure_reasons",
     "groups",
     "linked_hosts",
     "newest_texts",

@@ -7,9 +7,7 @@ first, and looks its messages up by the ids that follow from them.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -30,9 +28,9 @@ INBOUND_PREFIX: Final = "inb"
 NO_SEND: Final = "0" * 32  # an id that no send has
 OTP: Final = "otp"
 
-# messages that one page looks through for a rare status, or sends for a rare type or sender, 0.2 s:
+# messages that one page looks through for a rare status, or sends for a rare type or sender, 50 ms:
 # then it ends early, and its cursor goes on
-LOOKED_AT_MAX: Final = 20_000
+LOOKED_AT_MAX: Final = 10_000
 _SENDS_AT_ONCE: Final = 1_000
 _MESSAGES_AT_ONCE: Final = 5_000
 
@@ -190,7 +188,7 @@ def _walk_sends(
     is_rare = filters.status is not None or bool(_of_no_index(filters))
     at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
     looked = _looked_through(tx, account_id, sandbox, wanted, filters, at_once)
-    while batch := list(islice(looked, at_once)):
+    while batch := list(_so_many(looked, at_once)):
         run = [each.id for each in batch if each.passes]
         if run:
             # the bounds leave out partitions
@@ -203,7 +201,7 @@ def _walk_sends(
             found += [Message(*row) for row in tx.execute(newest)]
         if len(found) > wanted.limit:
             break
-        looked_at += len(batch)
+        looked_at += sum(each.looked_at for each in batch)
         if looked_at >= LOOKED_AT_MAX:
             return Page(found, min(each.id for each in batch))
     return _page(found, wanted.limit)
@@ -227,10 +225,23 @@ def _page(found: list[Message], limit: int) -> Page:
 
 
 class _Looked(NamedTuple):
-    """Is a message of a send that passes, or else, for all of its messages, one that does not."""
+    """Is a message of a send that passes, or else the oldest of some sends that do not. `looked_at`
+    counts those sends, and the message.
+    """
 
     id: str
     passes: bool
+    looked_at: int
+
+
+def _so_many(looked: Iterator[_Looked], count: int) -> Iterator[_Looked]:
+    """Yields what comes next, until so many messages and sends were looked at."""
+    looked_at = 0
+    for each in looked:
+        yield each
+        looked_at += each.looked_at
+        if looked_at >= count:
+            return
 
 
 def _looked_through(
@@ -242,11 +253,15 @@ def _looked_through(
     at_once: int,
 ) -> Iterator[_Looked]:
     """Yields all messages of the account's sends that pass, newest first, from below
-    `wanted.before`, and each send that does not.
+    `wanted.before`. What does not pass stays in the database, but for the last send of each query.
     """
     below = None if wanted.before is None else int(wanted.before, 16)
-    passes = sa.and_(sa.true(), *_of_no_index(filters)).label("passes")
-    query = sa.select(sends.c.id, sends.c.message_count, passes).where(
+    query = sa.select(
+        sends.c.id,
+        sends.c.message_count,
+        sa.and_(sa.true(), *_of_no_index(filters)).label("passes"),
+        sa.func.row_number().over(order_by=sends.c.id.desc()).label("place"),
+    ).where(
         sends.c.account_id == account_id,
         sends.c.sandbox.is_(sandbox),
         *_of_an_index(filters),
@@ -255,56 +270,31 @@ def _looked_through(
     before, at_once = wanted.before, min(at_once, _SENDS_AT_ONCE)
     while True:
         page = query if before is None else query.where(sends.c.id < before)
-        rows = tx.execute(page.order_by(sends.c.id.desc()).limit(at_once)).all()
-        for send_id, message_count, has_passed in rows:
-            if not has_passed:
-                yield _Looked(send_id, False)
-                continue
-            number = int(send_id, 16)
-            last = (
-                number + message_count if below is None else min(number + message_count, below - 1)
-            )
-            for message in range(last, number, -1):
-                yield _Looked(ids.raw_of_number(message), True)
-        if len(rows) < at_once:
+        newest = page.order_by(sends.c.id.desc()).limit(at_once).subquery("newest")
+        told = sa.select(newest).where(newest.c.passes | (newest.c.place == at_once))
+        place = 0
+        for send in tx.execute(told.order_by(newest.c.place)).all():
+            looked_at, place = send.place - place, send.place
+            if send.passes:
+                yield from _messages_of(send.id, send.message_count, below, looked_at)
+            else:
+                yield _Looked(send.id, False, looked_at)
+            before = send.id
+        if place < at_once:
             return
-        before = rows[-1].id
 
 
-class FailuresFound(NamedTuple):
-    """Counts failed messages by their error code, the most frequent first, among the newest
-    messages, of which so many were looked at.
+def _messages_of(
+    send_id: str, message_count: int, below: int | None, looked_at: int
+) -> Iterator[_Looked]:
+    """Yields the messages of a send that passes, newest first, from below an id. `looked_at`: sends
+    that were looked at for it, itself among them.
     """
-
-    by_code: dict[str, int]
-    looked_at: int
-
-
-def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool) -> FailuresFound:
-    """Returns why messages of a group have failed. Only the newest ones of a large group are
-    looked at.
-    """
-    of_group = (
-        sa.select(sends.c.id, sends.c.message_count)
-        .where(
-            sends.c.account_id == account_id,
-            sends.c.sandbox.is_(sandbox),
-            sends.c.group_id == group_id,
-        )
-        .order_by(sends.c.id.desc())
-    )
-    found, looked_at = Counter[str](), 0
-    for send in tx.execute(of_group.limit(_SENDS_AT_ONCE)).all():
-        if looked_at >= LOOKED_AT_MAX:
-            break
-        last = ids.raw_of_number(int(send.id, 16) + send.message_count)
-        of_send = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
-            messages.c.id > send.id, messages.c.id <= last, messages.c.status == FAILED
-        )
-        for row in tx.execute(of_send.group_by(messages.c.error_code)):
-            found[row.error_code] += row.failed
-        looked_at += send.message_count
-    return FailuresFound(dict(found.most_common()), looked_at)
+    number = int(send_id, 16)
+    last = number + message_count if below is None else min(number + message_count, below - 1)
+    for message in range(last, number, -1):
+        yield _Looked(ids.raw_of_number(message), True, looked_at)
+        looked_at = 1
 
 
 def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:

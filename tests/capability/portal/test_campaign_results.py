@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from heliograph.carriers import ReceiptState
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import read
+from heliograph.messages import failure_reasons
 from heliograph.messages.tables import messages, sends
 from heliograph.users import Role
 from tests.support.api.service import Loop
@@ -54,7 +54,7 @@ def test_failures_are_counted_by_their_reason_and_of_a_large_campaign_the_newest
     ]
     assert "Often the number is not in use any more" in page
     assert "Of the newest" not in page
-    monkeypatch.setattr(read, "LOOKED_AT_MAX", 2)
+    monkeypatch.setattr(failure_reasons, "FAILURES_LOOKED_AT_MAX", 2)
     words = words_of(visitor.get(path).text)
     assert "Of the newest 2 messages." in words
     assert "undeliverable 1" in words

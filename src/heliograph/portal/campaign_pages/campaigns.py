@@ -21,7 +21,7 @@ from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, states
-from heliograph.messages import read
+from heliograph.messages import failure_reasons
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.written import start_time
@@ -167,7 +167,7 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         values: dict[str, Any] = {
             "record": campaigns.as_record(campaign, tally),
             "samples": campaigns.samples(tx, campaign) if is_open else [],
-            "failures": read.failures_of(
+            "failures": failure_reasons.failures_of(
                 tx, visit.account.id, campaign.group_id, sandbox=campaign.sandbox
             )
             if tally.failed

@@ -1,0 +1,50 @@
+"""Counts why messages of a large send have failed."""
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from heliograph.base import ids
+from heliograph.messages.states import FAILED
+from heliograph.messages.tables import messages, sends
+
+FAILURES_LOOKED_AT_MAX: Final = 20_000  # messages
+_SENDS_MAX: Final = 1_000
+
+
+class FailuresFound(NamedTuple):
+    """Counts failed messages by their error code, the most frequent first, among the newest
+    messages, of which so many were looked at.
+    """
+
+    by_code: dict[str, int]
+    looked_at: int
+
+
+def failures_of(tx: Connection, account_id: str, group_id: int, *, sandbox: bool) -> FailuresFound:
+    """Returns why messages of a group have failed. Only the newest ones of a large group are
+    looked at.
+    """
+    of_group = (
+        sa.select(sends.c.id, sends.c.message_count)
+        .where(
+            sends.c.account_id == account_id,
+            sends.c.sandbox.is_(sandbox),
+            sends.c.group_id == group_id,
+        )
+        .order_by(sends.c.id.desc())
+    )
+    found, looked_at = Counter[str](), 0
+    for send in tx.execute(of_group.limit(_SENDS_MAX)).all():
+        if looked_at >= FAILURES_LOOKED_AT_MAX:
+            break
+        last = ids.raw_of_number(int(send.id, 16) + send.message_count)
+        of_send = sa.select(messages.c.error_code, sa.func.count().label("failed")).where(
+            messages.c.id > send.id, messages.c.id <= last, messages.c.status == FAILED
+        )
+        for row in tx.execute(of_send.group_by(messages.c.error_code)):
+            found[row.error_code] += row.failed
+        looked_at += send.message_count
+    return FailuresFound(dict(found.most_common()), looked_at)

@@ -1,6 +1,7 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
+from heliograph.opt_outs.of_phone_sql import of_phone
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import (
@@ -36,6 +37,7 @@ __all__ = [
     "is_suppressed",
     "lift",
     "lift_hot",
+    "of_phone",
     "opt_out_page",
     "opt_outs_of",
     "read_opt_out",

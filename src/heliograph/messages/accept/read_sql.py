@@ -23,6 +23,7 @@ from heliograph.database.statements import (
 )
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.opt_outs import of_phone
 from heliograph.requests import KeyPlace
 
 
@@ -120,9 +121,7 @@ _LOCK_AND_LOOK: Final = TablesStatement(
     postgresql=f"""
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
             JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known,
-            EXISTS (SELECT FROM :recipients AS r, LATERAL (SELECT FROM suppressions s
-                WHERE s.account_id = r.account_id AND s.sandbox = r.sandbox AND s.phone = r.phone
-                OFFSET 0) AS found) AS is_any_out
+            EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
 )
 
@@ -136,14 +135,13 @@ _CARRIERS_HEADS: Final = same(
         ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""",
 )
 
-# OFFSET 0, and CROSS JOIN on SQLite, leave no other way than to look into the index once for each.
+# CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPT_OUTS: Final = BatchStatement(
     AskedRecipient,
     _OptOut,
-    postgresql="""
-        SELECT g.account_id, g.sandbox, g.phone, found.sender FROM :given AS g, LATERAL (
-            SELECT s.sender FROM suppressions s WHERE s.account_id = g.account_id
-                AND s.sandbox = g.sandbox AND s.phone = g.phone OFFSET 0) AS found""",
+    postgresql=f"""
+        SELECT g.account_id, g.sandbox, g.phone, found.sender
+        FROM :given AS g, LATERAL {of_phone("s.sender")} AS found""",
     sqlite="""
         SELECT s.account_id, s.sandbox, s.phone, s.sender FROM json_each(:given) AS g
             CROSS JOIN suppressions s ON s.account_id = g.value ->> 0

@@ -26,6 +26,7 @@ from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
+from heliograph.opt_outs import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
@@ -93,24 +94,31 @@ class _OfSends(Row, frozen=True):
     send_ids: list[Id]
 
 
+_COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
+    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id"""
 # The oldest opt-out counts: what has passed it passes those that came later.
-_COLUMNS: Final = f"""m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
-    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id,
-    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
-        AND o.phone = m.recipient AND (o.sender = '' OR o.sender = {FOLDED_SENDER})
-        ORDER BY o.id LIMIT 1) AS opt_out_id"""
+_THE_OLDEST: Final = f"""
+    (o.sender = '' OR o.sender = {FOLDED_SENDER}) ORDER BY o.id LIMIT 1) AS opt_out_id"""
+_ITS_PHONE: Final = {"account_id": "m.account_id", "sandbox": "m.sandbox", "phone": "m.recipient"}
+_OPT_OUT_POSTGRESQL: Final = f"""
+    (SELECT o.id FROM {of_phone("s.id, s.sender", **_ITS_PHONE)} o WHERE {_THE_OLDEST}"""
+_OPT_OUT_SQLITE: Final = f"""
+    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id
+        AND o.sandbox = m.sandbox AND o.phone = m.recipient AND {_THE_OLDEST}"""
 _NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_COLUMNS}, {_OPT_OUT_POSTGRESQL}
+        FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS}, {_OPT_OUT_SQLITE}
+        FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
 )
@@ -119,14 +127,16 @@ _UNWANTED: Final = SharingStatement(
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_COLUMNS}, {_OPT_OUT_POSTGRESQL}
+        FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (g.sender = '' OR {FOLDED_SENDER} = g.sender)""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS}, {_OPT_OUT_SQLITE}
+        FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (:sender = '' OR {FOLDED_SENDER} = :sender)""",

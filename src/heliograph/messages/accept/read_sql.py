@@ -64,6 +64,19 @@ class _OptOut(Row, frozen=True):
     sender: Text
 
 
+class HelpAsked(Row, frozen=True):
+    """Asks how many texts have answered one (raw id) by which a phone has asked for help."""
+
+    account_id: Id
+    phone: BigInt
+    inbound_id: Id
+
+
+class _HelpAnswers(Row, frozen=True):
+    inbound_id: Id
+    answers: BigInt
+
+
 class _Head(Row, frozen=True):
     """Holds the rank of the bulk that a carrier's queue serves next, or None if none waits."""
 
@@ -148,6 +161,20 @@ _OPT_OUTS: Final = BatchStatement(
                 AND s.sandbox = g.value ->> 1 AND s.phone = g.value ->> 2""",
 )
 
+# Its answers are among what the phone was sent since: few look them up, so they have no index.
+_ANSWERS: Final = """
+    messages m JOIN answering_sends a ON a.send_id = m.send_id
+    WHERE m.account_id = {0}account_id AND m.recipient = {0}phone AND m.id >= {0}inbound_id
+        AND a.inbound_id = {0}inbound_id"""
+_HELP_ANSWERS: Final = BatchStatement(
+    HelpAsked,
+    _HelpAnswers,
+    postgresql=f"""
+        SELECT g.inbound_id, (SELECT count(*) FROM {_ANSWERS.format("g.")}) AS answers
+        FROM :given AS g""",
+    sqlite=f"SELECT :inbound_id AS inbound_id, count(*) AS answers FROM {_ANSWERS.format(':')}",
+)
+
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
 _FIND_SENDS: Final = BatchStatement(
     _SendId,
@@ -177,6 +204,11 @@ async def lock_and_look(
 async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]:
     """Returns the opt-outs of these recipients, of all senders."""
     return await _OPT_OUTS.rows(tx, recipients)
+
+
+async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
+    """Returns how many texts each of these was answered by."""
+    return await _HELP_ANSWERS.rows(tx, asked)
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:

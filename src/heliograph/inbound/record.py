@@ -21,6 +21,7 @@ from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
 from heliograph.inbound.route import Way, routes
+from heliograph.inbound.written import WrittenSender
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
@@ -49,7 +50,7 @@ class _WholeText(NamedTuple):
     """Describes a text to be stored, but for its account and how often it was repeated."""
 
     id: str
-    sender: str
+    written: WrittenSender
     recipient: str
     pieces: list[TextPiece]
     parts: int
@@ -108,7 +109,7 @@ async def _singles(
         whole.append(
             _WholeText(
                 raw_id,
-                each.sender,
+                WrittenSender(each.sender, each.is_national),
                 each.recipient,
                 [piece],
                 parts=1,
@@ -160,7 +161,7 @@ async def _parts(
         whole.append(
             _WholeText(
                 inbound_id,
-                each.sender,
+                WrittenSender(each.sender, each.is_national),
                 each.recipient,
                 text.in_order,
                 text.total,
@@ -235,7 +236,7 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
     inbound_id = _new_id(now_ms)
     whole = _WholeText(
         inbound_id,
-        parts[0].sender,
+        WrittenSender(parts[0].sender),
         parts[0].recipient,
         [TextPiece(part.number, part.alphabet, bytes(part.octets)) for part in parts],
         parts[0].total,
@@ -254,7 +255,7 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    ways = [Way(each.sender, each.recipient) for each in whole]
+    ways = [Way(each.written, each.recipient) for each in whole]
     routed = await routes(tx, carrier_id, ways, now_ms)
     rows = []
     for each, way in zip(whole, ways, strict=True):
@@ -313,7 +314,7 @@ async def _hear(
             row.account_id,
             row.sandbox,
             sender=row.sender,
-            written=each.sender if row.in_reply_to is None else row.sender,
+            written=each.written if row.in_reply_to is None else WrittenSender(row.sender),
             recipient=row.recipient,
             text=row.text,
             encoding=row.encoding,

@@ -8,7 +8,12 @@ from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.inbound import route_sql as sql
-from heliograph.inbound.written import international, is_dialled_at_home, may_be_texted
+from heliograph.inbound.written import (
+    WrittenSender,
+    international,
+    is_dialled_at_home,
+    may_be_texted,
+)
 
 # a text answers the newest message of these hours: what comes later begins something new
 ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
@@ -17,8 +22,15 @@ ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
 class Way(NamedTuple):
     """Says who wrote to which number, as a text has it."""
 
-    sender: str
+    sender: WrittenSender
     recipient: str
+
+
+class _Texted(NamedTuple):
+    """Says which phone (E.164 digits) was texted from which number."""
+
+    phone: str
+    digits: str
 
 
 class TextRoute(NamedTuple):
@@ -50,7 +62,7 @@ async def routes(
     for way in dict.fromkeys(ways):
         number = numbers.get(way.recipient)
         if number is None:
-            known[way] = TextRoute(None, way.sender)
+            known[way] = TextRoute(None, way.sender.text)
         elif number.account_id is not None:
             owned[way] = number
         else:
@@ -73,11 +85,11 @@ async def _owned(tx: HotTx, owned: dict[Way, sql.NumberOwner], since: str) -> di
         if route.account_id is not None and may_be_texted(route.sender)
     }
     answered = {
-        Way(str(each.phone), each.digits): each.message_id
+        _Texted(str(each.phone), each.digits): each.message_id
         for each in await sql.newest_messages(tx, sorted(asked), since)
     }
     return {
-        way: route._replace(in_reply_to=answered.get(Way(route.sender, way.recipient)))
+        way: route._replace(in_reply_to=answered.get(_Texted(route.sender, way.recipient)))
         for way, route in read.items()
     }
 
@@ -91,13 +103,13 @@ async def _shared(
     phones = await _phones(tx, shared)
     asked = {sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]}
     last = {
-        Way(str(each.phone), each.digits): each
+        _Texted(str(each.phone), each.digits): each
         for each in await sql.newest_of_all(tx, sorted(asked), since)
     }
     found = {}
     for way, number in shared.items():
         texted = [
-            last[read] for phone in phones[way] if (read := Way(phone, way.recipient)) in last
+            last[read] for phone in phones[way] if (read := _Texted(phone, way.recipient)) in last
         ]
         newest = max(texted, key=lambda each: each.message_id, default=None)
         if newest is not None:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
+from heliograph.database.postgresql.partitions import first_id_of_month, month_of
 from heliograph.inbound import route_sql as sql
 from heliograph.inbound.written import (
     WrittenSender,
@@ -67,11 +68,18 @@ async def routes(
             owned[way] = number
         else:
             shared[way] = number
-    since = first_id_of(now_ms - ANSWERS_WITHIN_MS)
+    since_ms = now_ms - ANSWERS_WITHIN_MS
+    since = sql.MessagesSince(
+        first_id_of(since_ms),
+        first_id_of_month(month_of(now_ms)),
+        first_id_of_month(month_of(since_ms)),
+    )
     return {**known, **await _owned(tx, owned, since), **await _shared(tx, shared, since)}
 
 
-async def _owned(tx: HotTx, owned: dict[Way, sql.NumberOwner], since: str) -> dict[Way, TextRoute]:
+async def _owned(
+    tx: HotTx, owned: dict[Way, sql.NumberOwner], since: sql.MessagesSince
+) -> dict[Way, TextRoute]:
     """Returns the routes of texts to numbers that one account has. They answer the newest message
     that the account sent from the number to the phone.
     """
@@ -95,7 +103,7 @@ async def _owned(tx: HotTx, owned: dict[Way, sql.NumberOwner], since: str) -> di
 
 
 async def _shared(
-    tx: HotTx, shared: dict[Way, sql.NumberOwner], since: str
+    tx: HotTx, shared: dict[Way, sql.NumberOwner], since: sql.MessagesSince
 ) -> dict[Way, TextRoute]:
     """Returns the routes of texts to numbers that several accounts share: to the account that
     texted the phone from the number last, else to the number's catch-all account.

@@ -28,11 +28,15 @@ from heliograph.text import Phone, parse_phone
 
 
 class SaidKeyword(NamedTuple):
-    """Holds a text that is a keyword. `scope` says which texts one opts out of by it."""
+    """Holds a text that is a keyword. `scope` says which texts one opts out of by it. If
+    `is_for_all` holds, the text is not the account's, which is one of several that may be meant
+    (`former_tenants.py`).
+    """
 
     text: CameIn
     matched: MatchedKeyword
     scope: OptOutScope
+    is_for_all: bool = False
 
 
 class PhonesKeyword(NamedTuple):
@@ -122,13 +126,14 @@ async def _opt_out(
 
 
 async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:
-    """Removes what a keyword made: for the whole account, and for the number that was texted.
-    Returns what lifted each of them, with the scope in which it did.
+    """Removes what a keyword made: for the whole account whose text it is, and for the number that
+    was texted. Returns what lifted each of them, with the scope in which it did.
     """
     back = [each for each in heard if each.action is KeywordAction.OPT_IN]
     lifted = []
     for scoped in (_all_of_account, _of_number):
-        by_scope = _by_scope([scoped(each) for each in back])
+        some = [each for each in back if scoped is _of_number or not each.said.is_for_all]
+        by_scope = _by_scope([scoped(each) for each in some])
         for (owner, scope), phones in sorted(by_scope.items()):
             gone = await lift_hot(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
             lifted += [phones[phone] for phone in sorted(gone)]
@@ -154,13 +159,19 @@ def _by_scope(
 
 
 def _change(keyword: PhonesKeyword, *, opted_out: bool) -> ChangedOptOut:
-    raw_id = keyword.said.text.id
-    word, inbound_id = keyword.said.matched.word, ids.text_of_raw(INBOUND_PREFIX, raw_id)
+    raw_id, word = keyword.said.text.id, keyword.said.matched.word
+    by = KeywordText(
+        word,
+        None if keyword.said.text.is_repeat else int(raw_id, 16),
+        ids.text_of_raw(INBOUND_PREFIX, raw_id),
+    )
+    if keyword.said.is_for_all:
+        by = KeywordText(word, None, None)
     return ChangedOptOut(
         keyword.owner,
         keyword.phone.digits,
         keyword.said.scope,
         OptOutSource.KEYWORD,
         opted_out,
-        KeywordText(word, None if keyword.said.text.is_repeat else int(raw_id, 16), inbound_id),
+        by,
     )

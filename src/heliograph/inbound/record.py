@@ -15,12 +15,13 @@ from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
+from heliograph.inbound.former_tenants import built_in_word, for_former_tenants
 from heliograph.inbound.heed import Heeded, SaidKeyword, heed
 from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
-from heliograph.inbound.route import Way, routes
+from heliograph.inbound.route import TextRoute, Way, routes
 from heliograph.inbound.written import WrittenSender
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
@@ -256,10 +257,10 @@ async def _store(
     repetitions of those that were stored before. Returns how many are no account's.
     """
     ways = [Way(each.written, each.recipient) for each in whole]
-    routed = await routes(tx, carrier_id, ways, now_ms)
+    by_way = await routes(tx, carrier_id, ways, now_ms)
+    routed = [by_way[way] for way in ways]
     rows = []
-    for each, way in zip(whole, ways, strict=True):
-        route = routed[way]
+    for each, route in zip(whole, routed, strict=True):
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
@@ -282,7 +283,7 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    said = await _hear(tx, carrier_id, rows, whole)
+    said = await _hear(tx, carrier_id, rows, whole, routed)
     rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
@@ -302,11 +303,16 @@ async def _store(
 
 
 async def _hear(
-    tx: HotTx, carrier_id: int, rows: list[sql.StoredText], whole: Sequence[_WholeText]
+    tx: HotTx,
+    carrier_id: int,
+    rows: list[sql.StoredText],
+    whole: Sequence[_WholeText],
+    routed: Sequence[TextRoute],
 ) -> list[SaidKeyword]:
     """Notes in the rows which keywords they are, and whose and who wrote them by that, and returns
-    those that are one. `whole` are the texts that the rows were made of. Of those that are stored
-    already, only who opts out is heeded once more: the phone may have opted in since.
+    those that are one. `whole` are the texts that the rows were made of, and `routed` their routes.
+    Of those that are stored already, only who opts out is heeded once more: the phone may have
+    opted in since.
     """
     texts = [
         CameIn(
@@ -327,7 +333,8 @@ async def _hear(
     said = []
     for place, text in enumerate(texts):
         found = heard.get(text.id, NOTHING)
-        word = None if found.matched is None else found.matched.word
+        matched = found.matched or built_in_word(text, routed[place])
+        word = None if matched is None else matched.word
         rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
         if found.account_id is not None and found.account_id != text.account_id:
             text = text._replace(account_id=found.account_id, sender=found.sender)
@@ -342,7 +349,7 @@ async def _hear(
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
             said.append(SaidKeyword(text, found.matched, scope))
-    return said
+    return said + await for_former_tenants(tx, texts, routed, said)
 
 
 async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

@@ -36,12 +36,15 @@ class _Texted(NamedTuple):
 
 class TextRoute(NamedTuple):
     """Says whose a text is (None: nobody's), who wrote it, and the message that it answers. Its ids
-    are raw.
+    are raw. `guessed` are the phones of which one wrote it to a shared number from which nobody has
+    texted any of them lately. `first_word`: a keyword may stand before other words there.
     """
 
     account_id: str | None
     sender: str
     in_reply_to: str | None = None
+    guessed: frozenset[str] = frozenset()
+    first_word: bool = False
 
 
 async def routes(
@@ -124,7 +127,12 @@ async def _shared(
             found[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
         else:
             sender = international(way.sender, number.country_code)
-            found[way] = TextRoute(number.catch_all_id, sender)
+            found[way] = TextRoute(
+                number.catch_all_id,
+                sender,
+                guessed=frozenset(phones[way]),
+                first_word=bool(number.first_word),
+            )
     return found
 
 

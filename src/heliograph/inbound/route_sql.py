@@ -7,6 +7,7 @@ from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
+    Bool,
     Id,
     Row,
     SharingStatement,
@@ -28,10 +29,11 @@ class NumberOwner(Row, frozen=True):
     digits: Text
     account_id: Id | None
     catch_all_id: Id | None
+    first_word: Bool
     country_code: Text | None
 
 
-_OWNER: Final = """n.digits, n.account_id, n.catch_all_id,
+_OWNER: Final = """n.digits, n.account_id, n.catch_all_id, n.first_word,
     (SELECT a.country_code FROM accounts a
         WHERE a.id = coalesce(n.account_id, n.catch_all_id)) AS country_code"""
 OWNERS: Final = BatchStatement(
@@ -171,6 +173,43 @@ _NEWEST_OF_ALL: Final = SharingStatement(
         WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
             AND a.closed_at_ms IS NULL AND message_id IS NOT NULL
         ORDER BY message_id DESC LIMIT 1""",
+)
+
+
+class FormerTenant(Row, frozen=True):
+    """Names an account that has texted a phone from a shared number, however long ago."""
+
+    account_id: Id
+    digits: Text
+    phone: BigInt
+
+
+FORMER_TENANTS_MAX: Final = 1_000  # whom one STOP is for
+FORMER_TENANTS: Final = BatchStatement(
+    SharedNumber,
+    FormerTenant,
+    postgresql=f"""
+        SELECT former.account_id, g.digits, g.phone FROM :given AS g CROSS JOIN LATERAL (
+            SELECT n.account_id FROM senders n JOIN accounts a ON a.id = n.account_id
+            WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
+                AND a.closed_at_ms IS NULL AND EXISTS (
+                    SELECT FROM (
+                        SELECT send_id FROM messages WHERE account_id = n.account_id
+                            AND recipient = g.phone AND NOT sandbox
+                        LIMIT {_LOOKED_AT_MAX}) m
+                    JOIN sends s ON s.id = m.send_id WHERE s.sender = g.digits)
+            ORDER BY n.account_id LIMIT {FORMER_TENANTS_MAX}) former""",
+    sqlite=f"""
+        SELECT n.account_id, n.sender AS digits, :phone AS phone
+        FROM senders n JOIN accounts a ON a.id = n.account_id
+        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
+            AND a.closed_at_ms IS NULL AND EXISTS (
+                SELECT 1 FROM (
+                    SELECT send_id FROM messages INDEXED BY messages_by_recipient
+                    WHERE account_id = n.account_id AND recipient = :phone AND NOT sandbox
+                    LIMIT {_LOOKED_AT_MAX}) m
+                JOIN sends s ON s.id = m.send_id WHERE s.sender = :digits)
+        ORDER BY n.account_id LIMIT {FORMER_TENANTS_MAX}""",
 )
 
 

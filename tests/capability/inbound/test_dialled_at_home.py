@@ -112,8 +112,11 @@ STOPS = {
         {("amina", IN_GHANA)},
         IN_GHANA,
     ),
-    "what_was_sent_long_ago_says_nothing": Stop(
-        "amina", [("bilal", IN_KENYA, 73 * HOUR_MS)], {("amina", IN_GHANA)}, IN_GHANA
+    "whoever_texted_long_ago_may_be_meant_too": Stop(
+        "amina",
+        [("bilal", IN_KENYA, 73 * HOUR_MS)],
+        {("amina", IN_GHANA), ("bilal", IN_KENYA)},
+        IN_GHANA,
     ),
     "nobody_was_texted": Stop("amina", [], {("amina", IN_GHANA)}, IN_GHANA),
     "nobody_was_texted_and_nobody_catches_it": Stop(None, [], set(), AT_HOME),

@@ -14,7 +14,7 @@ from heliograph.inbound.keywords.keyword import (
     all_keywords,
     as_keyword_record,
 )
-from heliograph.inbound.keywords.match import MatchedKeyword
+from heliograph.inbound.keywords.match import MatchedKeyword, match
 from heliograph.inbound.keywords.request import NUMBER_MAX
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "built_in_answer",
     "give_back_keywords",
     "hear",
+    "match",
     "remove_any_keyword",
     "save_keyword_for",
 ]

@@ -64,6 +64,13 @@ class Heeded(NamedTuple):
     lifted: set[str]
     brands: dict[str, KeywordBrand]
 
+    @property
+    def unwanted(self) -> frozenset[UnwantedTexts]:
+        """Returns what those who opt out want no more."""
+        return frozenset(
+            _unwanted(each) for each in self.keywords if each.action is KeywordAction.OPT_OUT
+        )
+
 
 async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
     """Does what keywords say, in their order. A sender that is no phone number, such as a name,
@@ -112,17 +119,13 @@ async def _opt_out(
             tx, owner, phones, source=OptOutSource.KEYWORD, now_ms=now_ms, scope=scope
         )
         made += [phones[phone] for phone in sorted(new)]
-    unwanted = {
-        UnwantedTexts(
-            each.owner.account_id,
-            each.owner.sandbox,
-            int(each.phone.digits),
-            each.said.scope.sender,
-        )
-        for each in out
-    }
-    await cancel_unwanted(tx, sorted(unwanted), now_ms, wallets)
+    await cancel_unwanted(tx, sorted(set(map(_unwanted, out))), now_ms, wallets)
     return made
+
+
+def _unwanted(keyword: PhonesKeyword) -> UnwantedTexts:
+    sender = keyword.said.scope.sender
+    return UnwantedTexts(*keyword.owner, int(keyword.phone.digits), sender)
 
 
 async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:

@@ -24,6 +24,7 @@ from heliograph.inbound.replies import answer
 from heliograph.inbound.route import TextRoute, Way, routes
 from heliograph.inbound.written import WrittenSender
 from heliograph.messages.accept import Replier
+from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
@@ -33,13 +34,15 @@ REPEATED_WITHIN_MS: Final = 60_000
 
 class Recorded(NamedTuple):
     """Counts what was recorded: texts that are stored now, those of them that are no account's, and
-    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send.
+    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send, and
+    `unwanted` what somebody has just opted out of.
     """
 
     texts: int
     unowned: int
     repeats: int
     replied: frozenset[int] = frozenset()
+    unwanted: frozenset[UnwantedTexts] = frozenset()
 
 
 class _PartPlace(NamedTuple):
@@ -84,7 +87,9 @@ async def record(
     if replier is not None and heeded.keywords:
         replied = await answer(tx, replier, heeded, now_ms)
     stored = sum(not each.is_repeat for each in whole)
-    return Recorded(stored, unowned, len(arrived) - new, frozenset(replied))
+    return Recorded(
+        stored, unowned, len(arrived) - new, frozenset(replied), unwanted=heeded.unwanted
+    )
 
 
 async def _singles(

@@ -1,13 +1,14 @@
 """What is queued for people who want it no more is taken out of its run, failed and refunded."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from heliograph.base import ids
+from heliograph.base import clock, ids
 from heliograph.base.paging import first_id_of
+from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BigInt,
@@ -19,6 +20,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
+from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.accept.request import VALIDITY_S
 from heliograph.messages.carrier.unwanted import FOLDED_SENDER, MAY_BE_UNWANTED, is_withdrawn
 from heliograph.messages.message_lock import lock_messages
@@ -206,6 +208,25 @@ async def cancel_unwanted(
         await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
 
 
+async def cancel_accepted_meanwhile(
+    db: Database, unwanted: Iterable[UnwantedTexts], since_ms: int
+) -> None:
+    """Cancels what was being accepted of these texts while their opt-outs were stored, from
+    `since_ms` on, and so was not seen: whoever accepted it had not seen the opt-outs either. They
+    are committed. It waits for all who hold the wallets now, or wait for them.
+
+    A transactional text of these moments is canceled, too: nothing tells it from another one.
+    """
+    texts = sorted(unwanted)
+    async with db.hot() as tx:
+        await lock_wallets(tx, sorted({each.account_id for each in texts}))
+    async with db.hot() as tx:
+        now_ms = clock.now_ms()
+        left = await _Queued(tx, texts, now_ms, since_ms).taken_out()
+        if left.found:
+            await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+
+
 class _Queued:
     """Looks for what is queued of texts that nobody wants any more, until it has all that no
     carrier has.
@@ -216,8 +237,18 @@ class _Queued:
     found now.
     """
 
-    def __init__(self, tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int) -> None:
+    def __init__(
+        self,
+        tx: HotTx,
+        unwanted: Sequence[UnwantedTexts],
+        now_ms: int,
+        new_since_ms: int | None = None,
+    ) -> None:
+        """Begins to look. What is younger than its opt-out has passed it, but for an opt-out that
+        was made since `new_since_ms`.
+        """
         self._tx = tx
+        self._new_since_ms = new_since_ms
         self._unwanted = unwanted
         self._since = _SinceId(first_id_of(now_ms - _SPAN_MS))
         self._runs: dict[RunKey, QueuedRun] = {}
@@ -243,11 +274,19 @@ class _Queued:
 
     async def _look(self) -> None:
         found = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
-        queued = [one.queued for one in found if one.is_withdrawn]
+        queued = [one.queued for one in found if one.is_withdrawn or self._is_new(one)]
         self._waiting = {
             int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
         }
         self._with_carriers = {message.id for message in queued if message.is_in_flight}
+
+    def _is_new(self, message: _FoundMessage) -> bool:
+        """Returns whether the message was accepted while its opt-out was being stored."""
+        return (
+            self._new_since_ms is not None
+            and message.opt_out_id is not None
+            and ids.made_at_ms(int(message.opt_out_id, 16)) >= self._new_since_ms
+        )
 
     async def _found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
         if self._waiting:

@@ -15,7 +15,7 @@ from heliograph.inbound.route import TextRoute
 from heliograph.opt_outs import scope_of_sender
 
 
-class _Heard(NamedTuple):
+class _SaidToMany(NamedTuple):
     text: CameIn
     matched: MatchedKeyword
     phones: frozenset[str]
@@ -43,7 +43,7 @@ async def for_former_tenants(
     that does not know the phone. Nothing is answered: the person would be, by each of them.
     """
     heard = [
-        _Heard(text, matched, route.guessed)
+        _SaidToMany(text, matched, route.guessed)
         for text, route in zip(texts, routed, strict=True)
         if (matched := built_in_word(text, route)) is not None
         and (not text.is_repeat or matched.rule.action is KeywordAction.OPT_OUT)

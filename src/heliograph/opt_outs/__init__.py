@@ -1,7 +1,6 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
-from heliograph.opt_outs.of_phone_sql import of_phone
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import (
@@ -18,6 +17,7 @@ from heliograph.opt_outs.suppression import (
     OptOutScope,
     Suppression,
     as_suppression_record,
+    of_phone,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource

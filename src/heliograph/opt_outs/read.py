@@ -9,12 +9,12 @@ from sqlalchemy.engine import Connection
 from heliograph.base.paging import PageWanted
 from heliograph.database.postgresql.arrays import literal
 from heliograph.database.postgresql.planning import planned_anew
-from heliograph.opt_outs.of_phone_sql import of_phone
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
     OptOutScope,
     Suppression,
+    of_phone,
 )
 from heliograph.opt_outs.tables import OptOutSource, suppressions
 

@@ -25,8 +25,8 @@ _Unwanted: TypeAlias = dict[OptOutOwner, dict[int, set[str]]]
 
 
 class OptedOut(NamedTuple):
-    """Holds who has opted out of what, and which sends (by number) reach them all the same, because
-    they have asked for help.
+    """Holds opt-outs, and which sends (by number) pass them, because they answer somebody who has
+    asked for help.
     """
 
     unwanted: _Unwanted

@@ -42,9 +42,8 @@ _READ: Final = Statement(Nothing, _ReadRows, postgresql=_COUNT)
 
 async def _accepting(tx: HotTx, house: House, _: str) -> Sequence[Any]:
     asked = [read_sql.AskedRecipient(house.amina, False, int(phone)) for phone in ASKED]
-    looked = await read_sql.lock_and_look(tx, [house.amina], [], asked)
-    is_any_out = looked[2]
-    return await read_sql.opt_outs(tx, asked) if is_any_out else []
+    await read_sql.lock_and_look(tx, [house.amina], [], asked)
+    return await read_sql.opt_outs(tx, asked)
 
 
 async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:

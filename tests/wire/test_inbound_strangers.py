@@ -107,6 +107,24 @@ async def test_who_texts_stop_through_an_smsc_of_others_has_opted_out(
         assert opted_out(it) == [(it.account_id, PHONE)]
 
 
+@pytest.mark.parametrize(
+    ("sender", "read"),
+    [("201234567", PHONE), ("+298211234", "298211234"), (f"+{PHONE}", PHONE), (PHONE, PHONE)],
+)
+async def test_a_sender_that_an_smsc_calls_national_is_read_in_its_country(
+    smsc: Smsc, database_url: str, sender: str, read: str
+) -> None:
+    async with taking(database_url, smsc.settings()) as it:
+        await smsc.until("binds", 1)
+        pdu = {**ADDRESSES, "source_addr_ton": 2, "source_addr": sender}
+        await smsc.tell("write", {"text": "STOP", "pdu": {**pdu, "data_coding": 0}})
+        long = {"text": LONG_GSM, "form": "udh", "cut": 150, "order": [3, 2, 1]}
+        await smsc.tell("write", {"pdu": {**pdu, "data_coding": 0}, **long})
+        await smsc.until("acknowledged", 4)
+        assert [each.sender for each in it.texts()] == [read, read]
+        assert opted_out(it) == [(it.account_id, read)]
+
+
 # what smpplib writes: it cuts where a part is full, in the middle of a pair or of an escape
 SMPPLIB_WRITES: dict[str, tuple[str, tuple[int, str], str]] = {
     "GSM-7": (GSM, GSM_7, "deliver_sm"),

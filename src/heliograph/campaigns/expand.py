@@ -10,10 +10,21 @@ from heliograph.accounts.states import ACTIVE
 from heliograph.campaigns.states import ACCOUNT_SUSPENDED, CAMPAIGN, PAUSED, SENDING
 from heliograph.campaigns.template import parse
 from heliograph.database.hot import HotTx
-from heliograph.database.statements import BigInt, Bool, Id, Int, Nothing, Row, SmallInt, Text, same
+from heliograph.database.statements import (
+    BigInt,
+    Bool,
+    Id,
+    Int,
+    Nothing,
+    Row,
+    SmallInt,
+    Statement,
+    Text,
+    same,
+)
 from heliograph.messages.accept import Chunk, Chunker, ChunkRecipient, ChunkRequest
 from heliograph.messages.queue import Ranks
-from heliograph.opt_outs import scope_of_sender
+from heliograph.opt_outs import of_phone, scope_of_sender
 from heliograph.text import count_segments
 
 
@@ -74,16 +85,22 @@ class _Next(Row, frozen=True):
 
 
 # Who has opted out since the audience was frozen is told by the index of opt-outs.
-_NEXT: Final = same(
+_OPT_OUTS: Final = of_phone(
+    "s.sender", account_id=":account_id", sandbox=":sandbox", phone="r.recipient"
+)
+_NEXT_OF: Final = """
+    SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments, EXISTS ({opt_outs}
+        o.sender IN ('', :sender)) AS opted_out
+    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor
+        AND NOT r.opted_out ORDER BY r.recipient LIMIT :most"""
+_NEXT: Final = Statement(
     _RecipientsAfter,
     _Next,
-    """
-    SELECT r.recipient, r.country_code, r.text, r.encoding, r.segments,
-           EXISTS (SELECT 1 FROM suppressions o
-                   WHERE o.account_id = :account_id AND o.sandbox = :sandbox
-                       AND o.phone = r.recipient AND o.sender IN ('', :sender)) AS opted_out
-    FROM campaign_recipients r WHERE r.group_id = :group_id AND r.recipient > :cursor
-        AND NOT r.opted_out ORDER BY r.recipient LIMIT :most""",
+    postgresql=_NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
+    sqlite=_NEXT_OF.format(
+        opt_outs="""SELECT 1 FROM suppressions o WHERE o.account_id = :account_id
+        AND o.sandbox = :sandbox AND o.phone = r.recipient AND"""
+    ),
 )
 
 

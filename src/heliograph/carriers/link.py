@@ -141,6 +141,8 @@ class HandsetText(msgspec.Struct, frozen=True):
     token: object  # the Link's own: which PDU to answer, on which session
     # the account whose sandbox has the phone (raw id): carriers bring live texts only
     sandbox_of: str | None = None
+    # the carrier says that the sender is a number of its country, without the country's code
+    is_national: bool = False
 
 
 class LinkState(Enum):

@@ -2,6 +2,7 @@
 answered.
 """
 
+from heliograph.inbound.answered import answered_text
 from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,
@@ -18,7 +19,6 @@ from heliograph.inbound.numbers import (
 from heliograph.inbound.overdue import forget_parts, store_all_overdue
 from heliograph.inbound.read import (
     InboundText,
-    answered_text,
     as_inbound_record,
     inbound_page,
     inbound_text,

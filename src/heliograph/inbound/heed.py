@@ -28,11 +28,15 @@ from heliograph.text import Phone, parse_phone
 
 
 class SaidKeyword(NamedTuple):
-    """Holds a text that is a keyword. `scope` says which texts one opts out of by it."""
+    """Holds a text that is a keyword. `scope` says which texts one opts out of by it. If
+    `is_for_all` holds, the text is not the account's, which is one of several that may be meant
+    (`former_tenants.py`).
+    """
 
     text: CameIn
     matched: MatchedKeyword
     scope: OptOutScope
+    is_for_all: bool = False
 
 
 class PhonesKeyword(NamedTuple):
@@ -59,6 +63,13 @@ class Heeded(NamedTuple):
     keywords: list[PhonesKeyword]
     lifted: set[str]
     brands: dict[str, KeywordBrand]
+
+    @property
+    def unwanted(self) -> frozenset[UnwantedTexts]:
+        """Returns what those who opt out want no more."""
+        return frozenset(
+            _unwanted(each) for each in self.keywords if each.action is KeywordAction.OPT_OUT
+        )
 
 
 async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
@@ -108,27 +119,24 @@ async def _opt_out(
             tx, owner, phones, source=OptOutSource.KEYWORD, now_ms=now_ms, scope=scope
         )
         made += [phones[phone] for phone in sorted(new)]
-    unwanted = {
-        UnwantedTexts(
-            each.owner.account_id,
-            each.owner.sandbox,
-            int(each.phone.digits),
-            each.said.scope.sender,
-        )
-        for each in out
-    }
-    await cancel_unwanted(tx, sorted(unwanted), now_ms, wallets)
+    await cancel_unwanted(tx, sorted(set(map(_unwanted, out))), now_ms, wallets)
     return made
 
 
+def _unwanted(keyword: PhonesKeyword) -> UnwantedTexts:
+    sender = keyword.said.scope.sender
+    return UnwantedTexts(*keyword.owner, int(keyword.phone.digits), sender)
+
+
 async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeyword]:
-    """Removes what a keyword made: for the whole account, and for the number that was texted.
-    Returns what lifted each of them, with the scope in which it did.
+    """Removes what a keyword made: for the whole account whose text it is, and for the number that
+    was texted. Returns what lifted each of them, with the scope in which it did.
     """
     back = [each for each in heard if each.action is KeywordAction.OPT_IN]
     lifted = []
     for scoped in (_all_of_account, _of_number):
-        by_scope = _by_scope([scoped(each) for each in back])
+        some = [each for each in back if scoped is _of_number or not each.said.is_for_all]
+        by_scope = _by_scope([scoped(each) for each in some])
         for (owner, scope), phones in sorted(by_scope.items()):
             gone = await lift_hot(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
             lifted += [phones[phone] for phone in sorted(gone)]
@@ -154,13 +162,19 @@ def _by_scope(
 
 
 def _change(keyword: PhonesKeyword, *, opted_out: bool) -> ChangedOptOut:
-    raw_id = keyword.said.text.id
-    word, inbound_id = keyword.said.matched.word, ids.text_of_raw(INBOUND_PREFIX, raw_id)
+    raw_id, word = keyword.said.text.id, keyword.said.matched.word
+    by = KeywordText(
+        word,
+        None if keyword.said.text.is_repeat else int(raw_id, 16),
+        ids.text_of_raw(INBOUND_PREFIX, raw_id),
+    )
+    if keyword.said.is_for_all:
+        by = KeywordText(word, None, None)
     return ChangedOptOut(
         keyword.owner,
         keyword.phone.digits,
         keyword.said.scope,
         OptOutSource.KEYWORD,
         opted_out,
-        KeywordText(word, None if keyword.said.text.is_repeat else int(raw_id, 16), inbound_id),
+        by,
     )

@@ -8,9 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
-from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
-from heliograph.base.short_texts import refused
 from heliograph.inbound.tables import inbound
 from heliograph.messages.read import INBOUND_PREFIX, MESSAGE_PREFIX
 
@@ -67,19 +65,6 @@ def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool
     if row is None:
         raise NotFound("There is no such inbound text.")
     return InboundText(*row)
-
-
-def answered_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> str:
-    """Returns the raw id of the text that a send is to answer. Raises InvalidRequest unless it is
-    the account's.
-    """
-    try:
-        return inbound_text(tx, account_id, text_id, sandbox=sandbox).id
-    except NotFound as error:
-        raise refused(
-            "in_reply_to",
-            f"must be the id of an inbound text of this account and mode, not {shown(text_id)}",
-        ) from error
 
 
 def newest_inbound(

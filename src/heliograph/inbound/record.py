@@ -15,13 +15,16 @@ from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
+from heliograph.inbound.former_tenants import built_in_word, for_former_tenants
 from heliograph.inbound.heed import Heeded, SaidKeyword, heed
 from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, hear
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
-from heliograph.inbound.route import Way, routes
+from heliograph.inbound.route import TextRoute, Way, routes
+from heliograph.inbound.written import WrittenSender
 from heliograph.messages.accept import Replier
+from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 from heliograph.webhooks import emit, load_listeners
 
@@ -31,13 +34,15 @@ REPEATED_WITHIN_MS: Final = 60_000
 
 class Recorded(NamedTuple):
     """Counts what was recorded: texts that are stored now, those of them that are no account's, and
-    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send.
+    PDUs that the carrier had sent before. `replied` are the carriers that have replies to send, and
+    `unwanted` what somebody has just opted out of.
     """
 
     texts: int
     unowned: int
     repeats: int
     replied: frozenset[int] = frozenset()
+    unwanted: frozenset[UnwantedTexts] = frozenset()
 
 
 class _PartPlace(NamedTuple):
@@ -49,7 +54,7 @@ class _WholeText(NamedTuple):
     """Describes a text to be stored, but for its account and how often it was repeated."""
 
     id: str
-    sender: str
+    written: WrittenSender
     recipient: str
     pieces: list[TextPiece]
     parts: int
@@ -82,7 +87,9 @@ async def record(
     if replier is not None and heeded.keywords:
         replied = await answer(tx, replier, heeded, now_ms)
     stored = sum(not each.is_repeat for each in whole)
-    return Recorded(stored, unowned, len(arrived) - new, frozenset(replied))
+    return Recorded(
+        stored, unowned, len(arrived) - new, frozenset(replied), unwanted=heeded.unwanted
+    )
 
 
 async def _singles(
@@ -108,7 +115,7 @@ async def _singles(
         whole.append(
             _WholeText(
                 raw_id,
-                each.sender,
+                WrittenSender(each.sender, each.is_national),
                 each.recipient,
                 [piece],
                 parts=1,
@@ -160,7 +167,7 @@ async def _parts(
         whole.append(
             _WholeText(
                 inbound_id,
-                each.sender,
+                WrittenSender(each.sender, each.is_national),
                 each.recipient,
                 text.in_order,
                 text.total,
@@ -235,7 +242,7 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
     inbound_id = _new_id(now_ms)
     whole = _WholeText(
         inbound_id,
-        parts[0].sender,
+        WrittenSender(parts[0].sender),
         parts[0].recipient,
         [TextPiece(part.number, part.alphabet, bytes(part.octets)) for part in parts],
         parts[0].total,
@@ -254,11 +261,11 @@ async def _store(
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
-    ways = [Way(each.sender, each.recipient) for each in whole]
-    routed = await routes(tx, carrier_id, ways, now_ms)
+    ways = [Way(each.written, each.recipient) for each in whole]
+    by_way = await routes(tx, carrier_id, ways, now_ms)
+    routed = [by_way[way] for way in ways]
     rows = []
-    for each, way in zip(whole, ways, strict=True):
-        route = routed[way]
+    for each, route in zip(whole, routed, strict=True):
         decoded = decode(each.pieces, complete=len(each.pieces) == each.parts)
         rows.append(
             sql.StoredText(
@@ -281,7 +288,7 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    said = await _hear(tx, carrier_id, rows, whole)
+    said = await _hear(tx, carrier_id, rows, whole, routed)
     rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
@@ -301,11 +308,16 @@ async def _store(
 
 
 async def _hear(
-    tx: HotTx, carrier_id: int, rows: list[sql.StoredText], whole: Sequence[_WholeText]
+    tx: HotTx,
+    carrier_id: int,
+    rows: list[sql.StoredText],
+    whole: Sequence[_WholeText],
+    routed: Sequence[TextRoute],
 ) -> list[SaidKeyword]:
     """Notes in the rows which keywords they are, and whose and who wrote them by that, and returns
-    those that are one. `whole` are the texts that the rows were made of. Of those that are stored
-    already, only who opts out is heeded once more: the phone may have opted in since.
+    those that are one. `whole` are the texts that the rows were made of, and `routed` their routes.
+    Of those that are stored already, only who opts out is heeded once more: the phone may have
+    opted in since.
     """
     texts = [
         CameIn(
@@ -313,7 +325,7 @@ async def _hear(
             row.account_id,
             row.sandbox,
             sender=row.sender,
-            written=each.sender if row.in_reply_to is None else row.sender,
+            written=each.written if row.in_reply_to is None else WrittenSender(row.sender),
             recipient=row.recipient,
             text=row.text,
             encoding=row.encoding,
@@ -326,7 +338,8 @@ async def _hear(
     said = []
     for place, text in enumerate(texts):
         found = heard.get(text.id, NOTHING)
-        word = None if found.matched is None else found.matched.word
+        matched = found.matched or built_in_word(text, routed[place])
+        word = None if matched is None else matched.word
         rows[place] = replace(rows[place], keyword=word, opt_out_suspected=found.is_suspected)
         if found.account_id is not None and found.account_id != text.account_id:
             text = text._replace(account_id=found.account_id, sender=found.sender)
@@ -341,7 +354,7 @@ async def _hear(
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
             said.append(SaidKeyword(text, found.matched, scope))
-    return said
+    return said + await for_former_tenants(tx, texts, routed, said)
 
 
 async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:

@@ -54,6 +54,8 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
     """
     due, if_wanted = [], []
     for each in heeded.keywords:
+        if each.said.is_for_all:
+            continue
         if each.action in (KeywordAction.OPT_OUT, KeywordAction.HELP):
             due.append(each)
         elif each.said.matched.rule.reply is not None or each.said.text.id in heeded.lifted:

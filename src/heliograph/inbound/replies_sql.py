@@ -4,6 +4,7 @@ from typing import Final
 
 from heliograph.base.clock import DAY_MS
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
+from heliograph.opt_outs import of_phone
 
 # To a phone: no two services answer each other faster. The confirmation of an opt-out waits for
 # nothing but the one before, for the person has a right to it.
@@ -66,10 +67,10 @@ class AskedPhone(Row, frozen=True):
 SUPPRESSED: Final = BatchStatement(
     AskedPhone,
     AllowedReply,
-    postgresql="""
-        SELECT s.account_id, s.sandbox, s.phone FROM :given AS g JOIN suppressions s
-            ON s.account_id = g.account_id AND s.sandbox = g.sandbox AND s.phone = g.phone
-            AND (s.sender = '' OR s.sender = g.sender)""",
+    postgresql=f"""
+        SELECT g.account_id, g.sandbox, g.phone
+        FROM :given AS g, LATERAL {of_phone("s.sender")} AS found
+        WHERE found.sender = '' OR found.sender = g.sender""",
     sqlite="""
         SELECT account_id, sandbox, phone FROM suppressions
         WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone

@@ -7,8 +7,14 @@ from typing import Final, NamedTuple
 from heliograph.base.clock import HOUR_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
+from heliograph.database.postgresql.partitions import first_id_of_month, month_of
 from heliograph.inbound import route_sql as sql
-from heliograph.inbound.written import international, is_dialled_at_home, may_be_texted
+from heliograph.inbound.written import (
+    WrittenSender,
+    international,
+    is_dialled_at_home,
+    may_be_texted,
+)
 
 # a text answers the newest message of these hours: what comes later begins something new
 ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
@@ -17,18 +23,28 @@ ANSWERS_WITHIN_MS: Final = 72 * HOUR_MS
 class Way(NamedTuple):
     """Says who wrote to which number, as a text has it."""
 
-    sender: str
+    sender: WrittenSender
     recipient: str
+
+
+class _Texted(NamedTuple):
+    """Says which phone (E.164 digits) was texted from which number."""
+
+    phone: str
+    digits: str
 
 
 class TextRoute(NamedTuple):
     """Says whose a text is (None: nobody's), who wrote it, and the message that it answers. Its ids
-    are raw.
+    are raw. `guessed` are the phones of which one wrote it to a shared number from which nobody has
+    texted any of them lately. `first_word`: a keyword may stand before other words there.
     """
 
     account_id: str | None
     sender: str
     in_reply_to: str | None = None
+    guessed: frozenset[str] = frozenset()
+    first_word: bool = False
 
 
 async def routes(
@@ -50,16 +66,23 @@ async def routes(
     for way in dict.fromkeys(ways):
         number = numbers.get(way.recipient)
         if number is None:
-            known[way] = TextRoute(None, way.sender)
+            known[way] = TextRoute(None, way.sender.text)
         elif number.account_id is not None:
             owned[way] = number
         else:
             shared[way] = number
-    since = first_id_of(now_ms - ANSWERS_WITHIN_MS)
+    since_ms = now_ms - ANSWERS_WITHIN_MS
+    since = sql.MessagesSince(
+        first_id_of(since_ms),
+        first_id_of_month(month_of(now_ms)),
+        first_id_of_month(month_of(since_ms)),
+    )
     return {**known, **await _owned(tx, owned, since), **await _shared(tx, shared, since)}
 
 
-async def _owned(tx: HotTx, owned: dict[Way, sql.NumberOwner], since: str) -> dict[Way, TextRoute]:
+async def _owned(
+    tx: HotTx, owned: dict[Way, sql.NumberOwner], since: sql.MessagesSince
+) -> dict[Way, TextRoute]:
     """Returns the routes of texts to numbers that one account has. They answer the newest message
     that the account sent from the number to the phone.
     """
@@ -73,17 +96,17 @@ async def _owned(tx: HotTx, owned: dict[Way, sql.NumberOwner], since: str) -> di
         if route.account_id is not None and may_be_texted(route.sender)
     }
     answered = {
-        Way(str(each.phone), each.digits): each.message_id
+        _Texted(str(each.phone), each.digits): each.message_id
         for each in await sql.newest_messages(tx, sorted(asked), since)
     }
     return {
-        way: route._replace(in_reply_to=answered.get(Way(route.sender, way.recipient)))
+        way: route._replace(in_reply_to=answered.get(_Texted(route.sender, way.recipient)))
         for way, route in read.items()
     }
 
 
 async def _shared(
-    tx: HotTx, shared: dict[Way, sql.NumberOwner], since: str
+    tx: HotTx, shared: dict[Way, sql.NumberOwner], since: sql.MessagesSince
 ) -> dict[Way, TextRoute]:
     """Returns the routes of texts to numbers that several accounts share: to the account that
     texted the phone from the number last, else to the number's catch-all account.
@@ -91,20 +114,25 @@ async def _shared(
     phones = await _phones(tx, shared)
     asked = {sql.SharedNumber(way.recipient, int(phone)) for way in shared for phone in phones[way]}
     last = {
-        Way(str(each.phone), each.digits): each
+        _Texted(str(each.phone), each.digits): each
         for each in await sql.newest_of_all(tx, sorted(asked), since)
     }
     found = {}
     for way, number in shared.items():
         texted = [
-            last[read] for phone in phones[way] if (read := Way(phone, way.recipient)) in last
+            last[read] for phone in phones[way] if (read := _Texted(phone, way.recipient)) in last
         ]
         newest = max(texted, key=lambda each: each.message_id, default=None)
         if newest is not None:
             found[way] = TextRoute(newest.account_id, str(newest.phone), newest.message_id)
         else:
             sender = international(way.sender, number.country_code)
-            found[way] = TextRoute(number.catch_all_id, sender)
+            found[way] = TextRoute(
+                number.catch_all_id,
+                sender,
+                guessed=frozenset(phones[way]),
+                first_word=bool(number.first_word),
+            )
     return found
 
 

@@ -7,6 +7,7 @@ from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
+    Bool,
     Id,
     Row,
     SharingStatement,
@@ -28,11 +29,13 @@ class NumberOwner(Row, frozen=True):
     digits: Text
     account_id: Id | None
     catch_all_id: Id | None
+    first_word: Bool
     country_code: Text | None
 
 
-_OWNER: Final = """n.digits, n.account_id, n.catch_all_id, (SELECT a.country_code FROM accounts a
-    WHERE a.id = coalesce(n.account_id, n.catch_all_id)) AS country_code"""
+_OWNER: Final = """n.digits, n.account_id, n.catch_all_id, n.first_word,
+    (SELECT a.country_code FROM accounts a
+        WHERE a.id = coalesce(n.account_id, n.catch_all_id)) AS country_code"""
 OWNERS: Final = BatchStatement(
     OurNumber,
     NumberOwner,
@@ -80,10 +83,14 @@ class Addressed(Row, frozen=True):
     phone: BigInt
 
 
-class _MessagesSince(Row, frozen=True):
-    """Says from which id on messages are looked at, for all alike."""
+class MessagesSince(Row, frozen=True):
+    """Says from which id on messages are looked at, for all alike. `this_month` and `first_month`
+    are the lowest ids of the months of now and of `since`, which tell PostgreSQL its partitions.
+    """
 
     since: Id
+    this_month: Id
+    first_month: Id
 
 
 class NewestMessage(Row, frozen=True):
@@ -93,26 +100,40 @@ class NewestMessage(Row, frozen=True):
     message_id: Id
 
 
-# All messages to the phone are looked up by their index. The order would tempt the planner to read
-# the primary key backwards instead, past everybody's messages, if it could see it there.
+_LOOKED_AT_MAX: Final = 1_000  # messages of one account to one phone
+# The index of recipients has no ids: of one phone, it has the rows in the order of their places,
+# and so, as good as always, of their ids. Read backwards, a month at a time, it has the newest
+# first, and no more than so many are looked at. (The bounds, which make the order no constant, are
+# both the phone.) No condition leaves rows out before they are counted.
+_OF_MONTH: Final = """
+    SELECT id, send_id, account_id, sandbox FROM messages
+    WHERE account_id = {account_id} AND recipient >= g.phone AND recipient <= g.phone"""
+_LATEST: Final = f"""(
+    ({_OF_MONTH} AND id >= CAST(:this_month AS uuid)
+        ORDER BY recipient DESC LIMIT {_LOOKED_AT_MAX})
+    UNION ALL
+    ({_OF_MONTH} AND id >= CAST(:first_month AS uuid) AND id < CAST(:this_month AS uuid)
+        ORDER BY recipient DESC LIMIT {_LOOKED_AT_MAX}))"""
+_LATEST_SQLITE: Final = f"""(
+    SELECT id, send_id, account_id, sandbox, recipient
+    FROM messages INDEXED BY messages_by_recipient
+    WHERE account_id = {{account_id}} AND recipient = :phone
+    ORDER BY rowid DESC LIMIT {_LOOKED_AT_MAX})"""
 _NEWEST_MESSAGES: Final = SharingStatement(
     Addressed,
-    _MessagesSince,
+    MessagesSince,
     NewestMessage,
-    postgresql="""
+    postgresql=f"""
         SELECT g.account_id, g.digits, g.phone, newest.id AS message_id
         FROM :given AS g CROSS JOIN LATERAL (
-            SELECT m.id FROM (
-                SELECT id, send_id FROM messages
-                WHERE account_id = g.account_id AND recipient = g.phone
-                    AND id >= CAST(:since AS uuid) AND NOT sandbox OFFSET 0) m
-            JOIN sends s ON s.id = m.send_id WHERE s.sender = g.digits
+            SELECT m.id FROM {_LATEST.format(account_id="g.account_id")} m
+            JOIN sends s ON s.id = m.send_id
+            WHERE m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND s.sender = g.digits
             ORDER BY m.id DESC LIMIT 1) newest""",
-    sqlite="""
+    sqlite=f"""
         SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
-        FROM messages m INDEXED BY messages_by_recipient JOIN sends s ON s.id = m.send_id
-        WHERE m.account_id = :account_id AND m.recipient = :phone AND m.id >= :since
-            AND NOT m.sandbox AND s.sender = :digits
+        FROM {_LATEST_SQLITE.format(account_id=":account_id")} m JOIN sends s ON s.id = m.send_id
+        WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits
         ORDER BY m.id DESC LIMIT 1""",
 )
 
@@ -129,39 +150,78 @@ class SharedNumber(Row, frozen=True):
 # looked up.
 _NEWEST_OF_ALL: Final = SharingStatement(
     SharedNumber,
-    _MessagesSince,
+    MessagesSince,
     NewestMessage,
-    postgresql="""
+    postgresql=f"""
         SELECT newest.account_id, g.digits, g.phone, newest.id AS message_id
         FROM :given AS g CROSS JOIN LATERAL (
             SELECT m.account_id, m.id
-            FROM senders n JOIN accounts a ON a.id = n.account_id CROSS JOIN LATERAL (
-                SELECT id, send_id, account_id FROM messages
-                WHERE account_id = n.account_id AND recipient = g.phone
-                    AND id >= CAST(:since AS uuid) AND NOT sandbox OFFSET 0) m
+            FROM senders n JOIN accounts a ON a.id = n.account_id
+                CROSS JOIN LATERAL {_LATEST.format(account_id="n.account_id")} m
             JOIN sends s ON s.id = m.send_id
             WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
-                AND a.closed_at_ms IS NULL AND s.sender = g.digits
+                AND m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND a.closed_at_ms IS NULL
+                AND s.sender = g.digits
             ORDER BY m.id DESC LIMIT 1) newest""",
-    sqlite="""
-        SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
-        FROM senders n JOIN accounts a ON a.id = n.account_id
-            JOIN messages m INDEXED BY messages_by_recipient
-                ON m.account_id = n.account_id AND m.recipient = :phone
+    sqlite=f"""
+        SELECT n.account_id, :digits AS digits, :phone AS phone, (
+            SELECT m.id FROM {_LATEST_SQLITE.format(account_id="n.account_id")} m
             JOIN sends s ON s.id = m.send_id
+            WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits
+            ORDER BY m.id DESC LIMIT 1) AS message_id
+        FROM senders n JOIN accounts a ON a.id = n.account_id
         WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
-            AND a.closed_at_ms IS NULL AND m.id >= :since AND NOT m.sandbox AND s.sender = :digits
-        ORDER BY m.id DESC LIMIT 1""",
+            AND a.closed_at_ms IS NULL AND message_id IS NOT NULL
+        ORDER BY message_id DESC LIMIT 1""",
+)
+
+
+class FormerTenant(Row, frozen=True):
+    """Names an account that has texted a phone from a shared number, however long ago."""
+
+    account_id: Id
+    digits: Text
+    phone: BigInt
+
+
+FORMER_TENANTS_MAX: Final = 1_000  # whom one STOP is for
+FORMER_TENANTS: Final = BatchStatement(
+    SharedNumber,
+    FormerTenant,
+    postgresql=f"""
+        SELECT former.account_id, g.digits, g.phone FROM :given AS g CROSS JOIN LATERAL (
+            SELECT n.account_id FROM senders n JOIN accounts a ON a.id = n.account_id
+            WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
+                AND a.closed_at_ms IS NULL AND EXISTS (
+                    SELECT FROM (
+                        SELECT send_id FROM messages WHERE account_id = n.account_id
+                            AND recipient = g.phone AND NOT sandbox
+                        LIMIT {_LOOKED_AT_MAX}) m
+                    JOIN sends s ON s.id = m.send_id WHERE s.sender = g.digits)
+            ORDER BY n.account_id LIMIT {FORMER_TENANTS_MAX}) former""",
+    sqlite=f"""
+        SELECT n.account_id, n.sender AS digits, :phone AS phone
+        FROM senders n JOIN accounts a ON a.id = n.account_id
+        WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox
+            AND a.closed_at_ms IS NULL AND EXISTS (
+                SELECT 1 FROM (
+                    SELECT send_id FROM messages INDEXED BY messages_by_recipient
+                    WHERE account_id = n.account_id AND recipient = :phone AND NOT sandbox
+                    LIMIT {_LOOKED_AT_MAX}) m
+                JOIN sends s ON s.id = m.send_id WHERE s.sender = :digits)
+        ORDER BY n.account_id LIMIT {FORMER_TENANTS_MAX}""",
 )
 
 
 async def newest_of_all(
-    tx: HotTx, asked: Sequence[SharedNumber], since: str
+    tx: HotTx, asked: Sequence[SharedNumber], since: MessagesSince
 ) -> list[NewestMessage]:
-    """Returns the newest message of each, if there is one since that id (raw)."""
-    return await _NEWEST_OF_ALL.rows_with(tx, asked, _MessagesSince(since))
+    """Returns the newest message of each, if there is one since then."""
+    return await _NEWEST_OF_ALL.rows_with(tx, asked, since)
 
 
-async def newest_messages(tx: HotTx, asked: Sequence[Addressed], since: str) -> list[NewestMessage]:
-    """Returns the newest message of each, if there is one since that id (raw)."""
-    return await _NEWEST_MESSAGES.rows_with(tx, asked, _MessagesSince(since))
+async def newest_messages(
+    tx: HotTx, asked: Sequence[Addressed], since: MessagesSince
+) -> list[NewestMessage]:
+    """Returns the newest message of each, if there is one since then."""
+    return await _NEWEST_MESSAGES.rows_with(tx, asked, since)

@@ -18,6 +18,7 @@ from heliograph.database.database import Database
 from heliograph.database.outage import is_conflict, is_refusal
 from heliograph.inbound.record import Recorded, record
 from heliograph.messages.accept import Replier
+from heliograph.messages.sweeps import cancel_accepted_meanwhile
 
 TEXTS_MAX: Final = 500  # stored in one transaction: about 50 ms
 # a carrier waits for an answer for some ten seconds to a minute, and may then drop the connection
@@ -117,11 +118,14 @@ async def take(
     replier: Replier | None = None,
 ) -> Recorded:
     """Stores texts of one carrier in one transaction, and counts them. Keywords are answered if
-    there is a `replier`.
+    there is a `replier`. Of what somebody has opted out of, nothing is queued any more that was
+    accepted at the same moment.
     """
-    started_s = clock.monotonic_s()
+    started_s, now_ms = clock.monotonic_s(), clock.now_ms()
     async with db.hot() as tx:
-        recorded = await record(tx, carrier_id, texts, clock.now_ms(), replier)
+        recorded = await record(tx, carrier_id, texts, now_ms, replier)
+    if recorded.unwanted and db.postgresql:  # SQLite has one writer: nobody accepts meanwhile
+        await cancel_accepted_meanwhile(db, recorded.unwanted, now_ms)
     metrics.transaction("inbound", len(texts), clock.monotonic_s() - started_s)
     count(carrier_name, recorded)
     return recorded

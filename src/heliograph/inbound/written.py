@@ -2,23 +2,38 @@
 home.
 """
 
+from typing import NamedTuple
+
 from heliograph.text import NUMBER_DIGITS_MAX, SEPARATORS, parse_phone
 
 
-def is_dialled_at_home(sender: str) -> bool:
-    """Returns whether only a country says which phone a sender is: it begins with a single 0, as no
-    number does that is dialled from abroad.
+class WrittenSender(NamedTuple):
+    """Holds a sender as a carrier writes it. If `is_national` holds, the carrier says that the
+    country's code is left out.
     """
-    digits = sender.translate(SEPARATORS)
-    return digits[:1] == "0" and digits[:2] != "00"
+
+    text: str
+    is_national: bool = False
 
 
-def international(sender: str, home: str | None) -> str:
+def is_dialled_at_home(sender: WrittenSender) -> bool:
+    """Returns whether only a country says which phone a sender is: the carrier says so, or it
+    begins with a single 0, as no number does that is dialled from abroad.
+    """
+    digits = sender.text.translate(SEPARATORS)
+    if digits[:2] == "00":
+        return False
+    return digits[:1] == "0" or (sender.is_national and digits.isdigit())
+
+
+def international(sender: WrittenSender, home: str | None) -> str:
     """Returns a sender as E.164 digits if it is a phone, and as it is otherwise. `home`: the
-    country in which a number with a leading 0 is read; None: unknown.
+    country in which one is read that is dialled at home; None: unknown. Carriers call numbers
+    national that are not, so one that is none in that country is read as any other.
     """
-    phone = parse_phone(sender, None, home)
-    return sender if phone is None else phone.digits
+    phone = parse_phone(sender.text, home, home) if sender.is_national else None
+    phone = phone or parse_phone(sender.text, None, home)
+    return sender.text if phone is None else phone.digits
 
 
 def may_be_texted(sender: str) -> bool:

@@ -16,7 +16,7 @@ from heliograph.messages import read
 from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
-from heliograph.messages.accept.request import SendRequest, read_send
+from heliograph.messages.accept.request import AnsweredText, SendRequest, answer_to, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
 from heliograph.messages.replies import answers_of
 from heliograph.messages.report_filters import campaign_of, read_filters
@@ -35,11 +35,13 @@ SEND_PATH: Final = "POST /sms/send"
 
 
 class FindAnswered(Protocol):
-    """Describes what finds the inbound text that a send is to answer. It returns the raw id of the
-    text `text_id`, and raises InvalidRequest unless it is the account's.
+    """Describes what finds the inbound text that a send is to answer. It raises InvalidRequest
+    unless the text `text_id` is the account's.
     """
 
-    def __call__(self, tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> str: ...
+    def __call__(
+        self, tx: Connection, account_id: str, text_id: str, *, sandbox: bool
+    ) -> AnsweredText: ...
 
 
 def endpoints(
@@ -101,7 +103,7 @@ def endpoints(
 def _sender(
     acceptor: Acceptor, cache: ConfigCache, db: Database, find_answered: FindAnswered
 ) -> Handler:
-    def answered(request: SendRequest, text_id: str) -> str:
+    def answered(request: SendRequest, text_id: str) -> AnsweredText:
         with db.read() as tx:
             return find_answered(tx, request.account_id, text_id, sandbox=request.sandbox)
 
@@ -120,7 +122,7 @@ def _sender(
                 db, cache, call, SEND_PATH, request.customer_id
             )
         if (text_id := request.in_reply_to) is not None:
-            request.answers_id = await call.in_thread(lambda: answered(request, text_id))
+            answer_to(request, await call.in_thread(lambda: answered(request, text_id)))
         # it stores no key and replays none, so whatever used this one had another body
         if request.dry_run:
             await refuse_used_key_of(db, call, SEND_PATH)

@@ -17,6 +17,7 @@ from heliograph.opt_outs.suppression import (
     OptOutScope,
     Suppression,
     as_suppression_record,
+    of_phone,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
@@ -36,6 +37,7 @@ __all__ = [
     "is_suppressed",
     "lift",
     "lift_hot",
+    "of_phone",
     "opt_out_page",
     "opt_outs_of",
     "read_opt_out",

@@ -27,11 +27,12 @@ _PLACE_OF_SENDER: Final = 2
 class KeywordText(NamedTuple):
     """Names the text by which somebody opted out or in: its word, and its id both as a number and
     in text form. `number` is None for a text that came once more: its first event has that id.
+    Both are None where the text is not the account's own.
     """
 
     word: str
     number: int | None
-    inbound_id: str
+    inbound_id: str | None
 
 
 class ChangedOptOut(NamedTuple):

@@ -8,23 +8,24 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
 from heliograph.database.postgresql.arrays import literal
+from heliograph.database.postgresql.planning import planned_anew
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
     OptOutScope,
     Suppression,
+    of_phone,
 )
 from heliograph.opt_outs.tables import OptOutSource, suppressions
 
 _t: Final = suppressions.c
 _COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
-# OFFSET 0 leaves no other way than to look into the index once for each phone. The planner would
-# compare all opt-outs of the account with all phones, as long as it thinks that there are few.
-_SUPPRESSED_AMONG: Final = sa.text("""
-    SELECT g.phone, found.source FROM unnest(CAST(:phones AS bigint[])) AS g (phone), LATERAL (
-        SELECT s.sender, s.source FROM suppressions s
-        WHERE s.account_id = CAST(:account_id AS uuid) AND s.sandbox = :sandbox
-            AND s.phone = g.phone OFFSET 0) AS found
+_FOUND: Final = of_phone(
+    "s.sender, s.source", account_id="CAST(:account_id AS uuid)", sandbox=":sandbox"
+)
+_SUPPRESSED_AMONG: Final = sa.text(f"""
+    SELECT g.phone, found.source
+    FROM unnest(CAST(:phones AS bigint[])) AS g (phone), LATERAL {_FOUND} AS found
     WHERE found.sender = ANY(CAST(:senders AS text[])) ORDER BY g.phone, found.sender DESC""")
 
 
@@ -49,10 +50,12 @@ def suppressed_among(
     numbers, senders = sorted(map(int, phones)), {WHOLE_ACCOUNT.sender, scope.sender}
     if tx.dialect.name == "postgresql":
         asked = {**owner._asdict(), "phones": literal(numbers), "senders": sorted(senders)}
-        rows = tx.execute(_SUPPRESSED_AMONG, asked)
+        with planned_anew(tx):
+            rows = tx.execute(_SUPPRESSED_AMONG, asked).all()
     else:
         query = sa.select(_t.phone, _t.source).where(owner.owns, _t.phone.in_(numbers))
-        rows = tx.execute(query.where(_t.sender.in_(senders)).order_by(_t.phone, _t.sender.desc()))
+        query = query.where(_t.sender.in_(senders))
+        rows = tx.execute(query.order_by(_t.phone, _t.sender.desc())).all()
     return {str(row.phone): OptOutSource(row.source) for row in rows}
 
 

@@ -21,6 +21,7 @@ from heliograph.opt_outs.read import opt_outs_of
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.sent_messages import store_sent
 from tests.support.factories import open_account
+from tests.support.wire.handset_texts import PHONE, SHORT_CODE
 
 SHARED = "4568"
 next_digest = count(1)
@@ -52,8 +53,11 @@ class Sharing:
             at_ms = clock.now_ms() - ago_ms
             store_sent(tx, self.tenants[tenant], SHARED, phone, at_ms=at_ms)
 
-    def came(self, words: str, sender: str = AT_HOME) -> None:
-        arrived = written(words, next(next_digest), to=SHARED, sender=sender)
+    def came(self, words: str, sender: str = AT_HOME, to: str = SHARED) -> None:
+        """Brings a text. The carrier says of a sender without a 0 that it is a national number."""
+        arrived = written(
+            words, next(next_digest), to=to, sender=sender, is_national=sender[:1] != "0"
+        )
         with self.inbox.db.write() as tx:
             carrier_id, now_ms = self.inbox.carrier_id, clock.now_ms()
             run_in(tx, lambda hot: record(hot, carrier_id, [arrived], now_ms))
@@ -108,24 +112,35 @@ STOPS = {
         {("amina", IN_GHANA)},
         IN_GHANA,
     ),
-    "what_was_sent_long_ago_says_nothing": Stop(
-        "amina", [("bilal", IN_KENYA, 73 * HOUR_MS)], {("amina", IN_GHANA)}, IN_GHANA
+    "whoever_texted_long_ago_may_be_meant_too": Stop(
+        "amina",
+        [("bilal", IN_KENYA, 73 * HOUR_MS)],
+        {("amina", IN_GHANA), ("bilal", IN_KENYA)},
+        IN_GHANA,
     ),
     "nobody_was_texted": Stop("amina", [], {("amina", IN_GHANA)}, IN_GHANA),
     "nobody_was_texted_and_nobody_catches_it": Stop(None, [], set(), AT_HOME),
 }
 
 
-@pytest.mark.parametrize("stop", STOPS.values(), ids=STOPS)
+@pytest.mark.parametrize(
+    ("stop", "sender"),
+    [
+        pytest.param(stop, sender, id=f"{name}_{sender}")
+        for name, stop in STOPS.items()
+        for sender in (AT_HOME, AT_HOME[1:])
+        if sender == AT_HOME or stop.sender != IN_NIGERIA  # without the 0 it is another phone
+    ],
+)
 def test_a_stop_written_as_at_home_opts_out_the_phone_that_was_texted(
-    inbox: Inbox, stop: Stop
+    inbox: Inbox, stop: Stop, sender: str
 ) -> None:
     sharing = Sharing(inbox, stop.catch_all)
     for tenant, phone, ago_ms in stop.texted:
         sharing.texts(tenant, phone, ago_ms)
-    sharing.came("STOP")
+    sharing.came("STOP", sender)
     assert sharing.opted_out() == stop.opted_out
-    assert sharing.senders() == [stop.sender]
+    assert sharing.senders() == [sender if stop.sender == AT_HOME else stop.sender]
     inbox.db.close()
 
 
@@ -140,6 +155,22 @@ def test_an_own_word_is_of_the_phone_in_its_accounts_country(
     sharing.came("basta")
     assert sharing.opted_out() == {("bilal", IN_KENYA), ("bilal", IN_GHANA)}
     assert sharing.senders() == [IN_KENYA, IN_GHANA]
+    inbox.db.close()
+
+
+def test_a_number_that_a_carrier_calls_national_is_read_so_if_it_is_one(inbox: Inbox) -> None:
+    sharing = Sharing(inbox, None)
+    for sender, read in (
+        ("201234567", PHONE),  # else a phone in Egypt
+        (IN_KENYA, IN_KENYA),
+        (IN_GHANA, IN_GHANA),
+        ("4567", "4567"),
+        ("AMINA", "AMINA"),
+    ):
+        sharing.came("hello", sender, to=SHORT_CODE)
+        assert sharing.senders()[-1] == read
+    sharing.came("basta", AT_HOME[1:])
+    assert sharing.opted_out() == {("bilal", IN_KENYA)}
     inbox.db.close()
 
 

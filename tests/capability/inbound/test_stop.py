@@ -179,7 +179,7 @@ async def test_a_sender_that_is_no_phone_and_a_number_of_nobody_opt_nobody_out(l
     await line.says("STOP", sender="12345678")  # of no calling code
     await line.says("STOP", to="4568")
     assert line.told() == []
-    assert line.heard() == [("stop", True)] * 3 + [(None, False)]
+    assert line.heard() == [("stop", True)] * 3 + [("stop", False)]
 
 
 @awaited

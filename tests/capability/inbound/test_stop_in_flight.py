@@ -3,8 +3,6 @@ sent again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import psycopg
 import pytest
@@ -13,33 +11,17 @@ from heliograph import accounts, senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.database import config
-from heliograph.database.hot import HotTx
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
+from tests.support.capability.gated import GatedDatabase
 from tests.support.capability.line import Line
-from tests.support.capability.sending import House, LossyDatabase
+from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, awaited
 from tests.support.wire.handset_texts import SHORT_CODE
 
 OTHER = "233201234568"
 THREE_SEGMENTS = "x" * 400
 LATER_MS = 121_000
-
-
-class GatedDatabase(LossyDatabase):
-    """Holds the hot transactions that begin while `gate` is there open until it is set."""
-
-    gate: asyncio.Event | None = None
-    held: asyncio.Event
-
-    @asynccontextmanager
-    async def hot(self) -> AsyncIterator[HotTx]:
-        gate = self.gate
-        async with super().hot() as tx:
-            yield tx
-            if gate is not None:
-                self.held.set()
-                await gate.wait()
 
 
 @pytest.fixture

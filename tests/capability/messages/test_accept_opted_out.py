@@ -1,5 +1,6 @@
 """A text to somebody who has opted out is not accepted, whoever is in the batch with it."""
 
+import asyncio
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -9,7 +10,10 @@ from heliograph.base.errors import ServiceError
 from heliograph.database.hot import run_in
 from heliograph.messages.accept import read_sql
 from heliograph.messages.accept.answer import send_answer
+from heliograph.messages.accept.batch import SendResult
+from heliograph.messages.accept.opted_out import HELP_ANSWERS_MAX
 from heliograph.messages.accept.read_sql import AskedRecipient
+from heliograph.messages.accept.request import AnsweredText, answer_to
 from heliograph.messages.tables import messages
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource, lift, suppress
 from heliograph.opt_outs.suppression import OptOutScope, scope_of_sender
@@ -85,6 +89,20 @@ async def test_a_code_reaches_who_has_opted_out(house: House) -> None:
     request.passes_opt_outs = True
     made = await house.acceptor.accept(request)
     assert made.send.message_count == 1
+
+
+@awaited
+async def test_of_answers_to_help_at_the_same_moment_no_more_than_two_pass(house: House) -> None:
+    opts_out(house, OUT)
+    await sent(house, OTHER)
+    requests = [send_request(house.amina, [OUT]) for _ in range(4)]
+    for request in requests:
+        answer_to(request, AnsweredText(f"{1:032x}", OUT))
+    tried = [house.acceptor.accept(request) for request in requests]
+    made = await asyncio.gather(*tried, return_exceptions=True)
+    assert sum(isinstance(each, SendResult) for each in made) == HELP_ANSWERS_MAX
+    assert house.count(messages, messages.c.recipient == int(OUT)) == HELP_ANSWERS_MAX
+    house.assert_sound()
 
 
 def test_however_many_recipients_a_batch_has_one_statement_asks_about_them(house: House) -> None:

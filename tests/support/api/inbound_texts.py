@@ -17,6 +17,8 @@ def store_inbound(
     recipient: str = "4567",
     encoding: str = "GSM-7",
     parts: int = 1,
+    keyword: str | None = None,
+    at_ms: int | None = None,
 ) -> str:
     """Stores a text to an account, and returns its id. Of one with several parts, one came."""
     raw_id = ids.raw_of_number(ids.new_number())
@@ -34,7 +36,8 @@ def store_inbound(
             parts_received=1,
             pdu=None,
             repeats=0,
-            received_at_ms=clock.now_ms(),
+            received_at_ms=clock.now_ms() if at_ms is None else at_ms,
+            keyword=keyword,
         )
     )
     return ids.text_of_raw(INBOUND_PREFIX, raw_id)

@@ -47,6 +47,16 @@ class Inbox:
             return as_inbound_record(inbound_text(tx, self.amina, text_id, sandbox=False))
 
 
-def written(words: str, number: int, to: str = SHORT_CODE, sender: str = PHONE) -> HandsetText:
+def written(
+    words: str,
+    number: int,
+    to: str = SHORT_CODE,
+    sender: str = PHONE,
+    *,
+    is_national: bool = False,
+) -> HandsetText:
     """Returns a text in one piece. Those with the same `number` are one PDU that comes again."""
-    return HandsetText(sender, to, GSM_7, words.encode(), None, f"{number:032x}", None)
+    digest = f"{number:032x}"
+    return HandsetText(
+        sender, to, GSM_7, words.encode(), None, digest, token=None, is_national=is_national
+    )

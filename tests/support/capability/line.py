@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.carriers import HandsetText
-from heliograph.inbound import add_number
-from heliograph.inbound.record import record
+from heliograph.inbound import add_number, take
 from heliograph.inbound.tables import inbound, numbers
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import OptOutOwner
@@ -43,10 +42,9 @@ class Line:
     async def carries(self, *arrived: HandsetText) -> None:
         """Lets the carrier bring texts in one batch."""
         await self.house.cache.refresh()
-        async with self.house.db.hot() as tx:
-            recorded = await record(
-                tx, self.house.carrier_id, arrived, clock.now_ms(), self.replier
-            )
+        recorded = await take(
+            self.house.db, self.house.carrier_id, "carrier", arrived, self.replier
+        )
         if self.replier is not None:
             self.replier.wake(set(recorded.replied))
 

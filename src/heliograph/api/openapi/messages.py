@@ -185,7 +185,9 @@ SCHEMAS: Final[dict[str, Json]] = {
         ),
         in_reply_to=text(
             "The id of the inbound text that this answers, of the same account and mode. It takes"
-            " one recipient. `GET /messages/{id}` shows it.",
+            " one recipient. `GET /messages/{id}` shows it. An answer to a text of the last 24"
+            " hours that asks for help, such as HELP, reaches who has opted out, too: two for each"
+            " text.",
             nullable=True,
             minLength=1,
             maxLength=64,

@@ -84,7 +84,9 @@ SCHEMAS: Final[dict[str, Json]] = {
         source=one_of([each.value for each in OptOutSource], "Where this change comes from."),
         keyword=text("The keyword, without case and accents. Null if it was none.", nullable=True),
         inbound_id=identity(
-            "inb", "The text that was the keyword. Null if it was none.", nullable=True
+            "inb",
+            "The text that was the keyword. Null if it was none, or is not the account's.",
+            nullable=True,
         ),
         sandbox=flag("Whether it is of the sandbox."),
     ),

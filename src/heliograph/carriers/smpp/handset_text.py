@@ -14,6 +14,7 @@ from heliograph.text import GSM_7, UCS_2
 
 ADDRESS_CHARACTERS_MAX: Final = 64  # SMPP 3.4, 4.7.1: of a data_sm, with its NUL
 
+_NATIONAL: Final = 2  # a type of number (SMPP 3.4, 5.2.5)
 # Information elements of a user data header (3GPP TS 23.040, 9.2.3.24): a reference of 8 or 16
 # bits, and the national tables of GSM-7, which nothing here reads.
 _REFERENCE_8: Final = 0x00
@@ -48,6 +49,7 @@ def read_handset_text(message: pdu.ShortMessage, token: object) -> HandsetText:
         header.part or _sar(message.tlvs),
         digest=_digest(message, octets),
         token=token,
+        is_national=message.source_ton == _NATIONAL and message.source_addr[:1] != "+",
     )
 
 

@@ -30,10 +30,15 @@ class MonthPartition(NamedTuple):
     next_id: str
 
 
+def month_of(at_ms: int) -> int:
+    """Returns the month (UTC) of a moment, counted from the year 0."""
+    moment = datetime.fromtimestamp(at_ms / 1_000, UTC)
+    return moment.year * 12 + moment.month - 1
+
+
 def missing_months(tx: Connection, now_ms: int) -> list[MonthPartition]:
     """Returns this month and the next MONTHS_AHEAD, as far as they have no partition yet."""
-    moment = datetime.fromtimestamp(now_ms / 1_000, UTC)
-    this_month = moment.year * 12 + moment.month - 1
+    this_month = month_of(now_ms)
     wanted = [
         MonthPartition(
             f"messages_{number // 12}_{number % 12 + 1:02d}", _uuid(number), _uuid(number + 1)

@@ -8,8 +8,13 @@ from heliograph.inbound.keywords.by_operator import (
     save_keyword_for,
 )
 from heliograph.inbound.keywords.hear import NOTHING, CameIn, KeywordBrand, brands, hear
-from heliograph.inbound.keywords.keyword import KeywordOwner, all_keywords, as_keyword_record
-from heliograph.inbound.keywords.match import MatchedKeyword
+from heliograph.inbound.keywords.keyword import (
+    KeywordOwner,
+    action_of,
+    all_keywords,
+    as_keyword_record,
+)
+from heliograph.inbound.keywords.match import MatchedKeyword, match
 from heliograph.inbound.keywords.request import NUMBER_MAX
 
 __all__ = [
@@ -21,6 +26,7 @@ __all__ = [
     "KeywordLanguage",
     "KeywordOwner",
     "MatchedKeyword",
+    "action_of",
     "all_keywords",
     "api",
     "as_keyword_record",
@@ -28,6 +34,7 @@ __all__ = [
     "built_in_answer",
     "give_back_keywords",
     "hear",
+    "match",
     "remove_any_keyword",
     "save_keyword_for",
 ]

@@ -16,7 +16,7 @@ from heliograph.inbound.keywords.match import (
     match,
 )
 from heliograph.inbound.tables import ONE_SENDER_SCOPE
-from heliograph.inbound.written import international
+from heliograph.inbound.written import WrittenSender, international
 from heliograph.text import parse_phone
 
 _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
@@ -32,7 +32,7 @@ class CameIn(NamedTuple):
     account_id: str | None
     sandbox: bool
     sender: str
-    written: str
+    written: WrittenSender
     recipient: str
     text: str
     encoding: str

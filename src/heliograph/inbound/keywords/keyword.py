@@ -154,6 +154,26 @@ def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
     return [Keyword(*row) for row in tx.execute(_WITH_DIGITS.where(owner.owns).order_by(*order))]
 
 
+def action_of(
+    tx: Connection, owner: KeywordOwner, folded: str, carrier_id: int, digits: str
+) -> KeywordAction | None:
+    """Returns what a word (folded) does now on a number of a carrier; None: it is no keyword there.
+    One of the number goes before one of all numbers, and both before a built-in one.
+    """
+    of_number = (numbers.c.carrier_id == carrier_id) & (numbers.c.digits == digits)
+    query = (
+        sa.select(keywords.c.action)
+        .outerjoin(numbers, numbers.c.id == keywords.c.number_id)
+        .where(owner.owns, keywords.c.folded == folded, keywords.c.number_id.is_(None) | of_number)
+        .order_by(keywords.c.number_id.is_(None))
+        .limit(1)
+    )
+    own = tx.execute(query).scalar_one_or_none()
+    if own is not None:
+        return KeywordAction(own)
+    return BUILT_IN[folded].action if folded in BUILT_IN else None
+
+
 def number_of_keyword(
     tx: Connection,
     owner: KeywordOwner,

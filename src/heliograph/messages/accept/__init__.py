@@ -22,6 +22,7 @@ from heliograph.messages.accept.request import (
     TEXT_CHARACTERS_MAX,
     VALIDITY_DEFAULT_S,
     VALIDITY_S,
+    AnsweredText,
     SendRequest,
     read_send,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "VALIDITY_S",
     "Acceptor",
     "AccountFacts",
+    "AnsweredText",
     "Chunk",
     "ChunkRecipient",
     "ChunkRequest",

@@ -14,7 +14,7 @@ from heliograph.database.hot import HotTx
 from heliograph.messages.accept.answer import Send, exceptions_of
 from heliograph.messages.accept.extension import BatchExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts, WalletState, judge
-from heliograph.messages.accept.opted_out import OptedOut, refusing
+from heliograph.messages.accept.opted_out import NOBODY, OptedOut, refusing
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import SendRequest
 from heliograph.messages.accept.store_sql import (
@@ -52,7 +52,7 @@ class SendBatch:
         stored: dict[str, Send],
         extensions: Mapping[str, BatchExtension],
         rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
-        opted_out: OptedOut | None = None,
+        opted_out: OptedOut = NOBODY,
     ) -> None:
         """Begins a batch. `rooms` holds the room of those places of which it is known; in others
         there is room for all. `opted_out` holds whoever of its recipients has opted out.
@@ -80,7 +80,7 @@ class SendBatch:
             for wallet in locked
         }
         self._rooms = rooms
-        self._opted_out = opted_out or {}
+        self._opted_out = opted_out
         self.unpaid: dict[StoragePlace, int] = {}  # octets that it stores and nobody pays for
         self._sends: list[Send] = []
         self._entries: list[Entry] = []

@@ -5,20 +5,35 @@ earlier batch, the recipients are asked about in that same statement. So there i
 only where somebody has opted out, or for an account whose first opt-out is new.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql
-from heliograph.messages.accept.read_sql import AskedRecipient, LockedWallet
+from heliograph.messages.accept.read_sql import AskedRecipient, HelpAsked, LockedWallet
 from heliograph.messages.accept.request import SendRequest
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
 
 ACCOUNTS_MAX: Final = 20_000  # that are remembered; past it the memory begins anew
-
+# texts that answer one that asks for help and reach who has opted out: that of the keyword, and one
+# more
+HELP_ANSWERS_MAX: Final = 2
 
 # the senders, in lower case, whose texts each number does not want; an empty one stands for all
-OptedOut: TypeAlias = dict[OptOutOwner, dict[int, set[str]]]
+_Unwanted: TypeAlias = dict[OptOutOwner, dict[int, set[str]]]
+
+
+class OptedOut(NamedTuple):
+    """Holds opt-outs, and which sends (by number) pass them, because they answer somebody who has
+    asked for help.
+    """
+
+    unwanted: _Unwanted
+    helping: frozenset[int] = frozenset()
+
+
+NOBODY: Final = OptedOut({})
 
 
 class OptOutLooks:
@@ -58,17 +73,39 @@ class OptOutLooks:
             self._with_any |= having
             asked, may_be_any = self.to_ask(requests), True
         self._with_any -= {wallet.account_id for wallet in locked} - having
-        out: OptedOut = {}
+        out: _Unwanted = {}
         for row in await read_sql.opt_outs(tx, asked) if may_be_any else ():
             numbers = out.setdefault(OptOutOwner(row.account_id, row.sandbox), {})
             numbers.setdefault(row.phone, set()).add(row.sender)
-        return out
+        if not out:
+            return NOBODY
+        return OptedOut(out, await _helping(tx, [each for each in requests if each.answers_help]))
+
+
+async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:
+    """Returns which of these sends, which go to who has asked for help, are not one too many."""
+    asked = {
+        HelpAsked(each.account_id, int(phone.digits), each.answers_id or "")
+        for each in answers
+        for phone in each.phones
+        if phone is not None
+    }
+    sent = Counter(
+        {each.inbound_id: each.answers for each in await read_sql.help_answers(tx, sorted(asked))}
+    )
+    helping = set()
+    for each in answers:
+        sent[each.answers_id or ""] += 1
+        if sent[each.answers_id or ""] <= HELP_ANSWERS_MAX:
+            helping.add(each.number)
+    return frozenset(helping)
 
 
 def refusing(request: SendRequest, out: OptedOut) -> frozenset[int]:
     """Returns the numbers that want nothing of the request's sender."""
-    numbers = out.get(OptOutOwner(request.account_id, request.sandbox)) if out else None
-    if not numbers or request.passes_opt_outs:
+    owner = OptOutOwner(request.account_id, request.sandbox)
+    numbers = out.unwanted.get(owner) if out.unwanted else None
+    if not numbers or request.passes_opt_outs or request.number in out.helping:
         return frozenset()
     senders = {WHOLE_ACCOUNT.sender, scope_of_sender(request.sender).sender}
     return frozenset(number for number, of in numbers.items() if of & senders)

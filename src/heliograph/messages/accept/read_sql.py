@@ -23,6 +23,7 @@ from heliograph.database.statements import (
 )
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.queue.rank import HELD_FROM_US
+from heliograph.opt_outs import of_phone
 from heliograph.requests import KeyPlace
 
 
@@ -61,6 +62,19 @@ class _OptOut(Row, frozen=True):
     sandbox: Bool
     phone: BigInt
     sender: Text
+
+
+class HelpAsked(Row, frozen=True):
+    """Asks how many texts have answered one (raw id) by which a phone has asked for help."""
+
+    account_id: Id
+    phone: BigInt
+    inbound_id: Id
+
+
+class _HelpAnswers(Row, frozen=True):
+    inbound_id: Id
+    answers: BigInt
 
 
 class _Head(Row, frozen=True):
@@ -120,9 +134,7 @@ _LOCK_AND_LOOK: Final = TablesStatement(
     postgresql=f"""
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
             JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known,
-            EXISTS (SELECT FROM :recipients AS r, LATERAL (SELECT FROM suppressions s
-                WHERE s.account_id = r.account_id AND s.sandbox = r.sandbox AND s.phone = r.phone
-                OFFSET 0) AS found) AS is_any_out
+            EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
 )
 
@@ -136,18 +148,31 @@ _CARRIERS_HEADS: Final = same(
         ORDER BY q.rank_us LIMIT 1) AS rank_us FROM carriers c""",
 )
 
-# OFFSET 0, and CROSS JOIN on SQLite, leave no other way than to look into the index once for each.
+# CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPT_OUTS: Final = BatchStatement(
     AskedRecipient,
     _OptOut,
-    postgresql="""
-        SELECT g.account_id, g.sandbox, g.phone, found.sender FROM :given AS g, LATERAL (
-            SELECT s.sender FROM suppressions s WHERE s.account_id = g.account_id
-                AND s.sandbox = g.sandbox AND s.phone = g.phone OFFSET 0) AS found""",
+    postgresql=f"""
+        SELECT g.account_id, g.sandbox, g.phone, found.sender
+        FROM :given AS g, LATERAL {of_phone("s.sender")} AS found""",
     sqlite="""
         SELECT s.account_id, s.sandbox, s.phone, s.sender FROM json_each(:given) AS g
             CROSS JOIN suppressions s ON s.account_id = g.value ->> 0
                 AND s.sandbox = g.value ->> 1 AND s.phone = g.value ->> 2""",
+)
+
+# Its answers are among what the phone was sent since: few look them up, so they have no index.
+_ANSWERS: Final = """
+    messages m JOIN answering_sends a ON a.send_id = m.send_id
+    WHERE m.account_id = {0}account_id AND m.recipient = {0}phone AND m.id >= {0}inbound_id
+        AND a.inbound_id = {0}inbound_id"""
+_HELP_ANSWERS: Final = BatchStatement(
+    HelpAsked,
+    _HelpAnswers,
+    postgresql=f"""
+        SELECT g.inbound_id, (SELECT count(*) FROM {_ANSWERS.format("g.")}) AS answers
+        FROM :given AS g""",
+    sqlite=f"SELECT :inbound_id AS inbound_id, count(*) AS answers FROM {_ANSWERS.format(':')}",
 )
 
 _SEND: Final = ", ".join(f"s.{name}" for name in Send.__struct_fields__)
@@ -179,6 +204,11 @@ async def lock_and_look(
 async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]:
     """Returns the opt-outs of these recipients, of all senders."""
     return await _OPT_OUTS.rows(tx, recipients)
+
+
+async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
+    """Returns how many texts each of these was answered by."""
+    return await _HELP_ANSWERS.rows(tx, asked)
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:

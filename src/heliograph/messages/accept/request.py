@@ -3,7 +3,7 @@ database.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from heliograph.base.errors import FIELDS_REPORTED_MAX, FieldError
 from heliograph.base.forms import BadParts, Form, as_text, shown
@@ -21,6 +21,15 @@ REFERENCE_MAX: Final = 128
 _TEXT_ID_MAX: Final = 64  # characters: an id has half of them, and what is none is told as such
 # characters of a string that is no number, as `rejected` repeats it: a number has 15
 RECIPIENT_SHOWN_MAX: Final = 40
+
+
+class AnsweredText(NamedTuple):
+    """Names a text from a handset by its raw id. `helped` is the phone (E.164 digits) that has
+    asked for help by it lately, so that an answer reaches it also if it has opted out.
+    """
+
+    id: str
+    helped: str | None = None
 
 
 @dataclass(slots=True)
@@ -59,6 +68,7 @@ class SendRequest:
     partner_id: str | None = None
     in_reply_to: str | None = None  # the inbound text that it answers, in text form
     answers_id: str | None = None  # the same, raw, once it is known to be the account's
+    answers_help: bool = False  # it goes to the phone that has asked for help by that text lately
 
 
 def read_send(
@@ -109,6 +119,14 @@ def read_send(
         transactional=transactional,
         passes_opt_outs=transactional,
     )
+
+
+def answer_to(request: SendRequest, text: AnsweredText) -> None:
+    """Notes in a send which text it answers, and whether it helps whoever wrote that."""
+    request.answers_id = text.id
+    request.answers_help = text.helped is not None and [text.helped] == [
+        phone and phone.digits for phone in request.phones
+    ]
 
 
 def _text(value: Any) -> str:

@@ -12,6 +12,7 @@ from heliograph.base import ids
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
 from heliograph.messages.changes import MessageRow
+from heliograph.opt_outs import of_phone
 
 
 class _ComesBack(Row, frozen=True):
@@ -35,14 +36,13 @@ FOLDED_SENDER: Final = "ltrim(lower(s.sender), '+')"
 MAY_BE_UNWANTED: Final = """s.type <> 'otp' AND NOT EXISTS (
     SELECT 1 FROM answering_sends a JOIN inbound i ON i.id = a.inbound_id
     WHERE a.send_id = s.id AND i.keyword IS NOT NULL)"""
-# OFFSET 0, and CROSS JOIN on SQLite, leave no other way than to look into the index once for each.
+# CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPTED_OUT: Final = BatchStatement(
     _ComesBack,
     _OptedOutOf,
     postgresql=f"""
-        SELECT g.message_id, found.id AS opt_out_id FROM :given AS g, LATERAL (
-            SELECT o.id, o.sender FROM suppressions o WHERE o.account_id = g.account_id
-                AND o.sandbox = g.sandbox AND o.phone = g.phone OFFSET 0) AS found, sends s
+        SELECT g.message_id, found.id AS opt_out_id
+        FROM :given AS g, LATERAL {of_phone("s.id, s.sender")} AS found, sends s
         WHERE s.id = g.send_id AND {MAY_BE_UNWANTED}
             AND (found.sender = '' OR found.sender = {FOLDED_SENDER})""",
     sqlite=f"""

@@ -5,6 +5,7 @@ old, campaigns pause, and people opt out.
 from heliograph.messages.sweeps.opt_out import (
     OptedOutPhone,
     UnwantedTexts,
+    cancel_accepted_meanwhile,
     cancel_unwanted,
     fail_blocked,
 )
@@ -21,6 +22,7 @@ from heliograph.messages.sweeps.withdraw import withdraw
 __all__ = [
     "OptedOutPhone",
     "UnwantedTexts",
+    "cancel_accepted_meanwhile",
     "cancel_unwanted",
     "fail_blocked",
     "fail_canceled",

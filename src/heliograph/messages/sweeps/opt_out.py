@@ -1,13 +1,14 @@
 """What is queued for people who want it no more is taken out of its run, failed and refunded."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from heliograph.base import ids
+from heliograph.base import clock, ids
 from heliograph.base.paging import first_id_of
+from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BigInt,
@@ -19,6 +20,7 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
+from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.accept.request import VALIDITY_S
 from heliograph.messages.carrier.unwanted import FOLDED_SENDER, MAY_BE_UNWANTED, is_withdrawn
 from heliograph.messages.message_lock import lock_messages
@@ -26,6 +28,7 @@ from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
+from heliograph.opt_outs import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000
@@ -93,24 +96,31 @@ class _OfSends(Row, frozen=True):
     send_ids: list[Id]
 
 
+_COLUMNS: Final = """m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
+    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id"""
 # The oldest opt-out counts: what has passed it passes those that came later.
-_COLUMNS: Final = f"""m.account_id, m.sandbox, m.recipient, m.id, m.send_id,
-    EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id) AS is_in_flight, m.group_id,
-    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id AND o.sandbox = m.sandbox
-        AND o.phone = m.recipient AND (o.sender = '' OR o.sender = {FOLDED_SENDER})
-        ORDER BY o.id LIMIT 1) AS opt_out_id"""
+_THE_OLDEST: Final = f"""
+    (o.sender = '' OR o.sender = {FOLDED_SENDER}) ORDER BY o.id LIMIT 1) AS opt_out_id"""
+_ITS_PHONE: Final = {"account_id": "m.account_id", "sandbox": "m.sandbox", "phone": "m.recipient"}
+_OPT_OUT_POSTGRESQL: Final = f"""
+    (SELECT o.id FROM {of_phone("s.id, s.sender", **_ITS_PHONE)} o WHERE {_THE_OLDEST}"""
+_OPT_OUT_SQLITE: Final = f"""
+    (SELECT o.id FROM suppressions o WHERE o.account_id = m.account_id
+        AND o.sandbox = m.sandbox AND o.phone = m.recipient AND {_THE_OLDEST}"""
 _NOTED: Final = SharingStatement(
     OptedOutPhone,
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_COLUMNS}, {_OPT_OUT_POSTGRESQL}
+        FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS}, {_OPT_OUT_SQLITE}
+        FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}""",
 )
@@ -119,14 +129,16 @@ _UNWANTED: Final = SharingStatement(
     _SinceId,
     _FoundMessage,
     postgresql=f"""
-        SELECT {_COLUMNS} FROM :given AS g
+        SELECT {_COLUMNS}, {_OPT_OUT_POSTGRESQL}
+        FROM :given AS g
         JOIN messages m ON m.account_id = g.account_id AND m.recipient = g.phone
             AND m.sandbox = g.sandbox
         JOIN sends s ON s.id = m.send_id
         WHERE {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (g.sender = '' OR {FOLDED_SENDER} = g.sender)""",
     sqlite=f"""
-        SELECT {_COLUMNS} FROM messages m JOIN sends s ON s.id = m.send_id
+        SELECT {_COLUMNS}, {_OPT_OUT_SQLITE}
+        FROM messages m JOIN sends s ON s.id = m.send_id
         WHERE m.account_id = :account_id AND m.sandbox = :sandbox AND m.recipient = :phone
             AND {MESSAGE.is_in(QUEUED, of="m.")} AND m.id >= :since AND {MAY_BE_UNWANTED}
             AND (:sender = '' OR {FOLDED_SENDER} = :sender)""",
@@ -196,6 +208,25 @@ async def cancel_unwanted(
         await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
 
 
+async def cancel_accepted_meanwhile(
+    db: Database, unwanted: Iterable[UnwantedTexts], since_ms: int
+) -> None:
+    """Cancels what was being accepted of these texts while their opt-outs were stored, from
+    `since_ms` on, and so was not seen: whoever accepted it had not seen the opt-outs either. They
+    are committed. It waits for all who hold the wallets now, or wait for them.
+
+    A transactional text of these moments is canceled, too: nothing tells it from another one.
+    """
+    texts = sorted(unwanted)
+    async with db.hot() as tx:
+        await lock_wallets(tx, sorted({each.account_id for each in texts}))
+    async with db.hot() as tx:
+        now_ms = clock.now_ms()
+        left = await _Queued(tx, texts, now_ms, since_ms).taken_out()
+        if left.found:
+            await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+
+
 class _Queued:
     """Looks for what is queued of texts that nobody wants any more, until it has all that no
     carrier has.
@@ -206,8 +237,18 @@ class _Queued:
     found now.
     """
 
-    def __init__(self, tx: HotTx, unwanted: Sequence[UnwantedTexts], now_ms: int) -> None:
+    def __init__(
+        self,
+        tx: HotTx,
+        unwanted: Sequence[UnwantedTexts],
+        now_ms: int,
+        new_since_ms: int | None = None,
+    ) -> None:
+        """Begins to look. What is younger than its opt-out has passed it, but for an opt-out that
+        was made since `new_since_ms`.
+        """
         self._tx = tx
+        self._new_since_ms = new_since_ms
         self._unwanted = unwanted
         self._since = _SinceId(first_id_of(now_ms - _SPAN_MS))
         self._runs: dict[RunKey, QueuedRun] = {}
@@ -233,11 +274,19 @@ class _Queued:
 
     async def _look(self) -> None:
         found = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)
-        queued = [one.queued for one in found if one.is_withdrawn]
+        queued = [one.queued for one in found if one.is_withdrawn or self._is_new(one)]
         self._waiting = {
             int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
         }
         self._with_carriers = {message.id for message in queued if message.is_in_flight}
+
+    def _is_new(self, message: _FoundMessage) -> bool:
+        """Returns whether the message was accepted while its opt-out was being stored."""
+        return (
+            self._new_since_ms is not None
+            and message.opt_out_id is not None
+            and ids.made_at_ms(int(message.opt_out_id, 16)) >= self._new_since_ms
+        )
 
     async def _found(self, which: Statement[_OfSends, QueuedRun]) -> "SplitRuns":
         if self._waiting:

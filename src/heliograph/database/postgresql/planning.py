@@ -1,0 +1,26 @@
+"""Keeps PostgreSQL from using a plan again that it has made for another state of a table."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from sqlalchemy.engine import Connection
+
+_NEVER: Final = None  # of psycopg's `prepare_threshold`: no statement is prepared
+
+
+@contextmanager
+def planned_anew(tx: Connection) -> Iterator[None]:
+    """Has each statement of the block planned for the size that its tables have now.
+
+    The driver prepares a statement that a connection executes often, and PostgreSQL keeps its plan.
+    A plan that was made while a table was empty reads it from end to end as it grows, until
+    PostgreSQL counts the table. (Sessions of the hot paths are kept from that by their settings.)
+    """
+    connection: Any = tx.connection.driver_connection
+    usual = connection.prepare_threshold
+    connection.prepare_threshold = _NEVER
+    try:
+        yield
+    finally:
+        connection.prepare_threshold = usual

@@ -1,0 +1,69 @@
+"""Heeds STOP, and START, for all who have texted a phone from a shared number, where nobody has
+done so lately: the text is none of theirs, and the person may mean any of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from heliograph.carriers import BINARY
+from heliograph.database.hot import HotTx
+from heliograph.inbound import route_sql as sql
+from heliograph.inbound.heed import SaidKeyword
+from heliograph.inbound.keywords import CameIn, KeywordAction, MatchedKeyword, match
+from heliograph.inbound.route import TextRoute
+from heliograph.opt_outs import scope_of_sender
+
+
+class _SaidToMany(NamedTuple):
+    text: CameIn
+    matched: MatchedKeyword
+    phones: frozenset[str]
+
+
+def built_in_word(text: CameIn, route: TextRoute) -> MatchedKeyword | None:
+    """Returns the built-in word that opts out or in and that a text is, if any of several may be
+    meant by it.
+    """
+    if not route.guessed or text.sandbox or text.encoding == BINARY or not text.is_complete:
+        return None
+    found = match(text.text, {}, first_word=route.first_word)
+    is_for_all = found is not None and found.rule.action in (
+        KeywordAction.OPT_OUT,
+        KeywordAction.OPT_IN,
+    )
+    return found if is_for_all else None
+
+
+async def for_former_tenants(
+    tx: HotTx, texts: Sequence[CameIn], routed: Sequence[TextRoute], said: Sequence[SaidKeyword]
+) -> list[SaidKeyword]:
+    """Returns what these texts say to accounts that have texted their phones from these numbers,
+    and to which they do not say it anyway. It concerns the number's texts alone, and no account
+    that does not know the phone. Nothing is answered: the person would be, by each of them.
+    """
+    heard = [
+        _SaidToMany(text, matched, route.guessed)
+        for text, route in zip(texts, routed, strict=True)
+        if (matched := built_in_word(text, route)) is not None
+        and (not text.is_repeat or matched.rule.action is KeywordAction.OPT_OUT)
+    ]
+    asked = {
+        sql.SharedNumber(each.text.recipient, int(phone)) for each in heard for phone in each.phones
+    }
+    tenants = defaultdict(list)
+    for row in await sql.FORMER_TENANTS.rows(tx, sorted(asked)):
+        tenants[row.digits, str(row.phone)].append(row.account_id)
+    told = {(each.text.id, each.text.account_id, each.text.sender) for each in said}
+    return [
+        SaidKeyword(
+            each.text._replace(account_id=account_id, sender=phone),
+            each.matched,
+            scope_of_sender(each.text.recipient),
+            is_for_all=True,
+        )
+        for each in heard
+        for phone in sorted(each.phones)
+        for account_id in tenants[each.text.recipient, phone]
+        if (each.text.id, account_id, phone) not in told
+    ]

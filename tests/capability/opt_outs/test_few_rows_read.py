@@ -1,0 +1,135 @@
+"""Whoever asks whether some phones have opted out reads the opt-outs of these phones alone, also
+where PostgreSQL takes the table for empty: it was so when it was counted last, or when the plan
+was made.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import pytest
+import sqlalchemy as sa
+
+from heliograph.base import clock, ids
+from heliograph.campaigns import expand
+from heliograph.campaigns.tables import campaign_recipients
+from heliograph.database.hot import HotTx
+from heliograph.database.statements import BigInt, Nothing, Row, Statement
+from heliograph.inbound import replies_sql
+from heliograph.messages.accept import read_sql
+from heliograph.messages.carrier import unwanted
+from heliograph.messages.sweeps import opt_out
+from heliograph.messages.tables import sends
+from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress, suppressed_among
+from tests.support.capability.sending import House
+from tests.support.factories import awaited, phones
+
+OUT: Final = phones(2_000)  # who opts out, while the table is taken for empty
+ASKED: Final = OUT[::50]
+GROUP: Final = 7
+# a driver prepares a statement, and PostgreSQL keeps its plan, within so many times
+OFTEN: Final = 15
+Ask = Callable[[HotTx, House, str], Awaitable[Sequence[Any]]]
+
+
+class _ReadRows(Row, frozen=True):
+    count: BigInt
+
+
+_COUNT: Final = """SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) AS count
+    FROM pg_stat_xact_user_tables WHERE relname = 'suppressions'"""
+_READ: Final = Statement(Nothing, _ReadRows, postgresql=_COUNT)
+
+
+async def _accepting(tx: HotTx, house: House, _: str) -> Sequence[Any]:
+    asked = [read_sql.AskedRecipient(house.amina, False, int(phone)) for phone in ASKED]
+    await read_sql.lock_and_look(tx, [house.amina], [], asked)
+    return await read_sql.opt_outs(tx, asked)
+
+
+async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
+    back = [
+        unwanted._ComesBack(
+            ids.raw_of_number(number), send_id, house.amina, sandbox=False, phone=int(phone)
+        )
+        for number, phone in enumerate(ASKED, ids.new_number())
+    ]
+    return await unwanted._OPTED_OUT.rows(tx, back)
+
+
+async def _noted(tx: HotTx, house: House, _: str) -> Sequence[Any]:
+    people = [opt_out.OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
+    found = await opt_out._NOTED.rows_with(tx, people, opt_out._SinceId("0" * 32))
+    return [each for each in found if each.opt_out_id is not None]
+
+
+async def _withdrawing(tx: HotTx, house: House, _: str) -> Sequence[Any]:
+    texts = [opt_out.UnwantedTexts(house.amina, False, int(phone), "") for phone in ASKED]
+    found = await opt_out._UNWANTED.rows_with(tx, texts, opt_out._SinceId("0" * 32))
+    return [each for each in found if each.opt_out_id is not None]
+
+
+async def _answering(tx: HotTx, house: House, _: str) -> Sequence[Any]:
+    asked = [replies_sql.AskedPhone(house.amina, False, int(phone), "4567") for phone in ASKED]
+    return await replies_sql.SUPPRESSED.rows(tx, asked)
+
+
+async def _expanding(tx: HotTx, house: House, _: str) -> Sequence[Any]:
+    after = expand._RecipientsAfter(
+        GROUP, cursor=0, most=len(ASKED), account_id=house.amina, sandbox=False, sender="amina"
+    )
+    return [each for each in await expand._NEXT.rows(tx, after) if each.opted_out]
+
+
+@pytest.fixture(params=[0, 1])
+def counted(request: pytest.FixtureRequest, postgresql_house: House) -> House:
+    """Returns a house whose opt-outs were counted when there were so many, and never again."""
+    with postgresql_house.db.write() as tx:
+        tx.exec_driver_sql("ALTER TABLE suppressions SET (autovacuum_enabled = off)")
+    _opt_out(postgresql_house, phones(request.param, first=9_000_000))
+    with postgresql_house.db.write() as tx:
+        tx.exec_driver_sql("ANALYZE suppressions")
+        asked = [{"group_id": GROUP, "recipient": int(phone)} for phone in ASKED]
+        tx.execute(campaign_recipients.insert(), asked)
+    return postgresql_house
+
+
+def _opt_out(house: House, out: Sequence[str]) -> None:
+    with house.db.write() as tx:
+        owner = OptOutOwner(house.amina, False)
+        suppress(tx, owner, out, source=OptOutSource.API, now_ms=clock.now_ms())
+
+
+@pytest.mark.parametrize(
+    "ask", [_accepting, _coming_back, _noted, _withdrawing, _answering, _expanding]
+)
+@awaited
+async def test_a_hot_path_reads_the_opt_outs_of_the_phones_that_it_asks_about(
+    counted: House, ask: Ask
+) -> None:
+    await counted.send(ASKED)
+    with counted.db.read() as tx:
+        send_id = tx.execute(sa.select(sends.c.id)).scalar_one()
+
+    async def asked() -> tuple[int, int]:
+        async with counted.db.hot() as tx:
+            before = (await _READ.rows(tx, Nothing()))[0].count
+            found = await ask(tx, counted, send_id)
+            return len(found), (await _READ.rows(tx, Nothing()))[0].count - before
+
+    for _ in range(OFTEN):
+        assert (await asked())[0] == 0
+    _opt_out(counted, OUT)
+    found, rows_read = await asked()
+    assert found == len(ASKED)
+    assert rows_read < 5 * len(ASKED)  # not each of 2,000 for each of 40
+
+
+def test_an_ordinary_transaction_does_so_too(counted: House) -> None:
+    owner = OptOutOwner(counted.amina, False)
+    with counted.db.read() as tx:
+        for _ in range(OFTEN):
+            assert suppressed_among(tx, owner, ASKED) == {}
+        _opt_out(counted, OUT)  # by another connection
+        before = tx.exec_driver_sql(_COUNT).scalar_one()
+        assert len(suppressed_among(tx, owner, ASKED)) == len(ASKED)
+        assert tx.exec_driver_sql(_COUNT).scalar_one() - before < 5 * len(ASKED)

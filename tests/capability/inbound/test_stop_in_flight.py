@@ -11,6 +11,7 @@ from heliograph import accounts, senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
 from heliograph.database import config
+from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.gated import GatedDatabase
@@ -20,6 +21,8 @@ from tests.support.factories import PHONE, SENDER, awaited
 from tests.support.wire.handset_texts import SHORT_CODE
 
 OTHER = "233201234568"
+# after an opt-out: whoever accepts a text then has seen it
+PASSES_AFTER_MS = ACCEPTED_BESIDE_MS + 1
 THREE_SEGMENTS = "x" * 400
 LATER_MS = 121_000
 
@@ -101,7 +104,7 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
         accounts.change(tx, house.amina, transactional=True)
         config.bump(tx)
     await line.says("STOP")
-    clock.move(by_ms=5)
+    clock.move(by_ms=PASSES_AFTER_MS)
     try:
         await house.send(PHONE, "Your receipt.", transactional=True)
         link = house.turn()
@@ -113,7 +116,7 @@ async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
         await link.turn.once()
         assert len(link.open) == 2
     finally:
-        clock.move(by_ms=-5)
+        clock.move(by_ms=-PASSES_AFTER_MS)
 
 
 @awaited
@@ -139,10 +142,28 @@ async def test_what_passes_the_opt_out_stays_at_the_next_stop(house: House) -> N
         config.bump(tx)
     await house.send(PHONE, "Your receipt.", transactional=True)
     await line.says("STOP")
-    clock.move(by_ms=5)
+    clock.move(by_ms=PASSES_AFTER_MS)
     await house.send(PHONE, "Your next receipt.", transactional=True)
     await line.says("STOP")
     assert house.statuses() == ["failed/blocked", "queued"]
+    house.assert_sound()
+
+
+@awaited
+async def test_what_was_accepted_beside_a_stop_is_not_tried_again(house: House) -> None:
+    """Whoever accepted it may not have seen the opt-out, and a carrier had it when STOP looked."""
+    line = Line(house, answers=False)
+    with house.db.write() as tx:
+        accounts.change(tx, house.amina, transactional=True)
+        config.bump(tx)
+    await line.says("STOP")
+    clock.move(by_ms=ACCEPTED_BESIDE_MS // 2)
+    await house.send(PHONE, "Accepted beside it.", transactional=True)
+    link = house.turn()
+    await link.turn.once()
+    link.answer(*link.open.values(), outcome=Outcome.THROTTLED)
+    await link.turn.once()
+    assert house.statuses() == ["failed/blocked"]
     house.assert_sound()
 
 
@@ -158,12 +179,12 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
         accounts.change(tx, house.amina, transactional=True)
         config.bump(tx)
     await line.says("STOP")
-    clock.move(by_ms=5)
+    clock.move(by_ms=PASSES_AFTER_MS)
     await house.send(PHONE, "Your receipt.", sender=SHORT_CODE, transactional=True)
     link = house.turn()
     if place == "with a carrier":
         await link.turn.once()
-    clock.move(by_ms=5)
+    clock.move(by_ms=PASSES_AFTER_MS)
     line.number_has(opt_out_scope="sender")
     await line.says("STOP")
     if place == "with a carrier":

@@ -8,6 +8,7 @@ from heliograph import accounts, contacts, senders
 from heliograph.base import clock
 from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.database import config
+from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, scope_of_sender
@@ -19,6 +20,8 @@ from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, awaited, phones
 
 OTHER_SENDER = "SALES"
+# after an opt-out: whoever accepts a text then has seen it
+PASSES_AFTER_MS = ACCEPTED_BESIDE_MS + 1
 
 
 async def queued(house: House) -> Sent:
@@ -110,7 +113,7 @@ async def test_a_contact_that_opts_out_loses_single_sends_at_the_next_look(
         config.bump(tx)
         owner = ContactOwner(house.amina, False)
         contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
-    clock.move(by_ms=5)
+    clock.move(by_ms=PASSES_AFTER_MS)
     try:
         await house.send(first, "It passes.", transactional=True)
         await campaign.look()
@@ -122,5 +125,5 @@ async def test_a_contact_that_opts_out_loses_single_sends_at_the_next_look(
         assert house.credits() == before + 3 - 1
         assert house.count(opt_outs) == 0
     finally:
-        clock.move(by_ms=-5)
+        clock.move(by_ms=-PASSES_AFTER_MS)
     house.assert_sound()

@@ -30,6 +30,8 @@ class _OptedOutOf(Row, frozen=True):
     opt_out_id: Id
 
 
+# No transaction that stores an opt-out, or accepts a text beside it, takes longer.
+ACCEPTED_BESIDE_MS: Final = 1_000
 # a sender as opt-outs know it (`opt_outs.folded_sender`): only digits are written with a plus
 FOLDED_SENDER: Final = "ltrim(lower(s.sender), '+')"
 # a part of the condition that a message of the send `s` may be withdrawn by an opt-out
@@ -57,13 +59,15 @@ _OPTED_OUT: Final = BatchStatement(
 def is_withdrawn(message_id: str, group_id: int | None, opt_out_id: str | None) -> bool:
     """Returns whether an opt-out withdraws a message that may be unwanted. Ids are raw. `group_id`
     is that of a campaign's message. Without an opt-out that still holds, only a campaign's message
-    is withdrawn. A text that was accepted in the millisecond of the opt-out counts as older.
+    is withdrawn. A text that was accepted within a second of the opt-out counts as older: whoever
+    accepted it may not have seen the opt-out, which was being stored meanwhile.
     """
     if group_id is not None:
         return True
     if opt_out_id is None:
         return False
-    return ids.made_at_ms(int(message_id, 16)) <= ids.made_at_ms(int(opt_out_id, 16))
+    accepted_ms, opted_out_ms = (ids.made_at_ms(int(raw, 16)) for raw in (message_id, opt_out_id))
+    return accepted_ms <= opted_out_ms + ACCEPTED_BESIDE_MS
 
 
 async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:

@@ -18,8 +18,7 @@ from heliograph.carriers import ReceiptState, all_carriers
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
 from heliograph.messages.accept import text_sealer
-from heliograph.messages.doubt import work_lists
-from heliograph.messages.doubt.slices import LOOKED_UP_MAX
+from heliograph.messages.doubt import slices, work_lists
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded
@@ -75,11 +74,12 @@ def test_a_message_is_found_by_its_number_and_shows_where_it_is_without_its_text
 
 
 def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(
-    visitor: Visitor, db: Database, house: House
+    visitor: Visitor, db: Database, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(slices, "LOOKED_UP_MAX", 20)
     made(sent_to([PHONE]), house)
     [message] = message_ids(house)
-    open_shops(db, house.amina, LOOKED_UP_MAX)
+    open_shops(db, house.amina, 20)
     clock.move(by_ms=70 * DAY_MS)
     come_in(visitor, db, OperatorRole.SUPPORT)
     shown = visitor.get(f"/console/messages?q={PHONE}").text

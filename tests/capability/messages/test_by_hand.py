@@ -15,9 +15,8 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt import by_hand, find, unmatched, work_lists
+from heliograph.messages.doubt import by_hand, find, slices, unmatched, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
-from heliograph.messages.doubt.slices import LOOKED_UP_MAX
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.doubtful import AFTER, TOLD, in_doubt, recorded
@@ -199,8 +198,9 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
 
 @awaited
 async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_are_many(
-    house: House,
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(slices, "LOOKED_UP_MAX", 20)
     await house.send(PHONE)
     [message] = house.messages()
 
@@ -212,7 +212,7 @@ async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_ar
     sent_at_ms = clock.now_ms()
     clock.move(by_ms=100 * DAY_MS)
     assert [each.message.id for each in found().rows] == [message.id], "there are few accounts"
-    open_shops(house.db, house.amina, LOOKED_UP_MAX)
+    open_shops(house.db, house.amina, 20)
     await house.send("233200000777")  # of this month
     pages, before = 0, None
     while not (page := found(before)).rows:

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -35,6 +36,9 @@ _OTHERS_OFF = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
         AND backend_type = 'client backend'"""
+# All tables are emptied, so no row is left that could refer to a deleted one. To look for it took
+# 73 s after 10,000 accounts.
+_NO_TRIGGERS = "SET session_replication_role = replica"
 _LEFT_BEHIND = """
     SELECT d.datname FROM pg_database d WHERE starts_with(d.datname, %s)
     AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE starts_with(d.datname, a.application_name)
@@ -118,6 +122,8 @@ class ReusableDatabase:
     def __init__(self, url: str) -> None:
         self.url = url
         self._connection = psycopg.connect(url, autocommit=True)
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            self._connection.execute(_NO_TRIGGERS)
         self._refill = self._remember()
 
     def empty(self) -> None:

@@ -16,8 +16,8 @@ from heliograph.carriers import (
     SIMULATOR_ID,
     Carrier,
     LinkState,
-    all_carriers,
     all_routes,
+    served_carriers,
     unbound_links,
 )
 from heliograph.monitoring import carrier_checks, work_checks
@@ -107,7 +107,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
             last.get(carrier.id, _NO_SAMPLE).rates,
             hour.get(carrier.id, dict.fromkeys(COUNTS, 0)),
         )
-        for carrier in all_carriers(tx)
+        for carrier in served_carriers(tx)
     ]
     processes = registered(tx)
     database = database_state(tx)

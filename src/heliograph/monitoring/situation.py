@@ -240,12 +240,14 @@ def _of_carriers(
 
 
 def _down(carrier: Carrier, now_ms: int) -> Trouble:
-    down_ms = 0 if carrier.down_since_ms is None else max(0, now_ms - carrier.down_since_ms)
-    lasts = f"{down_ms // 1_000} s" if down_ms < 120_000 else f"{down_ms // 60_000} min"
+    lasts = "has no bound session"  # where nobody has noted since when
+    if carrier.down_since_ms is not None:
+        down_ms = max(0, now_ms - carrier.down_since_ms)
+        span = f"{down_ms // 1_000} s" if down_ms < 120_000 else f"{down_ms // 60_000} min"
+        lasts = f"has had no bound session for {span}"
     detail = f" ({carrier.state_detail})" if carrier.state_detail else ""
     return Trouble(
-        f"Carrier {carrier.name} has had no bound session for {lasts}:"
-        f" {_STATES[carrier.state]}{detail}.",
+        f"Carrier {carrier.name} {lasts}: {_STATES[carrier.state]}{detail}.",
         _asked(carrier_checks.remedy(carrier)),
         is_failure=True,
     )

@@ -85,7 +85,7 @@ def test_a_service_without_processes_says_that_nothing_sends(db: Database) -> No
 def test_a_carrier_whose_processes_are_gone_is_not_bound(db: Database, carrier_id: int) -> None:
     with db.write() as tx:
         tx.execute(sa.delete(workers))  # as a console retires a process that died
-    assert "Carrier alpha has had no bound session for 0 s: no process serves it." in sentences(db)
+    assert "Carrier alpha has no bound session: no process serves it." in sentences(db)
     assert "is a server running?" in remedies(db).lower()
 
 

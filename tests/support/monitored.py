@@ -33,9 +33,12 @@ def tell(
     """Lets a process tell of itself and its carriers. It is registered if it was not yet."""
     stored = figures if figures is not None else told(carriers=carriers)
     with db.write() as tx:
-        tx.execute(sa.delete(workers).where(workers.c.epoch == epoch))
-        tx.execute(
-            workers.insert().values(
-                epoch=epoch, kind=kind, started_at_ms=clock.now_ms(), figures=stored
-            )
+        there = tx.execute(
+            sa.update(workers).where(workers.c.epoch == epoch).values(figures=stored)
         )
+        if not there.rowcount:  # as a beat does, which keeps the process's links
+            tx.execute(
+                workers.insert().values(
+                    epoch=epoch, kind=kind, started_at_ms=clock.now_ms(), figures=stored
+                )
+            )

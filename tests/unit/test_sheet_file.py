@@ -102,6 +102,12 @@ def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
         assert said in whys
 
 
+def test_a_number_whose_comma_ends_its_cell_is_refused_and_not_cut() -> None:
+    read = read_sheet(b"prefix,credits\r\n44,1,000\r\n45,2,,\r\n", account_of)
+    assert read.rates == [Rate(GENERAL, "45", 2)]
+    assert read.bad == [BadRow(2, "has more cells than the first line: '000' is in no column")]
+
+
 @pytest.mark.parametrize(
     ("octets", "why"),
     [

@@ -65,6 +65,7 @@ from heliograph.carriers.state import (
     record_state,
     remember_id_format,
     remember_read_as,
+    served_carriers,
     unbound_links,
 )
 from heliograph.carriers.tables import GENERAL
@@ -121,6 +122,7 @@ __all__ = [
     "remove_rate",
     "remove_route",
     "resume_carrier",
+    "served_carriers",
     "set_carrier",
     "set_rate",
     "set_route",

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.carriers.link import LinkState
-from heliograph.carriers.manage import DOWN_MS
+from heliograph.carriers.manage import DOWN_MS, Carrier, all_carriers
 from heliograph.carriers.tables import carriers, links
 from heliograph.database import config
 
@@ -128,6 +128,19 @@ def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
     }
     found = {carrier_id: _combined(of_carrier.get(carrier_id, [])) for carrier_id in stored}
     return {carrier_id: state for carrier_id, state in found.items() if state != stored[carrier_id]}
+
+
+def served_carriers(tx: Connection) -> list[Carrier]:
+    """Returns all carriers in the states that their links make: where no process is left that mends
+    states, the stored ones are those of processes that died.
+    """
+    found = outdated_states(tx)
+    return [
+        carrier._replace(state=found[carrier.id][0], state_detail=found[carrier.id][1])
+        if carrier.id in found
+        else carrier
+        for carrier in all_carriers(tx)
+    ]
 
 
 def mend_states(tx: Connection, now_ms: int) -> None:

@@ -16,8 +16,8 @@ from heliograph.carriers import (
     SIMULATOR_ID,
     Carrier,
     LinkState,
-    all_carriers,
     all_routes,
+    served_carriers,
     unbound_links,
 )
 from heliograph.monitoring import carrier_checks, work_checks
@@ -107,7 +107,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
             last.get(carrier.id, _NO_SAMPLE).rates,
             hour.get(carrier.id, dict.fromkeys(COUNTS, 0)),
         )
-        for carrier in all_carriers(tx)
+        for carrier in served_carriers(tx)
     ]
     processes = registered(tx)
     database = database_state(tx)
@@ -240,12 +240,14 @@ def _of_carriers(
 
 
 def _down(carrier: Carrier, now_ms: int) -> Trouble:
-    down_ms = 0 if carrier.down_since_ms is None else max(0, now_ms - carrier.down_since_ms)
-    lasts = f"{down_ms // 1_000} s" if down_ms < 120_000 else f"{down_ms // 60_000} min"
+    lasts = "has no bound session"  # where nobody has noted since when
+    if carrier.down_since_ms is not None:
+        down_ms = max(0, now_ms - carrier.down_since_ms)
+        span = f"{down_ms // 1_000} s" if down_ms < 120_000 else f"{down_ms // 60_000} min"
+        lasts = f"has had no bound session for {span}"
     detail = f" ({carrier.state_detail})" if carrier.state_detail else ""
     return Trouble(
-        f"Carrier {carrier.name} has had no bound session for {lasts}:"
-        f" {_STATES[carrier.state]}{detail}.",
+        f"Carrier {carrier.name} {lasts}: {_STATES[carrier.state]}{detail}.",
         _asked(carrier_checks.remedy(carrier)),
         is_failure=True,
     )

@@ -135,6 +135,7 @@ class _CellPlaces(NamedTuple):
     destinations: tuple[int, ...]
     credits: int
     account: int | None
+    named: int  # how many columns the first line has
 
     @classmethod
     def of(cls, columns: Columns) -> "_CellPlaces":
@@ -152,7 +153,10 @@ class _CellPlaces(NamedTuple):
             )
         account = found[ACCOUNT_COLUMNS]
         return cls(
-            found[DESTINATION_COLUMNS], found[CREDITS_COLUMNS][0], account[0] if account else None
+            found[DESTINATION_COLUMNS],
+            found[CREDITS_COLUMNS][0],
+            account[0] if account else None,
+            len(columns.names),
         )
 
 
@@ -172,6 +176,9 @@ def _rate(
     for text in row.cells:
         if text.startswith("="):
             raise _BadCell(f"has the formula {shown(text)}; save the file with values")
+    # as 1,000 without quotes has, which would be read as 1
+    if beyond := next(filter(None, row.cells[places.named :]), ""):
+        raise _BadCell(f"has more cells than the first line: {shown(beyond)} is in no column")
     whose = cell(places.account) if places.account is not None else ""
     lower = destination.lower()
     try:

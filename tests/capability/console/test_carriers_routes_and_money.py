@@ -148,6 +148,9 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     over = {"do": "remove route", "prefix": "2332", "reason": "over"}
     assert visitor.post("/console/routes", over).status_code == 303
     assert logged(db) == ["route.remove", "route.set"]
+    log = visitor.get("/console/log").text
+    for done in ("Set a route", "Removed a route"):
+        assert f'{done}<br><span class="quiet">2332</span>' in log, "which one it was is said"
 
 
 def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(

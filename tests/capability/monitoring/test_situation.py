@@ -7,6 +7,7 @@ from heliograph.base import clock
 from heliograph.carriers import LinkState, pause_carrier, record_state, resume_carrier, set_route
 from heliograph.carriers.tables import carriers
 from heliograph.database.database import Database
+from heliograph.database.leases import workers
 from heliograph.messages.tables import inflight
 from heliograph.monitoring import CheckResult, MeasuredQueue, Sampler, situation
 from heliograph.monitoring.process_figures import CarrierCounts
@@ -79,6 +80,13 @@ def test_a_carrier_that_is_down_is_named_with_what_to_do_until_it_is_back(
 
 def test_a_service_without_processes_says_that_nothing_sends(db: Database) -> None:
     assert "Processes: none: nothing sends." in sentences(db)
+
+
+def test_a_carrier_whose_processes_are_gone_is_not_bound(db: Database, carrier_id: int) -> None:
+    with db.write() as tx:
+        tx.execute(sa.delete(workers))  # as a console retires a process that died
+    assert "Carrier alpha has no bound session: no process serves it." in sentences(db)
+    assert "is a server running?" in remedies(db).lower()
 
 
 def test_a_process_that_is_silent_is_named_before_others_take_over(

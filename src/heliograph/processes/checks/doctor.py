@@ -16,9 +16,9 @@ from heliograph.base.errors import ServiceError
 from heliograph.base.private_files import ENTRIES_MAX, open_to_others
 from heliograph.base.settings import Settings
 from heliograph.carriers import (
-    all_carriers,
     all_routes,
     connection_settings,
+    served_carriers,
     unbound_links,
 )
 from heliograph.database import migrate, restored_copy
@@ -209,7 +209,7 @@ def _surroundings(tx: sa.Connection, db: Database, settings: Settings) -> Iterat
 
 
 def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
-    carriers = all_carriers(tx)
+    carriers = served_carriers(tx)
     yield from carrier_checks.binds(
         carriers,
         unbound_links(tx),

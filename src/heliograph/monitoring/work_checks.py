@@ -83,7 +83,7 @@ def one_time_passwords(tx: sa.Connection, now_ms: int) -> Iterator[CheckResult]:
         yield CheckResult(
             "otp ranges",
             "warning",
-            f"{blocked} blocked: many one-time passwords went there, and none was verified",
+            f"{blocked} blocked: nobody verified what went there, or an operator did it",
             "heliograph otp blocked; is it pumping, or does a carrier deliver nothing there?",
         )
 

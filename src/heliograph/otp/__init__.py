@@ -14,11 +14,13 @@ from heliograph.otp.range_guard import (
 )
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
 from heliograph.otp.tallies import Capped, capped, forgive
+from heliograph.otp.verify import ID_PREFIX as OTP_PREFIX
 
 __all__ = [
     "ALL_COUNTRIES",
     "ERASED_AFTER_MS",
     "KEPT",
+    "OTP_PREFIX",
     "RANGE_DIGITS",
     "SANDBOX_CODE",
     "SEALED",

@@ -51,8 +51,8 @@ class FailedByCode(NamedTuple):
 
 
 class SentSoFar(NamedTuple):
-    """Counts what was sent in live mode today, in the last hours, and in the last days. `reasons`
-    counts what has failed in these days by the code of its error.
+    """Counts what was sent today, in the last hours, and in the last days, in the mode that the
+    account has first. `reasons` counts what has failed in these days by the code of its error.
     """
 
     today: MessageFigures
@@ -92,7 +92,8 @@ def overview(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | None:
     """Returns what was sent lately, or None if nothing was."""
-    zone, of = ZoneInfo(visit.account.time_zone), ReportOf(visit.account.id, sandbox=False)
+    account = visit.account
+    zone, of = ZoneInfo(account.time_zone), ReportOf(account.id, sandbox=account.sandbox)
     today = rollup_reports.day_of(asking.now_ms, zone)
     days = rollup_reports.parts_of(
         tx, of, rollup_reports.spans_of_days(today - timedelta(days=DAYS - 1), today, zone)
@@ -100,7 +101,7 @@ def _activity(tx: Connection, asking: PageRequest, visit: Visit) -> SentSoFar | 
     added = rollup_reports.total(day.figures for day in days)
     if not added.messages:
         return None
-    hours = last_hours(tx, visit, "live", asking.now_ms)
+    hours = last_hours(tx, visit, visit.mode, asking.now_ms)
     reasons = [
         FailedByCode(code, messages)
         for code, messages in zip(ERROR_CODES, added.errors, strict=True)

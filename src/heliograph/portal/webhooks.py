@@ -161,7 +161,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             after.append(endpoints.enable(tx, text_id))
         case "disable":
             after.append(endpoints.disable(tx, text_id, now_ms=now_ms))
-        case "finish":
+        case "finish":  # the former secret signs no more
+            visit.require_fresh(asking.now_ms)
             after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)

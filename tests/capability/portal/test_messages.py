@@ -163,6 +163,15 @@ def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, root: str) -
     assert listed(visitor, page.headers["location"]) == []  # it stays in the mode that was chosen
 
 
+def test_the_id_of_a_one_time_password_leads_to_its_message(
+    visitor: Visitor, sent: Send, root: str
+) -> None:
+    message = sent(kind="otp")
+    otp = ids.text_of_number("otp", (ids.number_of_text("msg", message) or 0) - 1)
+    led = visitor.get(f"{root}/messages?find={otp}").headers["location"]
+    assert listed(visitor, led) == [message]
+
+
 def test_a_message_of_another_account_is_like_none(
     visitor: Visitor, house: House, sent: Send, root: str
 ) -> None:

@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from heliograph import accounts
+from heliograph import accounts, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
 from heliograph.messages.rollup_reports import midnight_ms, spans_of_days, within_s
 from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import Visitor, home_of
 
 KATHMANDU = ZoneInfo("Asia/Kathmandu")  # its days begin at :15 of UTC
 
@@ -161,6 +161,23 @@ def test_each_plot_of_the_overview_is_there_as_a_file(
     shown = re.findall(r"<tr><td>(\d\d:00)</td>", page)
     assert [line["hour"][11:16] for line in reversed(lines)] == shown
     assert len(list(csv.DictReader(io.StringIO(visitor.get(days).text)))) == 30
+
+
+def test_an_account_in_sandbox_only_sees_what_it_sent_there(
+    visitor: Visitor, db: Database, amina: str
+) -> None:
+    with db.write() as tx:
+        zed = accounts.create(tx, "zed", "GH", sandbox=True, now_ms=clock.now_ms()).id
+        wallet.open_wallet(tx, zed, "GHS")
+    visitor.sign_in("zed@example.com", zed)
+    home = home_of(db, zed)
+    rolled_up(db, zed, clock.now_ms(), sandbox=True, delivered=3, failed=1, blocked=1)
+    page = html.unescape(visitor.get(home).text)
+    assert figures(page) | {"Sent today": "4", "Delivered": "75.0 %"} == figures(page)
+    for plot in re.findall(r'href="([^"]+)">Save as CSV<', page):
+        last = list(csv.DictReader(io.StringIO(visitor.get(plot).text)))[-1]
+        assert (last["delivered"], last["failed"]) == ("3", "1")
+    assert f'{home}/messages?mode=sandbox&status=failed"' in page
 
 
 def test_the_overview_says_why_messages_failed(

@@ -142,6 +142,10 @@ def test_credits_are_bought_by_owners_who_have_signed_in_of_late(
     monkeypatch.setattr(clock, "now_ms", lambda: later_ms)
     assert "sign in" in visitor.post(f"{home}/money/buy", form).text.lower()
     assert held().figures == Figures(3_000, 0)
+    assert "Confirm that it is you" in visitor.get(f"{home}/money/low").text
+    never = {"low_balance_credits": "", "low_balance_amount": ""}
+    assert visitor.post(f"{home}/money/low", never).status_code == 403
+    assert held().low_balance_credits == 100
 
 
 def test_thresholds_are_set_and_cleared(visitor: Visitor, held: Held, home: str) -> None:

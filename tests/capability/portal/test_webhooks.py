@@ -296,7 +296,11 @@ def test_secrets_take_a_fresh_sign_in_and_a_suspended_account_changes_nothing(
     path = path_of(home, made)
     visitor.get(path)
     clock.move(FRESH_MS)
-    for where, fields in ((f"{path}/secret", {"do": "rotate"}), (f"{home}/webhooks/new", {})):
+    for where, fields in (
+        (f"{path}/secret", {"do": "rotate"}),
+        (path, {"do": "finish"}),
+        (f"{home}/webhooks/new", {}),
+    ):
         refused = visitor.post(where, fields)
         assert refused.status_code == 403
         assert "Confirm that it is you" in refused.text

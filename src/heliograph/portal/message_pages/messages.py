@@ -18,6 +18,7 @@ from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.events import event_ids
 from heliograph.messages.paid import paid
 from heliograph.messages.tables import SEND_TYPES, STATUSES
+from heliograph.otp import OTP_PREFIX
 from heliograph.portal.export import pieces
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.failure_advice import ADVICE
@@ -173,8 +174,9 @@ def _sought(text: str, mode: str) -> str | None:
         return None
     if prefix == read.MESSAGE_PREFIX:
         return f"/{text}"
-    if prefix == read.SEND_PREFIX:
-        return f"?{urlencode({'mode': mode, 'send_id': text})}"
+    if prefix in (read.SEND_PREFIX, OTP_PREFIX):  # a one-time password has the id of its send
+        send_id = f"{read.SEND_PREFIX}_{rest}"
+        return f"?{urlencode({'mode': mode, 'send_id': send_id})}"
     if prefix == read.CAMPAIGN_PREFIX:
         return f"?{urlencode({'mode': mode, 'campaignId': text})}"
     return None
@@ -196,8 +198,8 @@ def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
         query.errors.append(
             FieldError(
                 "find",
-                "must be the id of a message (msg_…), a send (snd_…) or a campaign (cmp_…), not"
-                f" {shown(find)}",
+                "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…)"
+                f" or a campaign (cmp_…), not {shown(find)}",
             )
         )
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"

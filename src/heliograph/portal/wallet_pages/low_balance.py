@@ -23,8 +23,9 @@ FIELDS: Final = ("low_balance_credits", "low_balance_amount")
 def ask(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
-    """Shows the form with both thresholds."""
+    """Shows the form with both thresholds. It takes a fresh sign-in, as all that is about money."""
     visit.require(tx, Right.MONEY)
+    visit.require_fresh(asking.now_ms)
     held = wallet.wallet_of(tx, visit.account.id)
     return page(
         "low_balance.html",
@@ -40,6 +41,7 @@ def ask(
 
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Sets both thresholds, and shows the wallet."""
+    visit.require_fresh(asking.now_ms)
     for name in FIELDS:
         if name not in asking.sent.form:  # blank means never, and not there means nothing
             raise refused(name, REQUIRED)

@@ -163,6 +163,19 @@ def test_an_id_leads_to_what_it_names(visitor: Visitor, sent: Send, root: str) -
     assert listed(visitor, page.headers["location"]) == []  # it stays in the mode that was chosen
 
 
+def test_the_id_of_a_request_leads_to_the_request_log(visitor: Visitor, root: str) -> None:
+    request = f"req_{7:032x}"
+    led = visitor.get(f"{root}/messages?mode=live&find={request}").headers["location"]
+    assert led == f"{root}/requests?mode=live&id={request}"
+    assert visitor.get(led).status_code == 200
+
+
+def test_an_event_that_no_endpoint_was_told_of_is_refused(visitor: Visitor, root: str) -> None:
+    for event in (ids.new("evt"), "evt_x"):
+        page = visitor.get(f"{root}/messages?find={event}")
+        assert (page.status_code, "webhook event of yours" in shown(visitor)) == (400, True)
+
+
 def test_the_id_of_a_one_time_password_leads_to_its_message(
     visitor: Visitor, sent: Send, root: str
 ) -> None:

@@ -230,6 +230,8 @@ def test_events_are_shown_and_delivered_again(
     assert "<script>" not in told
     assert sent in html.unescape(told), "the request, as it is posted"
     assert "Nothing was tried yet" in told
+    found = visitor.get(f"{home}/messages?find={event}")
+    assert found.headers["location"] == f"{path}/events/{event}"
     other, _ = endpoint(db, amina, kinds=["message.failed"])
     assert visitor.get(f"{path_of(home, other)}/events/{event}").status_code == 404
     visitor.get(path)

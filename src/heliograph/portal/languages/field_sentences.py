@@ -205,8 +205,8 @@ OF_FORMS: Final = (
         " show %(there)s instead"
     ),
     marked(
-        "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…) or a"
-        " campaign (cmp_…), not %(given)s"
+        "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…), a"
+        " campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not %(given)s"
     ),
     marked(
         "must be what an answer had in X-Request-Id, req_ and 32 hexadecimal digits, not %(given)s"

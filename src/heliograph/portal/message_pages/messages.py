@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
+from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import PageWanted, read_page
@@ -26,8 +27,9 @@ from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, page
 from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit
+from heliograph.requests import raw_request_id
 from heliograph.text import split_segments
-from heliograph.webhooks import endpoints, history
+from heliograph.webhooks import EVENT_PREFIX, endpoints, history
 
 # The parameters that the list knows, with the words that a person reads.
 LABELS: Final = {
@@ -53,9 +55,9 @@ def log(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     typed["mode"] = typed.get("mode") or visit.mode
     found = read.Page([], None)
     errors: list[FieldError] = []
-    sought = _sought(typed.get("find", "").strip(), typed["mode"])
+    sought = _sought(tx, visit, typed.get("find", "").strip(), typed["mode"])
     if sought is not None:
-        return RedirectResponse(f"{visit.home}/messages{sought}", SEE_OTHER, HEADERS)
+        return RedirectResponse(f"{visit.home}{sought}", SEE_OTHER, HEADERS)
     try:
         found = _selected(tx, asking, visit)
     except InvalidRequest as refused:
@@ -167,19 +169,35 @@ def _parts(text: str | None, encoding: str) -> Sequence[str | None]:
         return []
 
 
-def _sought(text: str, mode: str) -> str | None:
-    """Returns where an id leads, below the list. Anything else is an error of the list."""
+def _sought(tx: Connection, visit: Visit, text: str, mode: str) -> str | None:
+    """Returns where an id leads, below the account. Anything else is an error of the list."""
     prefix, _, rest = text.partition("_")
     if not rest or not text.isascii() or not rest.isalnum():
         return None
     if prefix == read.MESSAGE_PREFIX:
-        return f"/{text}"
-    if prefix in (read.SEND_PREFIX, OTP_PREFIX):  # a one-time password has the id of its send
-        send_id = f"{read.SEND_PREFIX}_{rest}"
-        return f"?{urlencode({'mode': mode, 'send_id': send_id})}"
+        return f"/messages/{text}"
+    if prefix == read.SEND_PREFIX:
+        return _listed(mode, "send_id", text)
+    if prefix == OTP_PREFIX:  # it has the id of its send
+        return _listed(mode, "send_id", f"{read.SEND_PREFIX}_{rest}")
     if prefix == read.CAMPAIGN_PREFIX:
-        return f"?{urlencode({'mode': mode, 'campaignId': text})}"
-    return None
+        return _listed(mode, "campaignId", text)
+    if raw_request_id(text) is not None:
+        return f"/requests?{urlencode({'mode': mode, 'id': text})}"
+    return _event(tx, visit.account.id, text)
+
+
+def _listed(mode: str, field: str, value: str) -> str:
+    return f"/messages?{urlencode({'mode': mode, field: value})}"
+
+
+def _event(tx: Connection, account_id: str, event_id: str) -> str | None:
+    """Returns the page of an event at the first endpoint of the account that is told of it."""
+    raw_id = ids.raw_of_text(EVENT_PREFIX, event_id)
+    told = history.told(tx, account_id, [raw_id]) if raw_id is not None else []
+    if not told:
+        return None
+    return f"/webhooks/{endpoints.text_id(told[0].endpoint_id)}/events/{event_id}"
 
 
 class _Wanted(NamedTuple):
@@ -198,8 +216,9 @@ def _wanted(tx: Connection, asking: PageRequest, visit: Visit) -> _Wanted:
         query.errors.append(
             FieldError(
                 "find",
-                "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…)"
-                f" or a campaign (cmp_…), not {shown(find)}",
+                "must be the id of a message (msg_…), a send (snd_…), a one-time password (otp_…),"
+                " a campaign (cmp_…), a request (req_…) or a webhook event of yours (evt_…), not"
+                f" {shown(find)}",
             )
         )
     sandbox = (query.choice("mode", MODES) or visit.mode) == "sandbox"

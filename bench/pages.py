@@ -33,6 +33,7 @@ from heliograph.messages.queue import FairQueue
 from heliograph.portal.page_request import Service
 from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import Portal
+from heliograph.processes.exclusive import tune_collector
 from heliograph.wallet import SALES_ID
 from tests.support.api.service import Loop
 from tests.support.factories import SECRET_KEY, open_account
@@ -191,6 +192,7 @@ def _measured(db: Database, run: Loop, account: str) -> list[Measured]:
         visitor.sign_in(EMAIL, account)
         with db.read() as tx:
             paths = _paths(tx, home_of(db, account), account)
+        tune_collector()  # as a server does before it is asked
         return [asked_often(visitor, path, _name_of(path)) for path in paths]
     finally:
         visitor.close()

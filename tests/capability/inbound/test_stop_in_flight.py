@@ -7,10 +7,9 @@ import asyncio
 import psycopg
 import pytest
 
-from heliograph import accounts, senders
+from heliograph import senders
 from heliograph.base import clock
 from heliograph.carriers import Outcome
-from heliograph.database import config
 from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import settle_doubts
 from heliograph.messages.tables import inflight, queue
@@ -100,9 +99,7 @@ async def test_an_opt_out_of_one_sender_blocks_that_senders_texts_alone(line: Li
 async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
     """The confirmation of the opt-out, and a receipt that is sent after it."""
     line = Line(house)
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
+    house.allow_transactional()
     await line.says("STOP")
     clock.move(by_ms=PASSES_AFTER_MS)
     try:
@@ -137,9 +134,7 @@ async def test_an_answer_to_help_is_tried_again_and_stays_at_the_next_stop(house
 @awaited
 async def test_what_passes_the_opt_out_stays_at_the_next_stop(house: House) -> None:
     line = Line(house, answers=False)
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
+    house.allow_transactional()
     await house.send(PHONE, "Your receipt.", transactional=True)
     await line.says("STOP")
     clock.move(by_ms=PASSES_AFTER_MS)
@@ -153,9 +148,7 @@ async def test_what_passes_the_opt_out_stays_at_the_next_stop(house: House) -> N
 async def test_what_was_accepted_beside_a_stop_is_not_tried_again(house: House) -> None:
     """Whoever accepted it may not have seen the opt-out, and a carrier had it when STOP looked."""
     line = Line(house, answers=False)
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
+    house.allow_transactional()
     await line.says("STOP")
     clock.move(by_ms=ACCEPTED_BESIDE_MS // 2)
     await house.send(PHONE, "Accepted beside it.", transactional=True)
@@ -176,8 +169,7 @@ async def test_what_passes_an_opt_out_passes_a_later_one_of_its_sender(
     with house.db.write() as tx:
         made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
         senders.approve(tx, made.id, now_ms=clock.now_ms())
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
+    house.allow_transactional()
     await line.says("STOP")
     clock.move(by_ms=PASSES_AFTER_MS)
     await house.send(PHONE, "Your receipt.", sender=SHORT_CODE, transactional=True)

@@ -6,9 +6,7 @@ import asyncio
 
 import pytest
 
-from heliograph import accounts
 from heliograph.base import clock
-from heliograph.database import config
 from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
 from tests.support.capability.gated import GatedDatabase
@@ -87,9 +85,7 @@ async def test_what_waits_for_the_wallet_while_stop_is_stored_is_canceled(
 async def test_a_text_that_may_pass_the_opt_out_stays(gated_house: House) -> None:
     house = gated_house
     line = Line(house, answers=False)
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
+    house.allow_transactional()
     await line.says("STOP")
     clock.move(by_ms=PASSES_AFTER_MS)
     try:

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from heliograph import accounts, contacts, senders
+from heliograph import contacts, senders
 from heliograph.base import clock
 from heliograph.contacts import ContactOwner, ContactPatch
-from heliograph.database import config
 from heliograph.messages.carrier.unwanted import ACCEPTED_BESIDE_MS
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress
@@ -108,9 +107,8 @@ async def test_a_contact_that_opts_out_loses_single_sends_at_the_next_look(
         await link.turn.once()
     first = phones(1)[0]
     change = ContactPatch(parse_phone(first), {"opted_out": True})
+    house.allow_transactional()
     with house.db.write() as tx:
-        accounts.change(tx, house.amina, transactional=True)
-        config.bump(tx)
         owner = ContactOwner(house.amina, False)
         contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
     clock.move(by_ms=PASSES_AFTER_MS)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph import carriers, wallet
+from heliograph import accounts, carriers, wallet
 from heliograph.audit.charges import verify_charges
 from heliograph.audit.rollups import verify_rollups
 from heliograph.audit.tallies import verify_tallies
@@ -335,6 +335,12 @@ class House:
 
     def sends(self) -> int:
         return self.count(sends)
+
+    def allow_transactional(self) -> None:
+        """Lets the account send texts that pass opt-outs, from now on."""
+        with self.db.write() as tx:
+            accounts.change(tx, self.amina, transactional=True)
+            config.bump(tx)
 
     def credits(self, account_id: str | None = None) -> int:
         with self.db.read() as tx:

@@ -122,6 +122,7 @@ class ReusableDatabase:
     def __init__(self, url: str) -> None:
         self.url = url
         self._connection = psycopg.connect(url, autocommit=True)
+        # whoever is no superuser may not say so: then it is emptied as before, and more slowly
         with suppress(psycopg.errors.InsufficientPrivilege):
             self._connection.execute(_NO_TRIGGERS)
         self._refill = self._remember()

@@ -1,6 +1,7 @@
 """Tells recipients what waits for them, by mail and by webhooks, in no transaction."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from heliograph.alerts.letters import body_of, event_id_of, event_of, mail_of
 from heliograph.alerts.tellings import (
@@ -19,8 +20,11 @@ from heliograph.base.settings import Settings
 from heliograph.database.database import Database
 from heliograph.webhooks.http.address_guard import allowed_networks
 from heliograph.webhooks.http.attempt import Answered
-from heliograph.webhooks.http.post import Poster
+from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.sign import headers
+
+if TYPE_CHECKING:
+    from heliograph.webhooks.http.post import Poster
 
 log = Log(__name__)
 
@@ -35,6 +39,7 @@ class AlertTeller:
         self._sender = sender_of(settings)
         self._base_url = base_url_of(settings)
         self._allow = allowed_networks(settings)
+        self._making = asyncio.Lock()
         self._poster: Poster | None = None  # it is not made where no webhook is told
 
     async def once(self) -> int:
@@ -77,15 +82,20 @@ class AlertTeller:
         return None
 
     async def _post(self, telling: DueTelling, secret: str) -> str | None:
-        if self._poster is None:
-            self._poster = Poster(self._allow, connections=TOLD_AT_ONCE)
+        poster = await self._one_poster()
         now_ms = clock.now_ms()
         body = body_of(telling, now_ms)
         signed = headers(event_id_of(telling), event_of(telling), body, now_ms // 1_000, secret)
-        outcome = await self._poster.post(telling.address, signed, body)
+        outcome = await poster.post(telling.address, signed, body)
         if not isinstance(outcome, Answered):
             return f"{outcome.reason}: {outcome.detail}"
         return None if outcome.ok else f"It answered with status {outcome.status}."
+
+    async def _one_poster(self) -> "Poster":
+        async with self._making:  # several are told at once
+            if self._poster is None:
+                self._poster = await make_poster(self._allow, TOLD_AT_ONCE)
+            return self._poster
 
     def _noted(self, telling: DueTelling, failure: str | None) -> None:
         with self._db.write() as tx:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, read_body
+from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, Scope, read_body
 from heliograph.api.nearest_path import Meant
 from heliograph.api.threads import Threads
 from heliograph.base import cancelling, clock, ids, metrics
@@ -49,7 +49,6 @@ INTERNAL_ERROR: Final = 500
 # contend for the interpreter
 ASIDE: Final = 2
 
-Scope: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 log = Log(__name__)

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from heliograph import senders
-from heliograph.api.api import Api, Scope, Send
-from heliograph.api.bodies import IN_ONE_PIECE, Headers, Receive
+from heliograph.api.api import Api, Send
+from heliograph.api.bodies import IN_ONE_PIECE, Headers, Receive, Scope
 from heliograph.api.client_address import Proxies, host_of, names_this_machine
 from heliograph.api.cors import Cors, answer_preflight
 from heliograph.api.loop_delay import watch_loop_delay
@@ -38,7 +38,7 @@ from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
 from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.api import endpoints as message_endpoints
-from heliograph.messages.queue import FairQueue, account_ends
+from heliograph.messages.queue import FairQueue, account_ends_of
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs.api import endpoints as opt_out_endpoints
 from heliograph.otp import OtpExtension
@@ -47,7 +47,6 @@ from heliograph.plugin.api import endpoints as plugin_endpoints
 from heliograph.requests import LOG_EVERY_S, Endpoint, store_requests
 from heliograph.senders.api import endpoints as sender_endpoints
 from heliograph.text import numbering_plans
-from heliograph.wallet import read_one_snapshot
 from heliograph.wallet.api import endpoints as wallet_endpoints
 
 log = Log(__name__)
@@ -225,13 +224,6 @@ class App:
             )
         text = await self._metrics_threads.run(lambda: generate_latest(metrics.registry()))
         return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
-
-
-def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
-    """Returns what a process's FairQueue resumes from."""
-    with db.read() as tx:
-        read_one_snapshot(tx)  # ten million sends that wait take ten seconds
-        return account_ends(tx)
 
 
 def acceptor_for(

@@ -18,6 +18,7 @@ REFUSAL: Final = "heliograph.refusal"
 # of a scope: what writes the whole answer (connection/one_piece.py), where that is possible
 IN_ONE_PIECE: Final = "heliograph.in_one_piece"
 
+Scope: TypeAlias = MutableMapping[str, Any]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -26,7 +27,7 @@ class Disconnected(Exception):
     """The client went away before its request was whole."""
 
 
-async def read_body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+async def read_body(scope: Scope, receive: Receive) -> bytes:
     """Raises PayloadTooLarge, what the protocol refuses the rest for, Unavailable when this process
     ends before it has come, Disconnected.
     """
@@ -41,7 +42,7 @@ async def read_body(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
         raise Unavailable("This server is stopping, and the body has not come whole.") from error
 
 
-async def _whole(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+async def _whole(scope: Scope, receive: Receive) -> bytes:
     message = await receive()
     body: bytes = message.get("body", b"")
     chunks = [body]
@@ -58,7 +59,7 @@ async def _whole(scope: MutableMapping[str, Any], receive: Receive) -> bytes:
     return body if len(chunks) == 1 else b"".join(chunks)
 
 
-def _raise_refusal(scope: MutableMapping[str, Any]) -> None:
+def _raise_refusal(scope: Scope) -> None:
     refusal = scope.get(REFUSAL)
     if isinstance(refusal, ServiceError):
         raise refusal

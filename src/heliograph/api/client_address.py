@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from heliograph.api.api import Scope
+from heliograph.api.bodies import Scope
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -8,8 +8,8 @@ are never allowed, and neither is `*`.
 from collections.abc import Iterable, MutableMapping
 from typing import Any, Final
 
-from heliograph.api.api import Scope, Send, new_request_id
-from heliograph.api.bodies import Headers
+from heliograph.api.api import Send, new_request_id
+from heliograph.api.bodies import Headers, Scope
 
 METHODS: Final = b"GET, HEAD, POST, PUT, DELETE"
 # beside those that a browser lets every script set

@@ -5,8 +5,8 @@ the same shape as the API's.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from heliograph.api.api import JSON, Scope, Send, failed, new_request_id, respond
-from heliograph.api.bodies import Headers
+from heliograph.api.api import JSON, Send, failed, new_request_id, respond
+from heliograph.api.bodies import Headers, Scope
 from heliograph.api.nearest_path import DESCRIBED, Meant
 from heliograph.base import cancelling
 from heliograph.base.errors import MethodNotAllowed, NoSuchPath

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from heliograph.api.api import Scope, Send
+from heliograph.api.api import Send
 from heliograph.api.app import OK, TEXT, PagesBeside, acceptor_for
-from heliograph.api.bodies import Receive
+from heliograph.api.bodies import Receive, Scope
 from heliograph.api.client_address import Proxies
 from heliograph.api.nearest_path import Meant
 from heliograph.api.pages import Page, Shown, answer_page

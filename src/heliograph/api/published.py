@@ -9,8 +9,8 @@ thread, and once.
 import asyncio
 from collections.abc import Callable, Iterable
 
-from heliograph.api.api import JSON, Scope
-from heliograph.api.bodies import Headers
+from heliograph.api.api import JSON
+from heliograph.api.bodies import Headers, Scope
 from heliograph.api.docs import content_security_policy, docs_page
 from heliograph.api.openapi import BASE_PATH, EXAMPLE_BASE_URL, openapi_document
 from heliograph.api.pages import Page, Shown

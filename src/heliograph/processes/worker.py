@@ -7,7 +7,6 @@ import signal
 
 import uvloop
 
-from heliograph.api.app import account_ends_of
 from heliograph.api.loop_delay import watch_loop_delay
 from heliograph.base import cancelling, open_files
 from heliograph.base.log import Log
@@ -16,7 +15,7 @@ from heliograph.carriers import carrier_named, connection_settings
 from heliograph.database import clock_check, processes
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.queue import FairQueue
+from heliograph.messages.queue import FairQueue, account_ends_of
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, require_schema
 from heliograph.processes.logs import unexpected

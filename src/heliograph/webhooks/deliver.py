@@ -10,7 +10,6 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from heliograph.base import cancelling, clock, open_files
@@ -25,6 +24,7 @@ from heliograph.webhooks.endpoint_worker import EndpointWorker
 from heliograph.webhooks.endpoints import enabled
 from heliograph.webhooks.events import DELIVERIES_WAIT
 from heliograph.webhooks.http.address_guard import AllowedNetworks
+from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
@@ -86,7 +86,7 @@ class Deliveries:
         a rush.
         """
         if await asyncio.to_thread(self._is_wanted):
-            self._poster = await self._make_poster()
+            self._poster = await make_poster(self._allow, self._places.posts)
         self._tasks = [
             asyncio.create_task(self._recorder.run(self._recorded)),
             asyncio.create_task(self._watch()),
@@ -174,7 +174,7 @@ class Deliveries:
     async def _take(self, targets: list[Target]) -> None:
         if not targets:
             return
-        poster = self._poster = self._poster or await self._make_poster()
+        poster = self._poster = self._poster or await make_poster(self._allow, self._places.posts)
         async with self._db.hot() as tx:
             taken = await TAKE.rows(
                 tx,
@@ -204,11 +204,6 @@ class Deliveries:
     def _is_wanted(self) -> bool:
         with self._db.read() as tx:
             return enabled(tx) > 0
-
-    async def _make_poster(self) -> "Poster":
-        post = await asyncio.to_thread(import_module, "heliograph.webhooks.http.post")
-        made: Poster = post.Poster(self._allow, connections=self._places.posts)
-        return made
 
     async def _miss(self, endpoint_id: str, receiver: EndpointWorker | None) -> None:
         """Keeps what waits for a disabled endpoint as missed, a batch at a look, once nothing of

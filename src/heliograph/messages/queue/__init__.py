@@ -1,6 +1,10 @@
 """Keeps the queue of runs: its columns, its order and its length."""
 
-from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
+from heliograph.messages.queue.depths import (
+    account_ends,
+    account_ends_of,
+    waiting_for_carrier,
+)
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.queue.rank import (
     BULK_FROM_US,
@@ -18,6 +22,7 @@ __all__ = [
     "Ranks",
     "WaitingMessages",
     "account_ends",
+    "account_ends_of",
     "count_in_doubt",
     "count_waiting",
     "waiting_for_carrier",

@@ -5,5 +5,6 @@ answers. It knows nothing of events and endpoints.
 __all__ = [
     "address_guard",
     "attempt",
+    "make_poster",
     "post",
 ]

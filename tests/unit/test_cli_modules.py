@@ -1,4 +1,4 @@
-"""A command loads what it works with, so that it is there quickly."""
+"""A command loads what it works with, so that it is there quickly. So does a process that sends."""
 
 import json
 import os
@@ -44,6 +44,22 @@ MODULES_MAX = {
     "route": 445,
     "site": 480,
 }
+# What a process that sends does without: it serves nobody, and most of them never post anything.
+NOT_LOADED_TO_SEND = {
+    "aiohttp",  # posts webhooks
+    "babel",
+    "fido2",  # passkeys
+    "heliograph.api.api",
+    "heliograph.api.openapi",
+    "heliograph.console",
+    "heliograph.portal",
+    "httptools",
+    "jinja2",
+    "phonenumbers",
+    "starlette",
+    "uvicorn",
+}
+MODULES_TO_SEND_MAX = 1_310
 OF_AN_ACCOUNT = ("contact", "key", "opt-out")
 
 
@@ -88,3 +104,13 @@ def test_a_list_loads_only_what_it_needs(noun: str, directory: Path) -> None:
     loaded = loaded_by(directory, noun, "list", *of_account)
     assert not loaded & NOT_LOADED
     assert len(loaded) <= MODULES_MAX[noun]
+
+
+def test_a_process_that_sends_loads_nothing_that_serves() -> None:
+    code = "import json, sys, heliograph.processes.worker; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True
+    )
+    loaded = set(json.loads(ended.stdout))
+    assert not loaded & NOT_LOADED_TO_SEND
+    assert len(loaded) <= MODULES_TO_SEND_MAX

@@ -34,7 +34,9 @@ HEADINGS = re.compile(r'((?:(?:, |; | and )"[^"]+")+)')
 ROWS = re.compile(r'(?:, "[^"]+")?, rows? ((?:\d+(?:, | to | and )?)+)')
 DECISIONS = re.compile(r", ((?:[A-Z]\d+(?:, | and )?)+)")
 DECISION_ALONE = re.compile(r"\bdecisions? [A-Z]\d+\b")
-NOWHERE = re.compile(r"\b(?:contract|specification),? section \d|\bpromises(?:\.md|, fault)", re.I)
+NOWHERE = re.compile(
+    r"\b(?:contract|specification|architecture),? section \d|\bpromises(?:\.md|, fault)", re.I
+)
 
 
 def _cited(text: str) -> Iterator[str]:

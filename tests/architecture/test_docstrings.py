@@ -124,9 +124,9 @@ NO_VERB_AFTER: Final = _words_of(
     """
 )
 JOINS: Final = frozenset({"and", "or", "nor", "but"})
-# what a reader gets whole: the message of an error that the specification words
+# what a reader gets whole: the message of an error that docs/api.md words
 WORDED_ELSEWHERE: Final = {
-    "RateLimited": "the specification gives the text of RATE_LIMITED",
+    "RateLimited": "docs/api.md gives the text of RATE_LIMITED",
 }
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 

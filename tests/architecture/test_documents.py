@@ -1,10 +1,11 @@
 """What the documentation tells a reader to type works."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.documents import DocumentFailed, run
+from tests.support.documents import DocumentFailed, blocks, run
 from tests.support.sources import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -13,6 +14,29 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_block_of_a_document_runs(document: Path, tmp_path: Path) -> None:
     run(document, tmp_path)
+
+
+def fragments() -> list[tuple[str, str]]:
+    """Returns each block that is said to be a fragment of a file, with that file's path below the
+    package.
+    """
+    recipes = (ROOT / "docs" / "recipes.md").read_text("utf-8")
+    return [
+        (named[1], block.code)
+        for block in blocks(recipes)
+        if (named := re.fullmatch(r"not run: a fragment of (\S+\.py)", block.comment))
+    ]
+
+
+def test_a_fragment_of_a_file_stands_in_it() -> None:
+    found = fragments()
+    assert len(found) >= 4
+    for path, code in found:
+        source = (ROOT / "src" / "heliograph" / path).read_text("utf-8").splitlines()
+        there = [line.strip() for line in source]
+        for line in filter(None, map(str.strip, code.splitlines())):
+            assert line in there, f"{path} has no line {line!r}"
+            there = there[there.index(line) + 1 :]
 
 
 def _document(directory: Path, text: str) -> Path:

@@ -1,5 +1,6 @@
 """A loop of a coroutine that waits is `repeat` or `until` of `base/periodic.py`: written by hand,
 it is one more place where a fault can end it for good, or where it does not end when it is told to.
+Loops of threads and commands cannot use these two; each is named here as well.
 """
 
 import ast
@@ -31,6 +32,9 @@ EXCEPTIONS: Final = {
         "it waits for the end of a connection, which it tries when nothing was heard for a second"
     ),
     ("database/postgresql/pool.py", "_connected"): TRIES,
+    ("database/commits.py", "_look_after"): "it is a thread, for the event loop may be what waits",
+    ("database/migrate.py", "_tried_months"): TRIES,
+    ("database/migrate.py", "_try"): TRIES,
     ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
     ("inbound/taker.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
@@ -50,7 +54,16 @@ EXCEPTIONS: Final = {
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
     ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
     ("portal/sign_in/mailer.py", "_sign_ups"): "it empties a list, and no mail keeps another back",
+    (
+        "processes/checks/sealed_secrets.py",
+        "rotate",
+    ): "it is a command that works until all is done",
+    (
+        "processes/demo.py",
+        "_send_and_follow",
+    ): "it is a command that waits for one text, not for long",
     ("processes/exclusive.py", "take"): TRIES,
+    ("processes/prefork.py", "run"): "it is a process without an event loop",
     ("processes/shared_limits.py", "_take"): TRIES,
     ("processes/smsc.py", "_serve"): "it says its counts while it waits for a signal",
     ("processes/wake.py", "_tell"): "it empties a list, with a pause after each message",
@@ -65,8 +78,8 @@ class Loop(NamedTuple):
 
 
 def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
-    """Yields the loops of coroutines that wait, also by another coroutine of their file, or that
-    survive faults.
+    """Yields the loops that wait, also by another coroutine of their file, or that survive faults:
+    those of coroutines first.
     """
     for source in found_in:
         coroutines = [
@@ -79,6 +92,19 @@ def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
                     _waits(node, pausing) for node in _own(loop)
                 ):
                     yield Loop(source.path, function.name, loop.lineno)
+        for thread in ast.walk(source.tree):
+            if isinstance(thread, ast.FunctionDef):
+                for loop in _own(thread):
+                    if isinstance(loop, ast.While | ast.For) and any(map(_pauses, ast.walk(loop))):
+                        yield Loop(source.path, thread.name, loop.lineno)
+
+
+def _pauses(node: ast.AST) -> bool:
+    """Returns whether this makes a thread wait."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func)
+    return name == "time.sleep" or name.endswith(".wait")
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
@@ -183,4 +209,5 @@ def test_made_up_loops_are_found() -> None:
         "tries_a_few_times",
         "waits_by_another",
         "inner",
+        "runs_in_a_thread",
     ]

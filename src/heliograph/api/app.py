@@ -38,7 +38,7 @@ from heliograph.keys import STORE_EVERY_S, MemoryLimiter, store_usage
 from heliograph.keys.redis_limiter import RedisLimiter
 from heliograph.messages.accept import Acceptor
 from heliograph.messages.api import endpoints as message_endpoints
-from heliograph.messages.queue import FairQueue, account_ends_of
+from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs.api import endpoints as opt_out_endpoints
 from heliograph.otp import OtpExtension
@@ -118,7 +118,7 @@ class App:
 
     async def start(self) -> None:
         await self.cache.refresh()
-        self.queue.resume(await asyncio.to_thread(account_ends_of, self._db))
+        self.queue.resume(await asyncio.to_thread(account_ends, self._db))
         self._tasks = [
             asyncio.create_task(self.cache.poll()),
             asyncio.create_task(

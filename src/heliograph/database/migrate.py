@@ -214,8 +214,8 @@ def _require_confirmed(url: str) -> None:
     except Unconfirmed as error:
         raise Unavailable(
             "The database does not confirm what it stores, so no migration is begun: it would keep"
-            " its locks, and who reads would wait too. Bring the synchronous standby back, or take"
-            " it out of synchronous_standby_names."
+            " its locks, and those who read would wait too. Bring the synchronous standby back, or"
+            " take it out of synchronous_standby_names."
         ) from error
     finally:
         probe.close()

@@ -15,7 +15,7 @@ from heliograph.base import private_files
 
 # how long a command beside a running server waits for its turn to write
 SQLITE_BUSY_TIMEOUT_MS: Final = 5_000
-# a stopped process must not hold up others (architecture section 4)
+# a stopped process must not hold up others (docs/architecture.md, "Transactions and locks")
 POSTGRES_LOCK_TIMEOUT_MS: Final = 1_000
 # Who waits for a row behind another waiter takes that one's place when it gives up, and its time
 # begins anew. Twice this part of the limit is below the 2 s within which a client is answered.

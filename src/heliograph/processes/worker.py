@@ -15,7 +15,7 @@ from heliograph.carriers import carrier_named, connection_settings
 from heliograph.database import clock_check, processes
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.queue import FairQueue, account_ends_of
+from heliograph.messages.queue import FairQueue, account_ends
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, require_schema
 from heliograph.processes.logs import unexpected
@@ -77,7 +77,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await sending.take_queue()
         await cache.refresh()
         beside = [asyncio.create_task(cache.poll()), asyncio.create_task(watch_loop_delay())]
-        queue.resume(await asyncio.to_thread(account_ends_of, db))
+        queue.resume(await asyncio.to_thread(account_ends, db))
         await sending.start()
         sending.keeping.add_done_callback(lambda _: stopped.set())
         log.info("working", kind=kind, carrier=carrier)

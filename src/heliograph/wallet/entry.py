@@ -6,9 +6,9 @@ too.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
 
+from heliograph.database.hot import run_in
 from heliograph.database.statements import BigInt, Id, Insert, Row, Text
 from heliograph.wallet.tables import ledger_entries
 
@@ -39,7 +39,7 @@ ENTRY_COLUMNS: Final = [ledger_entries.c[name] for name in Entry.__struct_fields
 
 def add_entry(tx: Connection, entry: Entry) -> None:
     """Stores an entry, in an ordinary transaction."""
-    tx.execute(ledger_entries.insert().values(asdict(entry)))
+    run_in(tx, lambda hot: INSERT_ENTRIES.rows(hot, [entry]))
 
 
 def of_row(row: Sequence[Any]) -> Entry:

@@ -96,8 +96,7 @@ async def test_who_waits_before_a_restart_gets_no_second_place_after_it(house: H
     link = house.turn(window=1)
     await served(link, 5)
     house.queue = FairQueue()
-    with house.db.read() as tx:
-        house.queue.resume(account_ends(tx))
+    house.queue.resume(account_ends(house.db))
     house.acceptor = Acceptor(house.db, house.cache, house.woken.append, house.queue)
     await house.send(phones(100, first=1_000))
     await send_later(house, phones(60, first=CHIDIS), account_id=chidi)

@@ -135,7 +135,9 @@ def show_(session: CommandRun, sender_id: str) -> None:
     epilog=examples("sender documents sid_01k5…", "sender documents sid_01k5… --save /tmp/shop"),
 )
 @click.argument("sender_id", metavar="ID")
-@click.option("--save", metavar="DIR", help="Save them in this directory, which is made.")
+@click.option(
+    "--save", metavar="DIR", help="Save the documents in this directory. It is made if needed."
+)
 def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
     """List the documents that are attached to a sender ID, or save them. They come from the
     account: open them as you would a stranger's mail.

@@ -246,7 +246,7 @@ def events(
     epilog=examples("webhook attempts whe_01k5…", "webhook attempts whe_01k5… --event evt_01k5…"),
 )
 @click.argument("endpoint", metavar="ID")
-@click.option("--event", metavar="ID", help="Only those to deliver this event.")
+@click.option("--event", metavar="ID", help="List only the attempts to deliver this event.")
 @click.option(
     "--limit",
     type=Whole(1, LISTED_MAX),

@@ -94,10 +94,13 @@ _OPTIONS: Final = (
         "--source-ton-npi",
         type=OrWord(TonNpi(), "auto"),
         metavar="T,N|auto",
-        help="Of senders. Default: auto, by the sender's form.",
+        help="Type and numbering plan of senders. Default: auto, by the sender's form.",
     ),
     click.option(
-        "--dest-ton-npi", type=TonNpi(), metavar="T,N", help="Of recipients. Default: 1,1."
+        "--dest-ton-npi",
+        type=TonNpi(),
+        metavar="T,N",
+        help="Type and numbering plan of recipients. Default: 1,1.",
     ),
     click.option(
         "--alphabet",

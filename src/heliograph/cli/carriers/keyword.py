@@ -50,8 +50,10 @@ def _owner(tx: "Connection", account: str, sandbox: bool) -> "KeywordOwner":
     metavar="ACTION",
     help="none, opt_out, opt_in or help. Default: what a built-in word does anyhow, else none.",
 )
-@click.option("--reply", metavar="TEXT", help="What it is answered with. It costs as any text.")
-@click.option("--language", metavar="CODE", help="Of the built-in answer, such as fr.")
+@click.option(
+    "--reply", metavar="TEXT", help="The answer to who sends the keyword. It costs as any text."
+)
+@click.option("--language", metavar="CODE", help="The language of the built-in answer, such as fr.")
 @click.option("--sandbox", is_flag=True, help="Add it to the sandbox.")
 def add(
     session: CommandRun,

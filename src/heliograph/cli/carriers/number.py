@@ -95,8 +95,12 @@ def list_(session: CommandRun) -> None:
 )
 @click.argument("number")
 @click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
-@click.option("--catch-all", metavar="ACC", help="Who gets the texts that are no other account's.")
-@click.option("--no-catch-all", is_flag=True, help="Such texts are nobody's.")
+@click.option(
+    "--catch-all",
+    metavar="ACC",
+    help="The account that gets the texts that are no other account's.",
+)
+@click.option("--no-catch-all", is_flag=True, help="Let no account have such texts.")
 def set_(
     session: CommandRun,
     number: str,

@@ -2,7 +2,6 @@
 
 from heliograph.messages.queue.depths import (
     account_ends,
-    account_ends_of,
     waiting_for_carrier,
 )
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
@@ -22,7 +21,6 @@ __all__ = [
     "Ranks",
     "WaitingMessages",
     "account_ends",
-    "account_ends_of",
     "count_in_doubt",
     "count_waiting",
     "waiting_for_carrier",

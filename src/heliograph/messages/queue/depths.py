@@ -26,14 +26,7 @@ def waiting_for_carrier(tx: Connection, carrier_id: int) -> int:
     return int(tx.execute(sa.select(queued + in_flight)).scalar_one())
 
 
-def account_ends_of(db: Database) -> list[tuple[str, int, int]]:
-    """Returns what account_ends does, as it is now."""
-    with db.read() as tx:
-        read_one_snapshot(tx)  # ten million sends that wait take ten seconds
-        return account_ends(tx)
-
-
-def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
+def account_ends(db: Database) -> list[tuple[str, int, int]]:
     """Returns (account, carrier id, where its last run of bulk in that queue ends), for
     FairQueue.resume. It takes one look at the whole queue.
     """
@@ -45,7 +38,9 @@ def account_ends(tx: Connection) -> list[tuple[str, int, int]]:
     query = query.where(columns.rank_us >= BULK_FROM_US, columns.rank_us < HELD_FROM_US).group_by(
         sends.c.account_id, columns.carrier_id
     )
-    return [
-        (account_id, carrier_id, int(ends_us))
-        for account_id, carrier_id, ends_us in tx.execute(query)
-    ]
+    with db.read() as tx:
+        read_one_snapshot(tx)  # ten million sends that wait take ten seconds
+        return [
+            (account_id, carrier_id, int(ends_us))
+            for account_id, carrier_id, ends_us in tx.execute(query)
+        ]

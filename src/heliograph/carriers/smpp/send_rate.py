@@ -13,7 +13,7 @@ from math import ceil
 from typing import Final
 
 UNLIMITED: Final = 1 << 30
-# of the rate may go at once: what a carrier's turn claims ahead (architecture section 3)
+# of the rate may go at once: what a turn claims ahead (docs/architecture.md, "The queue of runs")
 BURST_S: Final = 0.25
 
 _STEP_S: Final = 1.0

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
-from heliograph.console.rendering import second_step_page
+from heliograph.console.rendering import OF_NO_FIELD, second_step_page
 from heliograph.portal.handlers import Handler, see
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
@@ -56,10 +56,9 @@ def by_operators(
         try:
             return asking.db.transact(effect)
         except InvalidRequest as refused:
-            if not refused.fields:
-                raise  # it stands at no field, so a page of its own says it
+            wrong = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
             with asking.db.read() as tx:
-                return show(tx, asking, operator_visit_of(tx, asking), refused.fields)
+                return show(tx, asking, operator_visit_of(tx, asking), wrong)
 
     return asking_second_step(handle)
 

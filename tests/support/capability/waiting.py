@@ -16,11 +16,16 @@ _WAIT: Final = sa.text(
 
 def until_it_waits(db: Database, beside: Future[Any]) -> None:
     """Until the other one waits for this transaction. (On SQLite it waits from its beginning.)"""
-    if not db.postgresql:
-        return
+    if db.postgresql:
+        until(lambda: beside.done() or _waiting(db) > 0, "the other one waits")
 
-    def waits() -> bool:
-        with db.read() as tx:
-            return beside.done() or bool(tx.execute(_WAIT).scalar_one())
 
-    until(waits, "the other one waits")
+def until_so_many_wait(db: Database, count: int) -> None:
+    """Until so many sessions wait. (On SQLite they do from their beginning.)"""
+    if db.postgresql:
+        until(lambda: _waiting(db) >= count, f"{count} sessions wait")
+
+
+def _waiting(db: Database) -> int:
+    with db.read() as tx:
+        return int(tx.execute(_WAIT).scalar_one())

@@ -1,5 +1,6 @@
 """What two operators change at the same moment is changed by one after the other, and told so."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Mapping
 
@@ -8,16 +9,18 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, alerts, carriers, pricing, users, wallet
-from heliograph.base import clock
+from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.paging import PageWanted
 from heliograph.database import config
 from heliograph.database.database import Database
 from heliograph.pricing import sheets
 from heliograph.users import OperatorEntry
-from tests.support.console.operators import come_in, uploaded_sheet
-from tests.support.factories import open_carrier
-from tests.support.portal.visitor import Visitor, once_in
+from tests.support.capability.doubtful import in_doubt
+from tests.support.capability.sending import House
+from tests.support.console.operators import come_in, uploaded_sheet, waiting_sender
+from tests.support.factories import open_carrier, phones
+from tests.support.portal.visitor import Visitor, once_in, shown_in
 
 COST = {"do": "set cost", "carrier": "gh-main", "prefix": "233", "currency": "GHS", "reason": "x"}
 PRICE = {"do": "set price", "currency": "KES", "per": "1000", "reason": "x", "allow_loss": "yes"}
@@ -214,3 +217,66 @@ def test_an_account_that_was_closed_meanwhile_is_told_of_on_the_page_of_the_form
     assert late.status_code == 403
     assert '<p class="notice" role="alert">' in late.text
     assert "<h1" in late.text
+
+
+def locked_account(account_id: str) -> Callable[[Connection], object]:
+    return lambda tx: accounts.locked(tx, account_id)
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
+    visitor: Visitor, db: Database, amina: str, is_same: bool
+) -> None:
+    come_in(visitor, db)
+    path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
+    shown = {"shown": shown_in(visitor.get(path))}
+    reject = {**shown, "do": "reject", "reason": "a letter is missing"}
+    other = reject if is_same else {**shown, "do": "approve"}
+    answers = visitor.post_at_once(path, [reject, other], locked_account(amina))
+    assert sorted(answer.status_code for answer in answers) == [303, 303 if is_same else 400]
+    with db.read() as tx:
+        told = accounts.audited(tx, amina, PageWanted(9, None))
+    assert len(told) == len(entries(db)) == 1
+
+
+def test_a_sheet_that_two_apply_at_once_is_applied_and_told_once(
+    visitor: Visitor, db: Database
+) -> None:
+    come_in(visitor, db)
+    path = f"/console/rates/sheets/{uploaded_sheet(db)}"
+    visitor.get(path)
+    answers = visitor.post_at_once(path, [{"do": "plan", "reason": "May"}] * 2, config.bump)
+    assert sorted(answer.status_code for answer in answers) == [303, 400]
+    late = next(answer for answer in answers if answer.status_code == 400)
+    assert "This rate sheet has been applied or withdrawn meanwhile." in late.text
+    assert "What it would change again now" in late.text, "it stands on the page of the sheet"
+    assert [entry.action for entry in entries(db)] == ["rate.sheet"]
+
+
+def test_messages_that_two_settle_at_once_are_settled_and_told_once(
+    visitor: Visitor, db: Database, house: House
+) -> None:
+    async def doubtful() -> None:
+        await in_doubt(house, *phones(3))
+        await house.db.close_hot()
+
+    asyncio.run(doubtful())
+    come_in(visitor, db)
+    visitor.get(f"/console/messages/in-doubt?carrier={house.carrier_id}")
+    messages = {ids.text_of_raw("msg", row.id): "yes" for row in house.messages()}
+    form = {**messages, "carrier": str(house.carrier_id), "reason": "ticket 4711"}
+    forms = [{**form, "do": "undeliverable"}, {**form, "do": "delivered"}]
+
+    def locked_messages(tx: Connection) -> None:
+        if tx.dialect.name == "postgresql":
+            tx.execute(sa.text("SELECT id FROM messages FOR UPDATE"))
+
+    answers = visitor.post_at_once("/console/messages/in-doubt/decide", forms, locked_messages)
+    assert sorted(answer.status_code for answer in answers) == [200, 303]
+    late = next(answer for answer in answers if answer.status_code == 200)
+    assert late.text.count("is not in doubt") == len(messages)
+    assert len(set(house.statuses())) == 1
+    told = entries(db)
+    assert sorted(str(entry.record) for entry in told) == sorted(messages)
+    assert len({entry.after for entry in told}) == 1
+    house.assert_sound()

@@ -38,6 +38,12 @@ def once_in(page: httpx.Response) -> str:
     return found[1]
 
 
+def shown_in(page: httpx.Response) -> str:
+    """Returns what the form on a page says that the page has shown; nothing if it does not say."""
+    found = re.search(r'name="shown" value="([^"]*)"', page.text)
+    return html.unescape(found[1]) if found else ""
+
+
 class Visitor:
     """Asks a portal for pages."""
 

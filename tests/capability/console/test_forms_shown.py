@@ -8,7 +8,6 @@ import pytest
 from heliograph.carriers import pause_carrier
 from heliograph.database.database import Database
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
-from tests.capability.console.test_every_console_route import RIGHT_OF_FORM
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
@@ -18,6 +17,7 @@ from tests.support.console.operators import (
     uploaded_sheet,
     waiting_sender,
 )
+from tests.support.console.rights import right_of_form
 from tests.support.factories import open_carrier
 from tests.support.portal.visitor import Visitor
 
@@ -25,14 +25,6 @@ from tests.support.portal.visitor import Visitor
 OF_EVERYBODY = ("/portal/sign-out",)
 FORM = re.compile(r'<form[^>]*method="post"[^>]*action="([^"]+)"[^>]*>(.*?)</form>', re.DOTALL)
 PAGES_MIN = 30
-
-
-def right_of(path: str) -> OperatorRight:
-    return next(
-        right
-        for part, right in RIGHT_OF_FORM.items()
-        if path.startswith(part) or path.endswith(part)
-    )
 
 
 def crawled(visitor: Visitor, *first: str) -> dict[str, set[str]]:
@@ -68,8 +60,8 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     pages = crawled(visitor, "/console/now", f"/console/messages/{message}")
     assert len(pages) >= PAGES_MIN
     shown = {form for forms in pages.values() for form in forms}
-    beyond = [form for form in shown if right_of(form) not in OPERATOR_RIGHTS[role]]
+    beyond = [form for form in shown if right_of_form(form) not in OPERATOR_RIGHTS[role]]
     assert not beyond
     # what nothing waits for has no form: messages in doubt, and the bar of a look
-    missing = OPERATOR_RIGHTS[role] - {right_of(form) for form in shown}
+    missing = OPERATOR_RIGHTS[role] - {right_of_form(form) for form in shown}
     assert missing <= {OperatorRight.LOOK, OperatorRight.OPERATORS, OperatorRight.MESSAGES}

@@ -15,13 +15,13 @@ _WAIT: Final = sa.text(
 
 
 def until_it_waits(db: Database, beside: Future[Any]) -> None:
-    """Until the other one waits for this transaction. (On SQLite it waits from its beginning.)"""
+    """Returns when the other one waits for this transaction. (On SQLite it does from the start.)"""
     if db.postgresql:
         until(lambda: beside.done() or _waiting(db) > 0, "the other one waits")
 
 
 def until_so_many_wait(db: Database, count: int) -> None:
-    """Until so many sessions wait. (On SQLite they do from their beginning.)"""
+    """Returns when so many sessions wait. (On SQLite they do from the start.)"""
     if db.postgresql:
         until(lambda: _waiting(db) >= count, f"{count} sessions wait")
 

@@ -30,6 +30,7 @@ from heliograph.alerts.tables import KEPT
 from heliograph.alerts.watched_wallets import (
     WatchedWallet,
     all_watched,
+    locked_watched,
     unwatch_wallet,
     watch_wallet,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "find_breaches",
     "last_told",
     "locked_rules",
+    "locked_watched",
     "open_alerts",
     "queue_telling",
     "recipient_of",

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import users
 from heliograph.alerts.tables import alert_recipients, alert_tellings
+from heliograph.alerts.upsert import lock_table
 from heliograph.base import ids
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.secrets import Keys, decrypt, encrypt
@@ -82,6 +83,7 @@ def add_recipient(
             address = users.read_email(address)
         except InvalidRequest as error:
             raise refused("address", error.fields[0].message) from error
+    lock_table(tx, alert_recipients)  # of two at once, each would add the same address
     present = all_recipients(tx)
     if any(recipient.address == address for recipient in present):
         raise refused("address", "is told already")
@@ -104,6 +106,7 @@ def add_recipient(
 
 def remove_recipient(tx: Connection, text_id: str) -> AlertRecipient:
     """Removes a recipient, who is told nothing more. Raises NotFound."""
+    lock_table(tx, alert_recipients)  # of two at once, one finds none
     recipient = recipient_of(tx, text_id)
     tx.execute(
         alert_tellings.update()

@@ -8,11 +8,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.tables import alert_rules, watched_wallets
+from heliograph.alerts.tables import alert_recipients, alert_rules, watched_wallets
 
 _LOCKS: Final = {
     table: sa.text(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE")
-    for table in (alert_rules, watched_wallets)
+    for table in (alert_recipients, alert_rules, watched_wallets)
 }
 
 

@@ -36,6 +36,14 @@ def all_watched(tx: Connection) -> list[WatchedWallet]:
     return [WatchedWallet(owners[row.account_id], row.credits_min) for row in rows]
 
 
+def locked_watched(tx: Connection) -> list[WatchedWallet]:
+    """Returns the wallets that are watched, which nobody else changes until the transaction
+    ends.
+    """
+    lock_table(tx, watched_wallets)
+    return all_watched(tx)
+
+
 def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWallet:
     """Watches the wallet of an account, which is named by its id or its name, or changes its
     threshold. Raises InvalidRequest.
@@ -46,8 +54,8 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
         raise refused("account", f"names none: {none}") from none
     if not 1 <= credits_min <= CREDITS_MAX:
         raise refused("credits", f"must be a whole number, 1 to {CREDITS_MAX}")
-    lock_table(tx, watched_wallets)  # two at once would each count the others, and not each other
-    others = [each for each in all_watched(tx) if each.account.id != found.id]
+    # two at once would each count the others, and not each other
+    others = [each for each in locked_watched(tx) if each.account.id != found.id]
     if len(others) >= WATCHED_MAX:
         raise refused("account", f"cannot be added: {WATCHED_MAX} are watched, end one first")
     upsert(tx, watched_wallets, {"account_id": found.id, "credits_min": credits_min})
@@ -57,7 +65,8 @@ def watch_wallet(tx: Connection, account: str, credits_min: int) -> WatchedWalle
 def unwatch_wallet(tx: Connection, account: str) -> WatchedWallet:
     """Watches the wallet of an account no more. Raises NotFound."""
     found = accounts.find(tx, account)
-    watched = [each for each in all_watched(tx) if each.account.id == found.id]
+    # of two at once, one finds none
+    watched = [each for each in locked_watched(tx) if each.account.id == found.id]
     if not watched:
         raise NotFound("The wallet of this account is not watched.")
     tx.execute(watched_wallets.delete().where(watched_wallets.c.account_id == found.id))

@@ -55,12 +55,12 @@ def record_state(
     tx: Connection, epoch: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
 ) -> None:
     """Keeps what a process's link is in, and what that makes of the carrier. A process
-    that has closed its link has none.
+    that has closed its link has none. Processes that record a carrier's state at once wait for
+    each other.
     """
-    if (
-        tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier_id)).one_or_none()
-        is None
-    ):
+    if state is LinkState.BOUND and _is_long_down(tx, carrier_id, now_ms):
+        config.bump(tx)
+    if not _locked(tx, carriers.c.id == carrier_id):
         return  # removed meanwhile
     tx.execute(sa.delete(links).where(links.c.epoch == epoch, links.c.carrier_id == carrier_id))
     if state is not LinkState.CLOSED:
@@ -144,8 +144,17 @@ def served_carriers(tx: Connection) -> list[Carrier]:
 
 
 def mend_states(tx: Connection, now_ms: int) -> None:
-    for carrier_id, state in outdated_states(tx).items():
-        _store(tx, carrier_id, _CarrierState(*state), now_ms)
+    """Stores the states that the links make where other ones are stored."""
+    outdated = outdated_states(tx)
+    if any(
+        state == LinkState.BOUND.value and _is_long_down(tx, carrier_id, now_ms)
+        for carrier_id, (state, _) in outdated.items()
+    ):
+        config.bump(tx)
+    _locked(tx, carriers.c.id.in_(outdated))
+    for carrier_id, (state, detail) in outdated_states(tx).items():
+        if carrier_id in outdated:
+            _store(tx, carrier_id, _CarrierState(state, detail), now_ms)
 
 
 def _combined(of_links: list[_CarrierState]) -> _CarrierState:
@@ -160,19 +169,34 @@ def _combined(of_links: list[_CarrierState]) -> _CarrierState:
     )
 
 
+def _is_long_down(tx: Connection, carrier_id: int, now_ms: int) -> bool:
+    """Says whether a carrier has been down so long that messages went elsewhere: it gets them again
+    at once when it comes up, so the configuration changes. All who change it do that first, and
+    lock the carrier then.
+    """
+    query = sa.select(carriers.c.down_since_ms).where(carriers.c.id == carrier_id)
+    since_ms = tx.execute(query).scalar_one_or_none()
+    return since_ms is not None and since_ms <= now_ms - DOWN_MS
+
+
+def _locked(tx: Connection, which: sa.ColumnElement[bool]) -> bool:
+    """Locks the rows of carriers, so that what their links make of them is read and stored by one
+    process at a time. Says whether there is any.
+    """
+    query = sa.select(carriers.c.id).where(which).order_by(carriers.c.id)
+    return bool(tx.execute(query.with_for_update(key_share=True)).all())
+
+
 def _store(tx: Connection, carrier_id: int, found: _CarrierState, now_ms: int) -> None:
-    """Stores the state of a carrier. `down_since_ms` stays at the moment it went down until it is
-    bound again. One that comes up after having been down so long that messages went elsewhere gets
-    them again at once. One that we had ended ourselves begins anew, with its whole minute: the time
-    without us says nothing of the carrier.
+    """Stores the state of a carrier that is locked. `down_since_ms` stays at the moment it went
+    down until it is bound again. One that we had ended ourselves begins anew, with its whole
+    minute: the time without us says nothing of the carrier.
     """
     known = tx.execute(
         sa.select(carriers.c.state, carriers.c.down_since_ms).where(carriers.c.id == carrier_id)
     ).one()
     began_ms: int | None = known.down_since_ms if known.down_since_ms is not None else now_ms
     if found.state == LinkState.BOUND.value:
-        if known.down_since_ms is not None and known.down_since_ms <= now_ms - DOWN_MS:
-            config.bump(tx)
         began_ms = None
     elif known.state == LinkState.CLOSED.value and found.state != LinkState.CLOSED.value:
         began_ms = now_ms

@@ -6,9 +6,10 @@ from typing import TypeAlias
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.accounts import AccountClosed
+from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
-from heliograph.console.rendering import second_step_page
+from heliograph.console.rendering import OF_NO_FIELD, second_step_page
 from heliograph.portal.handlers import Handler, see
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
@@ -42,7 +43,8 @@ def by_operators(
 ) -> Handler:
     """Returns a handler for a form of operators who have this right. `is_fresh`: it takes a fresh
     sign-in, as what moves money or a tenant's rights does. It does all in one transaction.
-    If the form is refused, nothing is done, and the page is shown again with what is wrong.
+    If the form is refused, or what it is about is gone, nothing is done, and the page is shown
+    again with what is wrong.
     """
 
     def handle(asking: PageRequest) -> Response:
@@ -55,11 +57,13 @@ def by_operators(
 
         try:
             return asking.db.transact(effect)
-        except InvalidRequest as refused:
-            if not refused.fields:
-                raise  # it stands at no field, so a page of its own says it
+        except (InvalidRequest, NotFound, AccountClosed) as refused:
+            wrong = refused.fields or [FieldError(OF_NO_FIELD, refused.message)]
             with asking.db.read() as tx:
-                return show(tx, asking, operator_visit_of(tx, asking), refused.fields)
+                shown = show(tx, asking, operator_visit_of(tx, asking), wrong)
+            if shown.status_code == InvalidRequest.status:  # as opposed to one that leads elsewhere
+                shown.status_code = refused.status
+            return shown
 
     return asking_second_step(handle)
 

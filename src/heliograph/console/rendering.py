@@ -1,6 +1,6 @@
 """Pages of the console are made of its own templates and the portal's components."""
 
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -9,11 +9,17 @@ from heliograph.console.operator_visit import NoSecondStep, OperatorVisit
 from heliograph.portal import rendering
 from heliograph.portal.page_request import PageRequest
 
+OF_NO_FIELD: Final = ""  # the field of what is wrong with a form as a whole
+
 
 def page(
     template: str, asking: PageRequest, visit: OperatorVisit, *, status: int = 200, **values: Any
 ) -> Response:
-    """Returns the page that a template of the console makes of these values."""
+    """Returns the page that a template of the console makes of these values. Of `errors`, what
+    stands at no field is said above the page.
+    """
+    errors = dict(values.pop("errors", {}))
+    refusal = errors.pop(OF_NO_FIELD, None)
     return rendering.page(
         template,
         asking,
@@ -22,6 +28,8 @@ def page(
         visit=visit,
         navigation=NAVIGATION,
         here=asking.page.partition("?")[0],
+        errors=errors,
+        refusal=refusal,
         **values,
     )
 

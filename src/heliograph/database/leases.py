@@ -9,7 +9,7 @@ the wire once its own last beat is 20 s old.
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, NoReturn
 
 import sqlalchemy as sa
@@ -38,6 +38,7 @@ CONSOLE: Final = "console"  # shows the operator's console, and does nothing els
 SENDING: Final = (SERVE, WORKER, CARRIER, SCHEDULER)  # as opposed to those that accept
 DELIVERING: Final = (SERVE, WORKER, SCHEDULER)  # events to webhook endpoints
 ANSWERING: Final = (SERVE, API)  # requests
+_COMMON: Final = ((SCHEDULER,), (SERVE, WORKER))  # who does what is everybody's, the first first
 
 
 workers = sa.Table(
@@ -85,6 +86,16 @@ workers = sa.Table(
     ),
     sqlite_autoincrement=True,
 )
+
+
+def common_worker(kinds: Mapping[int, str]) -> int | None:
+    """Returns which of the processes (kinds by epoch) does what is everybody's: the oldest
+    scheduler or, while there is none, the oldest of the others that can; None: nobody can.
+    """
+    for each in _COMMON:
+        if able := [epoch for epoch, kind in kinds.items() if kind in each]:
+            return min(able)
+    return None
 
 
 class Retired(Exception):

@@ -21,6 +21,7 @@ from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.last_waiting import last_waiting
 from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
 from heliograph.monitoring.process_figures import written_figures
+from heliograph.monitoring.registered import RegisteredProcess
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, Trouble, situation
 
@@ -36,6 +37,7 @@ __all__ = [
     "MeasuredQueue",
     "PlottedPart",
     "PlottedSpan",
+    "RegisteredProcess",
     "Sampler",
     "SegmentFigures",
     "Situation",

@@ -259,7 +259,7 @@ def _backlog(now: CarrierNow, before: _CarrierSample | None) -> Iterator[Trouble
     """
     name = now.carrier.name
     for column, oldest, waits_s, what in (
-        ("waiting_ahead", "oldest_ahead_s", AHEAD_WAITS_S, "one-time passwords and retries"),
+        ("waiting_ahead", "oldest_ahead_s", AHEAD_WAITS_S, "priority texts"),
         ("waiting_bulk", "oldest_bulk_s", BULK_WAITS_S, "texts"),
     ):
         waiting = now.levels[column]

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import carriers
 from heliograph.carriers import GENERAL, Rate, Rates
+from heliograph.database import config
 from heliograph.pricing.costs import CarrierCost
 from heliograph.pricing.market import DEFAULT, Market, Weighed, load_market
 from heliograph.pricing.rate_change import losses_in_words, refuse_losses
@@ -24,8 +25,9 @@ class _NumbersOfAccount(NamedTuple):
 def changed_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss: bool) -> T:
     """Makes a change of a cost, a price or a route, and returns what `change` returns. Raises
     InvalidRequest if it makes somebody pay less for a segment than it costs, or still less, unless
-    that is allowed.
+    that is allowed. Two changes wait for each other, so that each sees what the other one has made.
     """
+    config.bump(tx)  # its row's lock
     if allows_loss:
         return change()
     made, losses = _changed(tx, change)
@@ -39,6 +41,7 @@ def changed_with_warning(
     """Makes a change of one of them or of a rate, and returns what `change` returns. It tells
     `warn` what sells below cost then, if that is more than before.
     """
+    config.bump(tx)  # first, as above
     made, losses = _changed(tx, change)
     if losses:
         warn(losses_in_words(tx, losses))

@@ -146,8 +146,11 @@ def plan(
 
 
 def withdraw(tx: Connection, sheet: RateSheet, *, now_ms: int) -> RateSheet:
-    """Takes back a sheet that was not applied. Raises InvalidRequest if it has ended."""
-    withdrawn = sheet._replace(status=WITHDRAWN, ended_at_ms=now_ms)
+    """Takes back a sheet that was not applied, and returns it with the time that somebody may have
+    given it meanwhile. Raises InvalidRequest if it has ended.
+    """
+    config.bump(tx)  # first: nobody plans or applies it between what is read and what is written
+    withdrawn = sheet_by_id(tx, sheet.text_id)._replace(status=WITHDRAWN, ended_at_ms=now_ms)
     _require(_store(tx, withdrawn))
     return withdrawn
 

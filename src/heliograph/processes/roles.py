@@ -4,7 +4,7 @@ common work.
 
 from collections.abc import Mapping
 
-from heliograph.database.leases import CARRIER, SCHEDULER, SERVE, WORKER, Lease, PeerProcess
+from heliograph.database.leases import CARRIER, SERVE, WORKER, Lease, PeerProcess, common_worker
 
 
 def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
@@ -45,12 +45,8 @@ def others_may_send(lease: Lease, carrier_id: int) -> bool:
 
 
 def is_active_scheduler(lease: Lease) -> bool:
-    """Says whether this process looks after what is everybody's. One at a time does: the oldest
-    scheduler or, while there is none, the oldest of the others that can. Should two of them believe
-    it for a moment, that does no harm: each check is a transaction that takes what it deals with.
+    """Says whether this process looks after what is everybody's. One at a time does. Should two of
+    them believe it for a moment, that does no harm: each check is a transaction that takes what it
+    deals with.
     """
-    for kinds in ((SCHEDULER,), (SERVE, WORKER)):
-        able = [epoch for epoch, peer in lease.peers.items() if peer.kind in kinds]
-        if able:
-            return min(able) == lease.epoch
-    return False
+    return common_worker({epoch: peer.kind for epoch, peer in lease.peers.items()}) == lease.epoch

@@ -122,7 +122,13 @@ def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Da
     assert visitor.post("/console/routes", route).status_code == 303
     refused = visitor.post("/console/carriers/gh-main", {"do": "remove", "reason": "ended"})
     assert refused.status_code == 400
-    assert "still has routes: 233" in refused.text
+    said = "The carrier gh-main still has routes: 233. Set them to another carrier, or remove them."
+    assert f'<p class="notice" role="alert">{said}</p>' in refused.text
+    assert "<h2>Let it drain</h2>" in refused.text, "it stands on the carrier's page"
+    assert visitor.post("/console/carriers/gh-main", {"do": "drain", "reason": "x"}).is_redirect
+    again = visitor.post("/console/carriers/gh-main", {"do": "remove", "reason": "ended"})
+    assert again.text.count('value="ended"') == 1, "the reason need not be typed again"
+    assert logged(db) == ["carrier.drain", "route.set", "carrier.add"]
 
 
 def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(

@@ -26,28 +26,11 @@ from tests.support.console.operators import (
     uploaded_sheet,
     waiting_sender,
 )
+from tests.support.console.rights import right_of_form
 from tests.support.portal.hostile import HOSTILE
 from tests.support.portal.visitor import EMAIL, Visitor
 
 OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
-# which right a form takes, by the end or the beginning of its path, whichever comes first here
-RIGHT_OF_FORM = {
-    "/console/approvals/senders/": OperatorRight.APPROVE,
-    "/console/approvals/accounts/": OperatorRight.ACCOUNTS,
-    "/see": OperatorRight.SEE,
-    "/leave": OperatorRight.LOOK,
-    "/console/accounts/": OperatorRight.ACCOUNTS,
-    "/console/messages/msg_": OperatorRight.TEXTS,
-    "/console/messages/": OperatorRight.MESSAGES,
-    "/console/abuse/": OperatorRight.ACCOUNTS,
-    "/console/bind-trial": OperatorRight.CARRIERS,
-    "/console/carriers": OperatorRight.CARRIERS,
-    "/console/routes": OperatorRight.CARRIERS,
-    "/console/alerts": OperatorRight.ALERTS,
-    "/console/rates/prices": OperatorRight.MONEY,
-    "/console/rates": OperatorRight.CARRIERS,
-    "/console/money/": OperatorRight.MONEY,
-}
 TAKES_FILE = ("/console/rates/sheets",)
 
 
@@ -159,15 +142,7 @@ def test_each_operator_sees_all_pages_and_sends_the_forms_of_the_role(
     visitor.get("/console/approvals")
     token, before = visitor.token, contents(db)
     forms = [path for method, path in paths if method == "POST"]
-    of_role = {
-        path: next(
-            right
-            for part, right in RIGHT_OF_FORM.items()
-            if path.startswith(part) or path.endswith(part)
-        )
-        in OPERATOR_RIGHTS[role]
-        for path in forms
-    }
+    of_role = {path: right_of_form(path) in OPERATOR_RIGHTS[role] for path in forms}
     for path in forms:
         if not of_role[path]:
             assert ask(visitor, "POST", path, token).status_code == 403, path

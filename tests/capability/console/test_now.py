@@ -3,12 +3,14 @@
 import re
 
 import pytest
+import sqlalchemy as sa
 
 from heliograph import alerts
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
 from heliograph.carriers import LinkState, record_state
 from heliograph.database.database import Database
+from heliograph.database.leases import workers
 from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.users import OperatorRole
@@ -106,6 +108,42 @@ def test_carriers_processes_and_plots_are_shown(
     assert "80 MiB" in page
     assert "50.0 GiB" in page
     assert page.count("<figure") == 6
+
+
+def test_each_process_says_which_work_it_does(
+    visitor: Visitor, db: Database, carrier_id: int
+) -> None:
+    come_in(visitor, db)
+    for epoch, kind in ((8, "worker"), (9, "api"), (10, "console"), (11, "carrier")):
+        tell(db, epoch, kind=kind)
+    with db.write() as tx:
+        tx.execute(sa.update(workers).where(workers.c.epoch == 11).values(carrier_id=carrier_id))
+    alone = "carriers that have no process of their own"
+    works = {7: f"{alone}, the common work", 8: alone, 9: "requests", 10: "the console"}
+    assert works_shown(visitor) == works | {11: "alpha"}
+    for epoch in (12, 13):
+        tell(db, epoch, kind="scheduler")
+    works |= {7: alone, 11: "alpha", 12: "the common work", 13: "stands by for the common work"}
+    assert works_shown(visitor) == works
+    tell(db, 5, kind="serve")
+    with db.write() as tx:
+        tx.execute(sa.delete(workers).where(workers.c.kind == "scheduler"))
+    assert works_shown(visitor)[5] == "requests, all carriers, the common work"
+
+
+def works_shown(visitor: Visitor) -> dict[int, str]:
+    """Returns what the page says that each process serves, by its epoch."""
+    row = r'<span class="quiet">(\d+)</span></td>\s*<td class="wraps">(.*?)</td>'
+    return {int(found[1]): found[2] for found in re.finditer(row, visitor.get("/console/now").text)}
+
+
+def test_what_goes_before_bulk_is_not_called_one_time_passwords_alone(
+    visitor: Visitor, db: Database, carrier_id: int
+) -> None:
+    come_in(visitor, db)
+    page = visitor.get("/console/now").text
+    assert '<th class="number">Priority waiting</th>' in page
+    assert "one-time passwords, replies to handsets, and what is handed over again" in page
 
 
 @pytest.mark.parametrize("span", ["hour", "day", "week"])

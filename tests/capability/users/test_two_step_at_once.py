@@ -1,17 +1,16 @@
 """Setting up an authenticator app twice at the same moment."""
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pyotp
 import pytest
-import sqlalchemy as sa
 
 from heliograph import users
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.database.database import Database
 from heliograph.users import two_step
-from tests.support.capability.unreplicated import until
+from tests.support.capability.waiting import until_it_waits
 from tests.support.factories import SECRET_KEY
 
 
@@ -19,19 +18,6 @@ from tests.support.factories import SECRET_KEY
 def ama(db: Database) -> str:
     with db.write() as tx:
         return users.add(tx, "ama@example.com", now_ms=clock.now_ms()).id
-
-
-def until_it_waits(db: Database, beside: Future[None]) -> None:
-    """Until the other one waits for this transaction. (On SQLite it waits from its beginning.)"""
-    if not db.postgresql:
-        return
-
-    def waits() -> bool:
-        with db.read() as tx:
-            locks = tx.execute(sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted"))
-            return beside.done() or locks.scalar_one() > 0
-
-    until(waits, "the other one waits")
 
 
 def secret_of(db: Database, user_id: str) -> str:

@@ -4,6 +4,7 @@ import re
 from io import BytesIO
 from pathlib import Path
 
+import pytest
 from pypdf import PdfReader
 
 from heliograph import accounts, wallet
@@ -95,6 +96,18 @@ def test_a_month_of_many_entries_lists_its_days(db: Database) -> None:
     (page,) = made(db, account_id, now_ms)
     day = rfc3339(now_ms)[:10]
     assert f"{day} Credits granted 1,001 entries +2,002 –" in page
+
+
+def test_no_letter_keeps_a_program_from_reading_the_file(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    account_id = open_account(db, "Joy \N{GRINNING FACE} Foods \N{MATHEMATICAL BOLD CAPITAL A}")
+    now_ms = clock.now_ms()
+    with db.write() as tx:
+        wallet.grant(tx, account_id, 7, "\N{GRINNING FACE}", now_ms=now_ms)
+    (page,) = made(db, account_id, now_ms)
+    assert "Joy □ Foods □" in page
+    assert caplog.text == "", "what reads it has nothing to complain of"
 
 
 def test_what_people_write_is_drawn_as_it_is_or_as_a_box(db: Database) -> None:

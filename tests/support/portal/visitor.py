@@ -6,10 +6,11 @@ import asyncio
 import html
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
+from sqlalchemy.engine import Connection
 
 from heliograph import accounts, users
 from heliograph.base import clock
@@ -18,6 +19,7 @@ from heliograph.portal import visit
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
 from tests.support.api.service import Loop
+from tests.support.capability.waiting import until_so_many_wait
 
 SITE = "https://heliograph.test"
 EMAIL = "ama@example.com"  # of amina's owner
@@ -34,6 +36,12 @@ def once_in(page: httpx.Response) -> str:
     found = re.search(r'name="once" value="([^"]+)"', page.text)
     assert found is not None
     return found[1]
+
+
+def shown_in(page: httpx.Response) -> str:
+    """Returns what the form on a page says that the page has shown; nothing if it does not say."""
+    found = re.search(r'name="shown" value="([^"]*)"', page.text)
+    return html.unescape(found[1]) if found else ""
 
 
 class Visitor:
@@ -68,6 +76,26 @@ class Visitor:
 
     def post_as_it_is(self, path: str, **more: Any) -> httpx.Response:
         return self._run(self._client.post(path, **more))
+
+    def post_at_once(
+        self,
+        path: str,
+        forms: Sequence[Mapping[str, str]],
+        hold: Callable[[Connection], object],
+    ) -> list[httpx.Response]:
+        """Sends forms of the last page while the test's own transaction holds what `hold` locks. It
+        ends when all of them wait for it.
+        """
+        sent = [{"form_token": self.token, **form} for form in forms]
+
+        async def all_at_once() -> list[httpx.Response]:
+            with self.db.write() as tx:
+                hold(tx)
+                answers = asyncio.gather(*(self._client.post(path, data=each) for each in sent))
+                await asyncio.to_thread(until_so_many_wait, self.db, len(sent))
+            return list(await answers)
+
+        return self._run(all_at_once())
 
     def get_beside(self, path: str, form: str, how_often: int) -> float:
         """Sends an empty form so often at once, and asks for a page meanwhile. It returns how many

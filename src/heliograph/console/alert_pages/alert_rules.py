@@ -59,7 +59,7 @@ def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     wanted = choice_of("do", asking.sent.form.get("do", ""), WALLET_CHANGES)
     body = body_of(asking)
     account = body.get("account", "")
-    was = {each.text_id: str(each.credits_min) for each in alerts.all_watched(tx)}
+    was = {each.text_id: str(each.credits_min) for each in alerts.locked_watched(tx)}
     if wanted == "unwatch":
         ended = alerts.unwatch_wallet(tx, account)
         visit.audit(
@@ -67,8 +67,9 @@ def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         )
         return led_on(ALERTS, Said.REMOVED)
     made = alerts.watch_wallet(tx, account, _whole(body.get("credits", "")))
-    before = was.get(made.text_id, "none")
-    visit.audit(tx, None, "alert.watch", made.text_id, before=before, after=str(made.credits_min))
+    before, after = was.get(made.text_id, "none"), str(made.credits_min)
+    if after != before:
+        visit.audit(tx, None, "alert.watch", made.text_id, before=before, after=after)
     return led_on(ALERTS, Said.SAVED)
 
 

@@ -16,6 +16,7 @@ from heliograph.console.navigation import CARRIERS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.database import config
 from heliograph.inbound import remove_carrier_and_numbers
 from heliograph.messages.queue import waiting_for_carrier
 from heliograph.monitoring import last_waiting
@@ -126,6 +127,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     """Drains, pauses, resumes or removes a carrier. Raises NotFound, InvalidRequest."""
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
+    config.bump(tx)  # first: nobody else changes it between the two
     before = carriers.carrier_named(tx, asking.path["carrier"])
     if wanted == "remove":
         waiting = waiting_for_carrier(tx, before.id)
@@ -138,15 +140,16 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         "resume": carriers.resume_carrier,
     }[wanted]
     after = change_one(tx, before.name)
-    visit.audit(
-        tx,
-        None,
-        f"carrier.{wanted}",
-        before.name,
-        before=_taking(before),
-        after=_taking(after),
-        reason=reason,
-    )
+    if _taking(after) != _taking(before):
+        visit.audit(
+            tx,
+            None,
+            f"carrier.{wanted}",
+            before.name,
+            before=_taking(before),
+            after=_taking(after),
+            reason=reason,
+        )
     return led_on(f"{CARRIERS}/{before.name}", Said.SAVED)
 
 

@@ -16,6 +16,7 @@ from heliograph.console.navigation import ROUTES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.database import config
 from heliograph.messages.accept import way_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
@@ -94,6 +95,7 @@ def _change_route(
     tx: Connection, body: dict[str, str], visit: OperatorVisit, reason: str, *, is_removed: bool
 ) -> None:
     prefix = body.get("prefix", "")
+    config.bump(tx)  # first: nobody else changes it between the two
     names = {carrier.id: carrier.name for carrier in carriers.all_carriers(tx)}
     before = next(
         (
@@ -112,8 +114,9 @@ def _change_route(
         return ", ".join(route.written(names))
 
     after = pricing.changed_without_loss(tx, change, allows_loss="allow_loss" in body)
-    action = "route.remove" if is_removed else "route.set"
-    visit.audit(tx, None, action, prefix or "default", before=before, after=after, reason=reason)
+    if after != before:
+        action, named = "route.remove" if is_removed else "route.set", prefix or "default"
+        visit.audit(tx, None, action, named, before=before, after=after, reason=reason)
 
 
 def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[str]:

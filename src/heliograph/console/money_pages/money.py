@@ -21,7 +21,7 @@ from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.once import new_once, once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, Said, led_on
-from heliograph.wallet import Posted, ledger_file
+from heliograph.wallet import Entry, Posted, ledger_file
 
 ENTRIES_SHOWN: Final = 20
 REFERENCE_PREFIX: Final = "console-"  # so that the ledger tells where an entry was made
@@ -90,7 +90,6 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     reason = reason_of(asking)
     account = accounts.with_text_id(tx, asking.path["account"])
     body = body_of(asking)
-    before = _in_words(tx, account.id)
     amount = _number(chosen.field, body.get(chosen.field, ""))
     reference = body.get("reference") or f"{REFERENCE_PREFIX}{once_of(asking)}"
     try:
@@ -99,7 +98,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         raise refused(chosen.field, f"is more than there is: {short}") from short
     text_id = accounts.text_id(account)
     if posted.applied:
-        after = _in_words(tx, account.id)
+        before, after = _in_words(posted.entry)
         visit.audit(
             tx, account.id, chosen.action, text_id, before=before, after=after, reason=reason
         )
@@ -121,10 +120,17 @@ def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respon
     return Download(f"ledger-{accounts.text_id(account)}.csv", lines)
 
 
-def _in_words(tx: Connection, account_id: str) -> str:
-    held = wallet.wallet_of(tx, account_id)
-    money = wallet.to_text(held.figures.balance_minor, held.currency)
-    return f"{held.figures.sms_credits} SMS credits, {money}"
+def _in_words(entry: Entry) -> tuple[str, str]:
+    """Returns what the wallet held before an entry, and after it."""
+    figures = (
+        (entry.credits_after - entry.credits, entry.balance_after_minor - entry.amount_minor),
+        (entry.credits_after, entry.balance_after_minor),
+    )
+    before, after = (
+        f"{credits} SMS credits, {wallet.to_text(minor, entry.currency)}"
+        for credits, minor in figures
+    )
+    return before, after
 
 
 def _number(field: str, text: str) -> int | str:

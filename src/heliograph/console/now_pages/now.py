@@ -14,6 +14,7 @@ from heliograph.base.forms import Query
 from heliograph.carriers import Carrier, LinkState, meaning_of, setting
 from heliograph.console.navigation import NOW
 from heliograph.console.now_pages.rate_plots import COLUMNS, PLOTTED, cells_of, plots_of
+from heliograph.console.now_pages.served_work import works_of
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.monitoring import (
@@ -66,6 +67,7 @@ def now(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         window_of=_window_of,
         meaning_of=meaning_of,
         names=names,
+        works=works_of(at.processes, names),
         span=span,
         spans=[_link(each, span) for each in SPANS],
         plots=plots_of(parts_of(tx, span, asking.now_ms), span),

@@ -13,6 +13,7 @@ from heliograph.console.navigation import COSTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.database import config
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
@@ -52,6 +53,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     body = body_of(asking)
     name, prefix = body.get("carrier", ""), body.get("prefix", "")
     before = after = None
+    config.bump(tx)  # first: nobody else changes it between the two
     try:
         carrier = carriers.carrier_named(tx, name)
     except NotFound as error:
@@ -74,8 +76,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             allows_loss="allow_loss" in body,
         )
         after = _in_words(made)
-    action = "cost.remove" if after is None else "cost.set"
-    visit.audit(tx, None, action, name, before=before, after=after, reason=reason)
+    if after != before:
+        action = "cost.remove" if after is None else "cost.set"
+        visit.audit(tx, None, action, name, before=before, after=after, reason=reason)
     return led_on(COSTS, Said.REMOVED if after is None else Said.SAVED)
 
 

@@ -14,6 +14,7 @@ from heliograph.console.navigation import PRICES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
+from heliograph.database import config
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
@@ -49,7 +50,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     reason = reason_of(asking)
     body = body_of(asking)
     currency = wallet.currency(body.get("currency", ""))
+    config.bump(tx)  # first: nobody else changes it between the two
     known = [price for price in wallet.all_prices(tx) if price.currency == currency]
+    before = _in_words(known[0]) if known else None
     after = None
     if wanted == "remove price":
         try:
@@ -66,15 +69,9 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             allows_loss="allow_loss" in body,
         )
         after = _in_words(made)
-    visit.audit(
-        tx,
-        None,
-        "price.remove" if after is None else "price.set",
-        currency,
-        before=_in_words(known[0]) if known else None,
-        after=after,
-        reason=reason,
-    )
+    if after != before:
+        action = "price.remove" if after is None else "price.set"
+        visit.audit(tx, None, action, currency, before=before, after=after, reason=reason)
     return led_on(PRICES, Said.REMOVED if after is None else Said.SAVED)
 
 

@@ -162,8 +162,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             now_ms=asking.now_ms,
         )
         return led_on(f"{SHEETS}/{sheet.text_id}", Said.SAVED)
-    sheets.withdraw(tx, sheet, now_ms=asking.now_ms)
-    before = sheet.effective_at_ms and f"planned for {rfc3339(sheet.effective_at_ms)}"
+    at_ms = sheets.withdraw(tx, sheet, now_ms=asking.now_ms).effective_at_ms
+    before = at_ms and f"planned for {rfc3339(at_ms)}"
     visit.audit(
         tx, None, "rate.withdraw", sheet.text_id, before=before or "uploaded", reason=reason
     )

@@ -86,15 +86,16 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         allows_loss="allow_loss" in body,
         now_ms=asking.now_ms,
     )
-    visit.audit(
-        tx,
-        whose.account and whose.account.id,
-        "rate.remove" if is_removed else "rate.set",
-        done.rate.destination,
-        before=done.today and _in_words(done.today.credits),
-        after=done.then and f"{done.then.destination}: {_in_words(done.then.credits)}",
-        reason=reason,
-    )
+    if done.then != done.today:
+        visit.audit(
+            tx,
+            whose.account and whose.account.id,
+            "rate.remove" if is_removed else "rate.set",
+            done.rate.destination,
+            before=done.today and _in_words(done.today.credits),
+            after=done.then and f"{done.then.destination}: {_in_words(done.then.credits)}",
+            reason=reason,
+        )
     return led_on(f"{RATES}{whose.query}", Said.REMOVED if is_removed else Said.SAVED)
 
 

@@ -27,6 +27,7 @@ FONTS: Final = Path(__file__).parents[1] / "fonts"
 PLAIN: Final = "DejaVuSansCondensed"
 BOLD: Final = "DejaVuSansCondensed-Bold"
 BOX: Final = "\u25a1"  # stands for what cannot be drawn
+_CODE_MAX: Final = 0xFFFF  # of a character that the library names to who copies or searches text
 # in points, on A4 paper
 WIDTH: Final = 595.28
 HEIGHT: Final = 841.89
@@ -227,7 +228,8 @@ def _drawable(text: str) -> str:
 def _is_drawable(character: str) -> bool:
     # of one direction, and no mark that stands above another letter (Unicode, UAX #9 and #44)
     return (
-        ord(character) in _face(PLAIN).charToGlyph
+        ord(character) <= _CODE_MAX
+        and ord(character) in _face(PLAIN).charToGlyph
         and ord(character) in _face(BOLD).charToGlyph
         and unicodedata.bidirectional(character) not in ("R", "AL", "AN", "NSM")
         and unicodedata.category(character)[0] != "C"

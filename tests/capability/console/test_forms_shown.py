@@ -1,0 +1,67 @@
+"""A page of the console shows a form to those alone who may send it."""
+
+import html
+import re
+
+import pytest
+
+from heliograph.carriers import pause_carrier
+from heliograph.database.database import Database
+from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
+from tests.support.alerted import OPERATOR_MAIL, added
+from tests.support.console.messages import stored_message
+from tests.support.console.operators import (
+    account_in_sandbox,
+    attached,
+    come_in,
+    uploaded_sheet,
+    waiting_sender,
+)
+from tests.support.console.rights import right_of_form
+from tests.support.factories import open_carrier
+from tests.support.portal.visitor import Visitor
+
+# of who looks, and of nobody's rights
+OF_EVERYBODY = ("/portal/sign-out",)
+FORM = re.compile(r'<form[^>]*method="post"[^>]*action="([^"]+)"[^>]*>(.*?)</form>', re.DOTALL)
+PAGES_MIN = 30
+
+
+def crawled(visitor: Visitor, *first: str) -> dict[str, set[str]]:
+    """Returns which forms with a button each page has that links of these pages lead to."""
+    left, found = [*first], dict[str, set[str]]()
+    while left:
+        path = left.pop()
+        page = visitor.get(path)
+        if page.status_code == 303:
+            left.append(page.headers["location"])
+        forms = {action for action, shown in FORM.findall(page.text) if "<button" in shown}
+        found[path] = forms - set(OF_EVERYBODY)
+        assert page.status_code in (200, 303, 403), path
+        links = map(html.unescape, re.findall(r'href="(/console[^"#]*)"', page.text))
+        known = {link.partition("?")[0] for link in (*found, *left)}
+        left += [link for link in dict.fromkeys(links) if link.partition("?")[0] not in known]
+    return found
+
+
+@pytest.mark.parametrize("role", list(OperatorRole))
+def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
+    visitor: Visitor, db: Database, amina: str, role: OperatorRole
+) -> None:
+    attached(db, amina, waiting_sender(db, amina))
+    account_in_sandbox(db)
+    uploaded_sheet(db)
+    added(db, OPERATOR_MAIL)
+    message = stored_message(db, amina)
+    open_carrier(db, "gh-main")
+    with db.write() as tx:
+        pause_carrier(tx, "gh-main")
+    come_in(visitor, db, role)
+    pages = crawled(visitor, "/console/now", f"/console/messages/{message}")
+    assert len(pages) >= PAGES_MIN
+    shown = {form for forms in pages.values() for form in forms}
+    beyond = [form for form in shown if right_of_form(form) not in OPERATOR_RIGHTS[role]]
+    assert not beyond
+    # what nothing waits for has no form: messages in doubt, and the bar of a look
+    missing = OPERATOR_RIGHTS[role] - {right_of_form(form) for form in shown}
+    assert missing <= {OperatorRight.LOOK, OperatorRight.OPERATORS, OperatorRight.MESSAGES}

@@ -3,14 +3,14 @@ its events, its secret and what may be done with it.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts
-from heliograph.base.clock import DAY_MS, rfc3339
+from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import REQUIRED, Query, shown
 from heliograph.base.paging import read_span
@@ -124,18 +124,17 @@ def one(
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
     endpoint = _of_account(tx, asking, visit)
     failed = dict(asking.sent.query).get("show") == "failed"
-    record = _record(endpoint, visit)
     return page(
         "webhook.html",
         asking,
         status=400 if errors else 200,
         visit=visit,
-        endpoint=record,
+        endpoint=_record(endpoint, visit),
         is_rotating=(endpoint.former_until_ms or 0) > asking.now_ms,
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
-        typed=as_typed(asking.sent.form if errors else _missed(record, asking.now_ms), visit),
+        typed=as_typed(asking.sent.form if errors else _missed(endpoint, asking.now_ms), visit),
         most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
         errors={error.field: error.message for error in errors},
@@ -264,10 +263,13 @@ def _replay_span(
     return Said.ON_ITS_WAY if count else Said.NOTHING_MISSED
 
 
-def _missed(record: Mapping[str, Any], now_ms: int) -> dict[str, str]:
-    """Returns the span that is offered first: since all fails, or the last day."""
-    a_day_ago_ms = (now_ms - DAY_MS) // MINUTE_MS * MINUTE_MS  # without seconds to type
-    return {"since": record["failing_since"] or rfc3339(a_day_ago_ms)}
+def _missed(endpoint: WebhookEndpoint, now_ms: int) -> dict[str, str]:
+    """Returns the span that is offered first: the last day, or more if all has failed for longer.
+    What failed first was made before that.
+    """
+    day_ago_ms = now_ms - DAY_MS
+    first_ms = min(day_ago_ms, (endpoint.failing_since_ms or now_ms) - HOUR_MS)
+    return {"since": rfc3339(first_ms // MINUTE_MS * MINUTE_MS)}  # without seconds to type
 
 
 def _record(endpoint: WebhookEndpoint, visit: Visit) -> dict[str, Any]:

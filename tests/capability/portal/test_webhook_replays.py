@@ -10,14 +10,16 @@ import sqlalchemy as sa
 from heliograph import accounts
 from heliograph.accounts import AuditEntry
 from heliograph.base import clock
-from heliograph.base.clock import HOUR_MS, rfc3339
+from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.webhooks.tables import webhook_events, webhook_queue
+from heliograph.webhooks.tables import webhook_endpoints, webhook_events, webhook_queue
 from tests.support.api.service import Loop
 from tests.support.capability.webhooks import endpoint, outcomes, waiting
-from tests.support.portal.visitor import Visitor
+from tests.support.portal.visitor import EMAIL, Visitor
 from tests.support.portal.webhook_pages import exhaust, happens, path_of
+
+MINUTE_MS = 60_000
 
 
 def audit_entries(db: Database, account_id: str) -> list[AuditEntry]:
@@ -86,6 +88,24 @@ def test_what_was_not_delivered_in_a_span_is_delivered_again(
     assert audit_entries(db, amina) == audited
     assert visitor.post(path, {"do": "replay_since", "since": in_lagos(6)}).status_code == 303
     assert (len(waiting(db)), outcomes(db)) == (3, []), "without an end, until now"
+
+
+def test_who_has_failed_for_days_is_offered_all_of_that_time(
+    at_noon: None, visitor: Visitor, run_loop: Loop, db: Database, amina: str, home: str
+) -> None:
+    made, _ = endpoint(db, amina)
+    run_loop(happens(db, amina, 3))
+    clock.move(by_ms=2 * MINUTE_MS)  # so late is the first attempt
+    with db.write() as tx:
+        failing = {"failing_since_ms": clock.now_ms()}
+        tx.execute(webhook_endpoints.update().where(webhook_endpoints.c.id == made.id), failing)
+    exhaust(db)
+    clock.move(by_ms=3 * DAY_MS)
+    visitor.sign_in(EMAIL, amina)
+    page = visitor.get(path_of(home, made)).text
+    [since] = re.findall(r'name="since" value="(.+?)"', page)
+    assert visitor.post(path_of(home, made), {"do": "replay_since", "since": since})
+    assert (len(waiting(db)), outcomes(db)) == (3, [])
 
 
 @pytest.mark.judged_in_python

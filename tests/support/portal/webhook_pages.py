@@ -15,7 +15,7 @@ def path_of(home: str, found: WebhookEndpoint) -> str:
 
 
 def exhaust(db: Database) -> None:
-    """Nobody tries any more to deliver what waits."""
+    """Gives up what waits, as after five tries that failed."""
     with db.write() as tx:
         for row in tx.execute(sa.select(webhook_queue)).all():
             tx.execute(

@@ -1,10 +1,11 @@
 """The portal in a real browser, as developers use it: passwords, API keys and webhooks."""
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.support import plain_http
 from tests.support.api.server import Server
 from tests.support.portal.browsing import (
+    NARROW,
     at_both_widths,
     come_in,
     opened,
@@ -92,6 +93,29 @@ def test_a_key_is_made_by_keyboard_and_sends_a_text(
     page.context.close()
 
 
+def test_two_clicks_make_one_key(browser: Browser, server: Server) -> None:
+    page = opened(browser, NARROW)
+    come_in(page, server)
+    page.get_by_role("link", name="API keys").click()
+    page.get_by_role("link", name="Make a key").click()
+    page.get_by_label("Name").fill("clicked twice")
+    page.get_by_label("sms.send").check()
+    held: list[Route] = []
+    page.route(page.url, lambda route: held.append(route))
+    button = page.get_by_role("button", name="Make the key")
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box is not None
+    for _ in range(2):  # by the mouse, because a click of a button waits for the answer
+        page.mouse.click(box["x"] + 9, box["y"] + 9, delay=100)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.get_by_role("heading", name="Your new API key")).to_be_visible()
+    page.get_by_role("link", name="I have kept it").click()
+    expect(page.get_by_role("row").filter(has_text="clicked twice")).to_have_count(1)
+    page.context.close()
+
+
 @at_both_widths
 def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
     browser: Browser, server: Server, width: int
@@ -133,8 +157,15 @@ def test_a_webhook_fails_is_mended_and_its_event_delivered_again(
         expect(page.get_by_role("cell", name="503")).to_be_visible()
         picture(page, "webhook-event")
         page.go_back()
+        span = page.locator("form").filter(has=page.get_by_label("Until, UTC"))
+        began = page.get_by_label("Since, UTC").input_value()
+        page.get_by_label("Until, UTC").fill(began)
+        page.keyboard.press("Enter")
+        expect(span.get_by_text("must be later than the beginning")).to_be_visible()
+        picture(page, "webhook-span-wrong")
         answers.pop(0)
-        page.get_by_role("button", name="Deliver again").first.click()
+        page.get_by_label("Until, UTC").fill("")
+        page.keyboard.press("Enter")
         until(lambda: len(receiver.bodies) > 2, "it was not delivered again")
         page.goto(address)
         reload_until(page, page.get_by_text("delivered", exact=True))

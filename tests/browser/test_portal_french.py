@@ -18,8 +18,8 @@ PAGES = (
         "reports",
         "money",
     ),
-    *("senders", "customers", "quickstart", "keys", "webhooks", "requests", "sites"),
-    *("members", "settings"),
+    *("senders", "connect", "quickstart", "keys", "webhooks", "requests", "sites"),
+    *("members", "settings", "campaigns/new/import", "contacts/import", "connect/new"),
 )
 
 

@@ -52,12 +52,12 @@ from heliograph.accounts.lifecycle import (
     create,
     go_live,
     known_country,
-    refuse_loosening,
     rename,
     resume,
     suspend,
 )
 from heliograph.accounts.notices import notices_of, notify
+from heliograph.accounts.owner_settings import read_owner_settings
 from heliograph.accounts.quotas import (
     MEASURES,
     STORAGE_KEPT,
@@ -125,9 +125,9 @@ __all__ = [
     "page",
     "quota_told",
     "quotas_of",
+    "read_owner_settings",
     "record_status",
     "refusal_of",
-    "refuse_loosening",
     "rename",
     "require_mode",
     "require_open",

@@ -1,6 +1,6 @@
 """Makes an account, changes what it may do, suspends and resumes it, and closes it for good."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final, TypedDict, Unpack
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -204,24 +204,6 @@ def _countries(codes: Iterable[str] | None) -> str | None:
             "countries", "must name one country at least; to stop all sending, suspend the account"
         )
     return ",".join(found)
-
-
-def refuse_loosening(
-    account: Account, countries: Collection[str] | None, daily_credits: int | None
-) -> None:
-    """Raises InvalidRequest if an account would be let send to more countries, or spend more in a
-    day, than it is now: the limits are the operator's, and its owners only tighten them. `None`
-    is no limit.
-    """
-    allowed = account.countries
-    more = None if allowed is None else set(countries or ()) - set(allowed)
-    if allowed is not None and (countries is None or more):
-        raise refused(
-            "countries", f"must be some of {', '.join(allowed)}: the operator can allow more"
-        )
-    most = account.daily_credits
-    if most is not None and (daily_credits is None or daily_credits > most):
-        raise refused("daily_credits", f"must be at most {most}: the operator can allow more")
 
 
 def _daily_credits(cap: int | None) -> int | None:

@@ -53,6 +53,8 @@ class Said(StrEnum):
     REVOKED = "revoked"
     ENDED = "ended"
     ON_ITS_WAY = "on-its-way"
+    FIRST_ON_THEIR_WAY = "first-on-their-way"
+    NOTHING_MISSED = "nothing-missed"
 
 
 SAID: Final[Mapping[str, str]] = {
@@ -61,6 +63,10 @@ SAID: Final[Mapping[str, str]] = {
     Said.REVOKED: languages.marked("Revoked"),
     Said.ENDED: languages.marked("Ended"),
     Said.ON_ITS_WAY: languages.marked("On its way"),
+    Said.FIRST_ON_THEIR_WAY: languages.marked(
+        "The oldest are on their way: repeat it for the rest"
+    ),
+    Said.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
 }
 
 

@@ -10,20 +10,24 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
 from heliograph.base.errors import FieldError, NotFound
-from heliograph.base.forms import shown
+from heliograph.base.forms import REQUIRED, Query, shown
+from heliograph.base.paging import read_span
 from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
+from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.users import Right
 from heliograph.webhooks import endpoints, history, replay
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, WebhookEndpoint
 from heliograph.webhooks.http.address_guard import check_url
+from heliograph.webhooks.replay import REPLAYED_AT_ONCE
 from heliograph.webhooks.sample_event import send_sample
 from heliograph.webhooks.tables import KINDS
 
@@ -41,8 +45,7 @@ TELLS: Final = {
     "wallet.low_balance": marked("credits or money fell below the threshold"),
 }
 FIELDS: Final = ("url", "mode", "events")
-# what a button of the page of an endpoint asks for
-SINCE: Final = {"an hour ago": 3_600_000, "a day ago": DAY_MS, "a week ago": 7 * DAY_MS}
+MINUTE_MS: Final = 60_000
 
 
 def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -131,9 +134,11 @@ def one(
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
-        since=tuple(SINCE),
+        typed=as_typed(asking.sent.form if errors else _missed(endpoint, asking.now_ms), visit),
+        most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
-        errors=errors,
+        errors={error.field: error.message for error in errors},
+        others=[error for error in errors if error.field not in SPAN_FIELDS],
     )
 
 
@@ -156,6 +161,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     endpoint, form = _of_account(tx, asking, visit), asking.sent.form
     text_id, now_ms = endpoints.text_id(endpoint.id), asking.now_ms
     after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
+    said = Said.SAVED
     match form.get("do"):
         case "enable":
             after.append(endpoints.enable(tx, text_id))
@@ -166,9 +172,11 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
+            said = Said.ON_ITS_WAY
         case "replay_since":
-            ago_ms = SINCE.get(form.get("since", ""), DAY_MS)
-            replay.replay_since(tx, endpoint, now_ms - ago_ms, now_ms=now_ms)
+            said = _replay_span(tx, asking, visit, endpoint)
+            if said is Said.NOTHING_MISSED:
+                after.append(endpoint)
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
         case unknown:
@@ -177,7 +185,6 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
         return led_on(f"{visit.home}/webhooks", Said.REMOVED)
-    said = Said.ON_ITS_WAY if form["do"] in ("replay", "replay_since") else Said.SAVED
     return led_on(f"{visit.home}/webhooks/{text_id}", said)
 
 
@@ -238,6 +245,31 @@ def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> WebhookEnd
     if endpoint.account_id != visit.account.id:
         raise NotFound(f"There is no webhook endpoint {shown(asking.path['endpoint'])}.")
     return endpoint
+
+
+def _replay_span(
+    tx: Connection, asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint
+) -> Said:
+    """Delivers again what was not delivered in the span of the form, and returns what to say."""
+    sent = [(name, asking.sent.form.get(name, "")) for name in SPAN_FIELDS]
+    query = Query(as_asked(sent, visit))
+    span = read_span(query)
+    query.finish()
+    if span.since_ms is None:
+        raise refused("since", REQUIRED)
+    count = replay.replay_span(tx, endpoint, span.since_ms, span.until_ms, now_ms=asking.now_ms)
+    if count == REPLAYED_AT_ONCE:
+        return Said.FIRST_ON_THEIR_WAY
+    return Said.ON_ITS_WAY if count else Said.NOTHING_MISSED
+
+
+def _missed(endpoint: WebhookEndpoint, now_ms: int) -> dict[str, str]:
+    """Returns the span that is offered first: the last day, or more if all has failed for longer.
+    What failed first was made before that.
+    """
+    day_ago_ms = now_ms - DAY_MS
+    first_ms = min(day_ago_ms, (endpoint.failing_since_ms or now_ms) - HOUR_MS)
+    return {"since": rfc3339(first_ms // MINUTE_MS * MINUTE_MS)}  # without seconds to type
 
 
 def _record(endpoint: WebhookEndpoint, visit: Visit) -> dict[str, Any]:

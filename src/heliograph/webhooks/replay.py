@@ -2,6 +2,7 @@
 queue, with the same id and a schedule of its own.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.ids import LATER_MS
-from heliograph.base.paging import first_id_of
+from heliograph.base.paging import CLOCK_SLACK_MS, first_id_of
 from heliograph.base.short_texts import refused
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
@@ -96,24 +97,32 @@ def _keep_attempt(tx: Connection, endpoint: WebhookEndpoint, event_id: str, was:
     )
 
 
-def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int) -> int:
-    """Replays events since then that were not delivered, oldest first, REPLAYED_AT_ONCE at most,
-    and returns how many. Those that wait for a later try have it now. Raises InvalidRequest.
+def replay_span(
+    tx: Connection,
+    endpoint: WebhookEndpoint,
+    since_ms: int,
+    until_ms: int | None = None,
+    *,
+    now_ms: int,
+) -> int:
+    """Replays events made since then, and before `until_ms`, that were not delivered, oldest first,
+    REPLAYED_AT_ONCE at most, and returns how many. Those that wait for a later try have it now.
+    Raises InvalidRequest.
     """
     _must_be_enabled(endpoint)
     if since_ms < now_ms - KEPT_MS:
         raise refused("since", "must be within the last 30 days: events are kept no longer")
     if since_ms > now_ms:
         raise refused("since", "must not be in the future")
-    delivery, event = webhook_deliveries.c, webhook_events.c
-    is_since = sa.exists().where(event.id == delivery.event_id, event.created_at_ms >= since_ms)
+    if until_ms is not None and until_ms <= since_ms:
+        raise refused("until", "must be later than the beginning")
+    delivery = webhook_deliveries.c
     oldest = (
         sa.select(delivery.event_id)
         .where(
             delivery.endpoint_id == endpoint.id,
             delivery.outcome != DELIVERED,
-            delivery.event_id >= first_id_of(since_ms - LATER_MS),
-            is_since,
+            *_made_within(delivery.event_id, since_ms, until_ms),
         )
         .order_by(delivery.event_id)
         .limit(REPLAYED_AT_ONCE)
@@ -138,27 +147,41 @@ def replay_since(tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, no
                 for event_id in sorted(missing)
             ],
         )
-    return len(missing) + _hurry(
-        tx, endpoint, since_ms, now_ms=now_ms, most=REPLAYED_AT_ONCE - len(missing)
-    )
+    is_made_then = _made_within(webhook_queue.c.event_id, since_ms, until_ms)
+    most = REPLAYED_AT_ONCE - len(missing)
+    return len(missing) + _hurry(tx, endpoint, is_made_then, now_ms=now_ms, most=most)
+
+
+def _made_within(
+    event_id: sa.Column[str], since_ms: int, until_ms: int | None
+) -> list[sa.ColumnElement[bool]]:
+    """Returns what says that the event of this column was made in the span. The range of ids, which
+    is roughly the span, leaves out most events without a look at them.
+    """
+    event = webhook_events.c
+    is_event = [event.id == event_id, event.created_at_ms >= since_ms]
+    bounds: list[sa.ColumnElement[bool]] = [event_id >= first_id_of(since_ms - LATER_MS)]
+    if until_ms is not None:
+        is_event.append(event.created_at_ms < until_ms)
+        bounds.append(event_id < first_id_of(until_ms + CLOCK_SLACK_MS))
+    return [*bounds, sa.exists().where(*is_event)]
 
 
 def _hurry(
-    tx: Connection, endpoint: WebhookEndpoint, since_ms: int, *, now_ms: int, most: int
+    tx: Connection,
+    endpoint: WebhookEndpoint,
+    is_made_then: Sequence[sa.ColumnElement[bool]],
+    *,
+    now_ms: int,
+    most: int,
 ) -> int:
-    """Lets events since then that wait for a later try have it now, and returns how many. What is
-    due already may be under way, and stays as it is.
+    """Lets events that were made then and wait for a later try have it now, and returns how many.
+    What is due already may be under way, and stays as it is.
     """
-    waiting, event = webhook_queue.c, webhook_events.c
-    is_since = sa.exists().where(event.id == waiting.event_id, event.created_at_ms >= since_ms)
+    waiting = webhook_queue.c
     later = (
         sa.select(waiting.due_at_ms, waiting.event_id)
-        .where(
-            waiting.endpoint_id == endpoint.id,
-            waiting.due_at_ms > now_ms,
-            waiting.event_id >= first_id_of(since_ms - LATER_MS),
-            is_since,
-        )
+        .where(waiting.endpoint_id == endpoint.id, waiting.due_at_ms > now_ms, *is_made_then)
         .order_by(waiting.event_id)
         .limit(most)
     )

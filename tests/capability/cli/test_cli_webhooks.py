@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from heliograph import accounts
 from heliograph.base import clock, ids
+from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver_sql import WaitingEvents
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
-from heliograph.webhooks.replay import replay_since
+from heliograph.webhooks.replay import replay_span
 from heliograph.webhooks.tables import KINDS, webhook_deliveries, webhook_endpoints, webhook_queue
 from tests.support.capability.commands import Run, Said
 from tests.support.capability.sending import House
@@ -95,6 +96,15 @@ def test_what_cannot_be_is_said_in_one_line(
     assert said.status in (1, 2)
     assert told in said.err
     assert settled.count(webhook_endpoints) == 0
+
+
+def test_a_span_to_replay_that_cannot_be_is_said(settled: House, run: Run) -> None:
+    made = add(run)
+    for wrong, told in (
+        (("--since", "1h", "--until", "2h"), "until must be later than the beginning"),
+        (("--event", "evt_01k5zzzzzzzzzzzzzzzzzzzzzz", "--until", "2h"), "--until goes with"),
+    ):
+        assert told in run("webhook", "replay", made["id"], *wrong).err
 
 
 def test_a_secret_is_rotated_and_only_one_at_a_time(settled: House, run: Run) -> None:
@@ -193,9 +203,10 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
         await later(run, "webhook", "attempts", made["id"], "--event", listed[1]["id"], "--json")
     ).json
     assert [each["status"] for each in one] == [200]
-    assert (await later(run, "webhook", "replay", made["id"], "--since", "1h", "--json")).json[
-        "replayed"
-    ] == 2
+    for until, count in (("30m", 0), (rfc3339(clock.now_ms() + HOUR_MS), 2)):
+        span = ("--since", "1h", "--until", until)
+        said = await later(run, "webhook", "replay", made["id"], *span, "--json")
+        assert said.json["replayed"] == count
     assert (
         await later(run, "webhook", "replay", made["id"], "--event", listed[1]["id"], "--json")
     ).json["replayed"] == 1
@@ -299,7 +310,7 @@ async def test_an_outcome_that_is_recorded_while_others_are_replayed_is_not_lost
     try:
         with house.db.write() as tx:
             sa.event.listen(tx, "after_cursor_execute", record)
-            assert replay_since(tx, endpoint, clock.now_ms() - 60_000, now_ms=clock.now_ms()) == 2
+            assert replay_span(tx, endpoint, clock.now_ms() - 60_000, now_ms=clock.now_ms()) == 2
     finally:
         others.close()
     assert recorded

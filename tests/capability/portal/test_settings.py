@@ -136,6 +136,47 @@ def test_what_is_wrong_is_told_at_its_field_kept_and_changes_nothing(
     assert entries(db, amina) == []
 
 
+def test_all_that_is_wrong_is_told_at_once(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    with db.write() as tx:
+        accounts.change(tx, amina, countries=["GH"], daily_credits=500)
+    before = account_of(db, amina)
+    wrong = {
+        "name": "acc_1",
+        "country_code": "XX",
+        "time_zone": "Mars/Base",
+        "countries": "GH KE",
+        "daily_credits": "501",
+    }
+    visitor.get(f"{home}/settings")
+    page = visitor.post(f"{home}/settings", wrong).text
+    told = dict(re.findall(r'id="(\w+)-error">(.+?)</span>', page))
+    assert {name: html.unescape(words) for name, words in told.items()} == {
+        "name": "must not begin like an id, with acc_ or cus_; it is 'acc_1'",
+        "country_code": "must be a country of ISO 3166-1 in two letters, such as GH, not 'XX'",
+        "time_zone": "must be a time zone of the IANA database, such as Africa/Accra, not"
+        " 'Mars/Base'",
+        "countries": "must be some of GH: the operator can allow more",
+        "daily_credits": "must be at most 500: the operator can allow more",
+    }
+    for name, value in wrong.items():
+        assert f'name="{name}" value="{value}"' in page, "what was typed is kept"
+    page = visitor.post(f"{home}/settings", {"countries": "XX", "daily_credits": "few"}).text
+    assert set(re.findall(r'id="(\w+)-error">', page)) == set(wrong)
+    assert account_of(db, amina) == before
+    assert entries(db, amina) == []
+
+
+def test_a_cap_may_have_as_many_digits_as_its_refusal_says(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    visitor.get(f"{home}/settings")
+    most = str(accounts.DAILY_CREDITS_MAX)
+    assert visitor.post(f"{home}/settings", {**GIVEN, "daily_credits": most}).status_code == 303
+    assert account_of(db, amina).daily_credits == accounts.DAILY_CREDITS_MAX
+
+
 def test_only_owners_with_a_fresh_sign_in_change_settings(
     at_noon: None, visitor: Visitor, stranger: Visitor, db: Database, amina: str, home: str
 ) -> None:

@@ -104,7 +104,7 @@ async def test_failures_are_tried_again_by_the_schedule_then_kept_and_can_be_rep
         since_ms = clock.now_ms() - 86_400_000
         replayed = await asyncio.to_thread(
             house.db.transact,
-            lambda tx: replay.replay_since(tx, made, since_ms, now_ms=clock.now_ms()),
+            lambda tx: replay.replay_span(tx, made, since_ms, now_ms=clock.now_ms()),
         )
         assert replayed == 1
         await until(lambda: outcomes(house.db) == [("delivered", 1, 200)])

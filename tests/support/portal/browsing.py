@@ -25,6 +25,15 @@ CONTENT = "document.querySelector('main').getBoundingClientRect().bottom + scrol
 # the boxes that scroll on a phone: all tables of the portal stack, and some of the console
 OFF_SCREEN = """[...document.querySelectorAll('body:not(.console) .wide, .wide:has(.stacked)')]
     .filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"""
+# hints of fields that are wider than their fields
+CUT_HINTS = """[...document.querySelectorAll('body:not(.console) main input')].filter(each => {
+        if (!each.checkVisibility()) return false;
+        const style = getComputedStyle(each);
+        const pen = document.createElement('canvas').getContext('2d');
+        pen.font = style.font;
+        const around = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+        return pen.measureText(each.placeholder).width > each.clientWidth - around + 1;
+    }).map(each => `${each.name}: ${each.placeholder}`)"""
 SHOWN_WITHIN_S = 30
 NARROW, WIDE = 390, 1440
 # each journey once on each database; swapped, each width has the other one (`make journeys`)
@@ -62,13 +71,15 @@ def come_in(page: Page, server: Server) -> None:
 def picture(page: Page, name: str) -> None:
     """Sees in both themes that the page fits into the window and that everybody can use it, and
     takes its picture if pictures are wanted. On a phone no part of a table that stacks is off
-    screen.
+    screen, and no hint of a field is cut.
     """
     size = page.viewport_size
     assert size is not None
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     off_screen = page.evaluate(OFF_SCREEN) if size["width"] == NARROW else []
     assert not off_screen, f"{name}: {off_screen}"
+    cut = page.evaluate(CUT_HINTS) if size["width"] == NARROW else []
+    assert not cut, f"{name}: {cut}"
     for is_light in (True, False):
         scheme = "light" if is_light else "dark"
         page.emulate_media(color_scheme="light" if is_light else "dark")

@@ -270,7 +270,9 @@ def attempts(session: CommandRun, endpoint: str, event: str | None, limit: int) 
 @command.command(
     "replay",
     epilog=examples(
-        "webhook replay whe_01k5… --event evt_01k5…", "webhook replay whe_01k5… --since 2h"
+        "webhook replay whe_01k5… --event evt_01k5…",
+        "webhook replay whe_01k5… --since 2h",
+        "webhook replay whe_01k5… --since 2027-01-31 --until 2027-01-31T09:30:00Z",
     ),
 )
 @click.argument("endpoint", metavar="ID")
@@ -281,22 +283,27 @@ def attempts(session: CommandRun, endpoint: str, event: str | None, limit: int) 
     metavar="T",
     help="All since then that were not delivered: a time, a date, or 7d, 2h, 30m ago.",
 )
-def replay(session: CommandRun, endpoint: str, event: str | None, since: int | None) -> None:
+@click.option("--until", type=Past(), metavar="T", help="Of those, only the ones before then.")
+def replay(
+    session: CommandRun, endpoint: str, event: str | None, since: int | None, until: int | None
+) -> None:
     """Send events again, with the ids that they had: one, or all that were not delivered
     since a time.
     """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
-    from heliograph.webhooks.replay import REPLAYED_AT_ONCE, replay_one, replay_since
+    from heliograph.webhooks.replay import REPLAYED_AT_ONCE, replay_one, replay_span
 
     if (event is None) == (since is None):
         raise click.UsageError("Say either --event ID or --since T.")
+    if until is not None and since is None:
+        raise click.UsageError("--until goes with --since.")
     replayed, last = 0, REPLAYED_AT_ONCE
     while last == REPLAYED_AT_ONCE:
         with session.write() as tx:
             found = endpoints.endpoint_of(tx, endpoint)
             if since is not None:
-                last = replay_since(tx, found, since, now_ms=clock.now_ms())
+                last = replay_span(tx, found, since, until, now_ms=clock.now_ms())
             else:
                 replay_one(tx, found, event or "", now_ms=clock.now_ms())
                 last = 1

@@ -65,6 +65,7 @@ OF_FORMS: Final = (
     marked("must lie in the future, not at %(given)s"),
     marked("must name at least one of %(kinds)s, or all"),
     marked("must be within the last 30 days: events are kept no longer"),
+    marked("must be later than the beginning"),
     marked("is disabled; enable it first"),
     marked("is being rotated already; finish that first, with --finish"),
     marked(

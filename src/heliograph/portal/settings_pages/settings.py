@@ -6,7 +6,7 @@ They are the operator's limits, too: an owner tightens them, and only the operat
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from zoneinfo import available_timezones
 
 from sqlalchemy.engine import Connection
@@ -15,9 +15,8 @@ from starlette.responses import Response
 from heliograph import accounts
 from heliograph.accounts import Account
 from heliograph.base.errors import FieldError
-from heliograph.base.forms import Query
 from heliograph.base.short_texts import cut
-from heliograph.portal.filled_form import body_of
+from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import Visit
@@ -25,16 +24,6 @@ from heliograph.users import Right
 
 TOLD_MAX: Final = 110  # characters of a value in the audit log, which holds two of them
 FIELDS: Final = ("name", "country_code", "time_zone", "countries", "daily_credits")
-
-
-class AskedSettings(NamedTuple):
-    """Holds the settings of a form that is right in form."""
-
-    name: str
-    country_code: str
-    time_zone: str
-    countries: list[str] | None
-    daily_credits: int | None
 
 
 def shown(
@@ -60,9 +49,8 @@ def shown(
 def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Stores the settings, and shows them."""
     visit.require_fresh(asking.now_ms)
-    asked = _read(asking)
     before = accounts.locked(tx, visit.account.id)
-    accounts.refuse_loosening(before, asked.countries, asked.daily_credits)
+    asked = accounts.read_owner_settings(_body(asking), before)
     accounts.rename(tx, before.id, asked.name)
     after = accounts.change(
         tx,
@@ -77,22 +65,12 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     return led_on(f"{visit.home}/settings", Said.SAVED)
 
 
-def _read(asking: PageRequest) -> AskedSettings:
-    """Raises InvalidRequest."""
-    body = body_of(asking)
-    cap: int | None = None
-    if "daily_credits" in body:
-        query = Query([("daily_credits", body["daily_credits"])])
-        cap = query.integer("daily_credits", default=0, least=0, most=accounts.DAILY_CREDITS_MAX)
-        query.finish()
-    countries = body.get("countries", "").upper().replace(",", " ").split()
-    return AskedSettings(
-        name=body.get("name", ""),
-        country_code=body.get("country_code", ""),
-        time_zone=body.get("time_zone", ""),
-        countries=countries or None,
-        daily_credits=cap,
-    )
+def _body(asking: PageRequest) -> dict[str, Any]:
+    """Returns what was filled in, with the countries one by one, whatever stands between them."""
+    body = with_numbers(body_of(asking), "daily_credits")
+    if "countries" in body:
+        body["countries"] = body["countries"].upper().replace(",", " ").split() or None
+    return body
 
 
 def _filled_with(account: Account) -> dict[str, str]:

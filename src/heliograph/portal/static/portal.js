@@ -67,6 +67,17 @@ document.addEventListener("close", (closed) => {
   if (details !== null) details.open = false;
 }, true);
 
+// A form is sent once by two clicks: else the browser would send it twice, and show the second answer
+// only. Who has waited for five seconds may try again.
+const AGAIN_MS = 5000;
+const sent = new WeakMap();
+document.addEventListener("submit", (submit) => {
+  const form = submit.target;
+  if (form.method !== "post" || submit.defaultPrevented) return;
+  if (submit.timeStamp - (sent.get(form) ?? -AGAIN_MS) < AGAIN_MS) submit.preventDefault();
+  else sent.set(form, submit.timeStamp);
+});
+
 // Who only looks at the portal of somebody else sees its forms, and cannot fill them in. The server
 // refuses them in any case.
 function closeForms() {

@@ -3,8 +3,7 @@ inserts into `ledger_entries`: the transactions that accept sends and pay refund
 too.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import asdict
 from sqlalchemy.engine import Connection
@@ -40,8 +39,3 @@ ENTRY_COLUMNS: Final = [ledger_entries.c[name] for name in Entry.__struct_fields
 def add_entry(tx: Connection, entry: Entry) -> None:
     """Stores an entry, in an ordinary transaction."""
     tx.execute(ledger_entries.insert().values(asdict(entry)))
-
-
-def of_row(row: Sequence[Any]) -> Entry:
-    """Returns the entry that was read with ENTRY_COLUMNS."""
-    return Entry(*row)

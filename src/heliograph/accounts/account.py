@@ -1,6 +1,6 @@
 """Describes accounts, and finds them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -55,9 +55,9 @@ class AccountClosed(Forbidden):
     reason = "account_suspended"  # what clients know it by (docs/api.md, "Suspended accounts")
 
 
-def of_row(row: Sequence[Any]) -> Account:
-    """Returns the Account of a whole row of `accounts`, in the table's order."""
-    account = Account(*row)
+def of_row(row: sa.Row[Any]) -> Account:
+    """Returns the Account of a whole row of `accounts`."""
+    account = Account(**row._asdict())
     stored: Any = account.countries  # a text, until here
     return account._replace(countries=None if stored is None else tuple(stored.split(",")))
 

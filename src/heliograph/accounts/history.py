@@ -48,4 +48,4 @@ def last_status(tx: Connection, account_id: str) -> StatusChange | None:
         .limit(1)
     )
     row = tx.execute(query).one_or_none()
-    return None if row is None else StatusChange(*row)
+    return None if row is None else StatusChange(**row._asdict())

@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts.tables import notices
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
+from heliograph.database.reads import records_of
 from heliograph.database.statements import (
     BigInt,
     Id,
@@ -43,12 +44,12 @@ async def notify(tx: HotTx, account_id: str, kind: str, text: str, now_ms: int) 
 
 def notices_of(tx: Connection, account_id: str, limit: int = NOTICES_SHOWN_MAX) -> list[Notice]:
     """Returns an account's notices, the newest first."""
-    return [
-        Notice(*row)
-        for row in tx.execute(
+    return records_of(
+        Notice,
+        tx.execute(
             sa.select(notices)
             .where(notices.c.account_id == account_id)
             .order_by(notices.c.id.desc())
             .limit(limit)
-        )
-    ]
+        ),
+    )

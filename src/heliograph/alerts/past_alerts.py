@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.alerts.letters import ALERT_PREFIX
 from heliograph.alerts.tables import alert_tellings, alerts
 from heliograph.base import ids
+from heliograph.database.reads import records_of
 
 TELLINGS_MAX: Final = 2_000  # of a page of alerts: twice as many as recipients of each
 
@@ -67,7 +68,7 @@ def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
         columns.opened_at_ms.is_not(None),
         columns.fine_since_ms.is_(None),
     )
-    return [KnownAlert(*row) for row in tx.execute(query.order_by(columns.id.desc()).limit(limit))]
+    return records_of(KnownAlert, tx.execute(query.order_by(columns.id.desc()).limit(limit)))
 
 
 def ended_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
@@ -83,16 +84,16 @@ def last_told(tx: Connection, recipient_ids: Sequence[str]) -> dict[str, Telling
         query = sa.select(*_TELLING).where(alert_tellings.c.recipient_id == recipient_id)
         row = tx.execute(query.order_by(alert_tellings.c.id.desc()).limit(1)).first()
         if row is not None:
-            found[recipient_id] = Telling(*row)
+            found[recipient_id] = Telling(**row._asdict())
     return found
 
 
 def _with_tellings(tx: Connection, query: "sa.Select[Any]") -> list[KnownAlert]:
-    found = [KnownAlert(*row) for row in tx.execute(query)]
+    found = records_of(KnownAlert, tx.execute(query))
     columns = alert_tellings.c
     of_them = sa.select(*_TELLING).where(columns.alert_id.in_([alert.id for alert in found]))
     told: defaultdict[str | None, list[Telling]] = defaultdict(list)
     for row in tx.execute(of_them.order_by(columns.id).limit(TELLINGS_MAX)):
-        telling = Telling(*row)
+        telling = Telling(**row._asdict())
         told[telling.alert_id].append(telling)
     return [alert._replace(tellings=told[alert.id]) for alert in found]

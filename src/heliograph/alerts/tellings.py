@@ -104,4 +104,5 @@ def _due(now_ms: int) -> "sa.Select[tuple[object, ...]]":
 
 def _alert(tx: Connection, alert_id: str) -> ToldAlert:
     columns = [alerts.c[name] for name in ToldAlert._fields]
-    return ToldAlert(*tx.execute(sa.select(*columns).where(alerts.c.id == alert_id)).one())
+    row = tx.execute(sa.select(*columns).where(alerts.c.id == alert_id)).one()
+    return ToldAlert(**row._asdict())

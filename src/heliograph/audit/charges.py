@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, messages, sends, tallies
@@ -50,6 +50,16 @@ class _SendFigures(NamedTuple):
     message_count: int
     credits_used: int
     campaign_id: str | None
+
+
+class _SmsEntry(NamedTuple):
+    """Holds an entry of the ledger that charges or refunds texts. Its ids are raw."""
+
+    id: str
+    account_id: str
+    type: str
+    credits: int
+    reference: str | None
 
 
 class _SendCredits(NamedTuple):
@@ -108,16 +118,15 @@ def _by_messages(tx: Connection, first: str, found: list[Discrepancy]) -> Iterat
     totals = _Totals(tx, first, found)
     columns = sends.c
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.message_count,
         columns.credits_used,
-        raw_id(groups.c.campaign_id),
+        raw_id(groups.c.campaign_id).label("campaign_id"),
     ).outerjoin_from(sends, groups, groups.c.id == columns.group_id)
     query = query.where(columns.id >= first)
-    for row in streamed(tx, query.order_by(columns.id)):
-        send = _SendFigures(*row)
+    for send in streamed_records(tx, query.order_by(columns.id), _SendFigures):
         total = totals.of(send)
         found.extend(Discrepancy(send.account_id, what) for what in _differences(send, total))
         is_kept = send.campaign_id is None or send.campaign_id >= first
@@ -237,29 +246,30 @@ def _by_entries(tx: Connection, first: str, found: list[Discrepancy]) -> Iterato
     # text ids are in the order of raw ones
     first_send, first_campaign = _send(first), ids.text_of_raw(CAMPAIGN_PREFIX, first)
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.type,
         columns.credits,
         columns.reference,
     )
     query = query.where(columns.type.in_(("sms_charge", "sms_refund"))).order_by(columns.id)
-    for entry_id, account_id, kind, credits, reference in streamed(tx, query):
+    for entry in streamed_records(tx, query, _SmsEntry):
+        reference = entry.reference
         if reference is None:
             found.append(
                 Discrepancy(
-                    account_id,
-                    f"the entry {ids.text_of_raw('txn', entry_id)} names neither a send nor a"
+                    entry.account_id,
+                    f"the entry {ids.text_of_raw('txn', entry.id)} names neither a send nor a"
                     " campaign",
                 )
             )
         elif _SEND < reference < first_send:
             continue
-        elif kind == "sms_charge" or CAMPAIGN_PREFIX < reference < first_campaign:
+        elif entry.type == "sms_charge" or CAMPAIGN_PREFIX < reference < first_campaign:
             # below zero: a charge takes credits away
-            yield _SendCredits(entry_id, account_id, reference, credits, 0)
+            yield _SendCredits(entry.id, entry.account_id, reference, entry.credits, 0)
         else:
-            yield _SendCredits(entry_id, account_id, reference, 0, -credits)
+            yield _SendCredits(entry.id, entry.account_id, reference, 0, -entry.credits)
 
 
 def _send(raw: str) -> str:

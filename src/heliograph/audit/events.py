@@ -20,7 +20,7 @@ from heliograph.audit.opted_out import verify_opt_outs
 from heliograph.audit.received import verify_received
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.messages.events import KIND_OF
 from heliograph.messages.retention import EVENTS, MESSAGES, first_kept
 from heliograph.messages.states import FAILED
@@ -63,6 +63,16 @@ class _AuditedEvent(NamedTuple):
     status: str | None  # these three: as its body shows them
     recipient: str | None
     error_code: str | None
+
+
+class _StoredEvent(NamedTuple):
+    """Holds an event of whatever kind. Its ids are raw."""
+
+    id: str
+    account_id: str
+    sandbox: bool
+    kind: str
+    at_ms: int
 
 
 class _AtEndpoint(NamedTuple):
@@ -134,8 +144,8 @@ def _of_messages(
     told = _ToldOfMessages(tx, ids.text_of_raw("msg", first))
     columns = messages.c
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.recipient,
         columns.error_code,
@@ -143,8 +153,8 @@ def _of_messages(
         columns.delivered_at_ms,
         columns.failed_at_ms,
     )
-    for row in streamed(tx, query.where(columns.id >= first).order_by(columns.id)):
-        message = _MessageTimes._make(row)
+    query = query.where(columns.id >= first).order_by(columns.id)
+    for message in streamed_records(tx, query, _MessageTimes):
         text_id = ids.text_of_raw("msg", message.id)
         yield from told.before(text_id)
         events = told.of(text_id)
@@ -258,21 +268,23 @@ def _of_change(
 def _told(tx: Connection) -> Iterator[_AuditedEvent]:
     """Yields events about messages, in the order of the messages."""
     columns = webhook_events.c
-    about, *shown = (
+    about, status, recipient, error_code = (
         sa.literal_column(expression, sa.Text) for expression in _SHOWN[tx.dialect.name]
     )
     query = sa.select(
         about.label("about"),
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.kind,
-        columns.created_at_ms,
-        *shown,
+        columns.created_at_ms.label("at_ms"),
+        status.label("status"),
+        recipient.label("recipient"),
+        error_code.label("error_code"),
     )
-    for row in streamed(tx, query.where(columns.kind.in_(KIND_OF.values())).order_by("about")):
-        about, *told = row
-        yield _AuditedEvent(about or "nothing", *told)
+    query = query.where(columns.kind.in_(KIND_OF.values())).order_by("about")
+    for event in streamed_records(tx, query, _AuditedEvent):
+        yield event if event.about else event._replace(about="nothing")
 
 
 # --- events and who was to hear of them
@@ -288,32 +300,34 @@ def _of_endpoints(
     of_event, places = next(placed, (None, iter(())))
     columns = webhook_events.c
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.kind,
-        columns.created_at_ms,
+        columns.created_at_ms.label("at_ms"),
     ).order_by(columns.id)
-    for event_id, account_id, sandbox, kind, at_ms in streamed(tx, query):
-        while of_event is not None and of_event < event_id:  # of an event that was pruned first
+    for event in streamed_records(tx, query, _StoredEvent):
+        while of_event is not None and of_event < event.id:  # of an event that was pruned first
             of_event, places = next(placed, (None, iter(())))
         found = list[str]()
-        if of_event == event_id:
+        if of_event == event.id:
             found = [place.endpoint_id for place in places]
             of_event, places = next(placed, (None, iter(())))
-        for listener in must_have_heard(listeners, account_id, sandbox, kind, at_ms, since_ms):
+        for listener in must_have_heard(
+            listeners, event.account_id, event.sandbox, event.kind, event.at_ms, since_ms
+        ):
             if listener.endpoint_id not in found:
                 yield Discrepancy(
-                    account_id,
-                    f"{_event(event_id)} neither waits for {_endpoint(listener.endpoint_id)}"
+                    event.account_id,
+                    f"{_event(event.id)} neither waits for {_endpoint(listener.endpoint_id)}"
                     " nor has an outcome there",
                 )
         for endpoint_id in sorted(
             {endpoint_id for endpoint_id in found if found.count(endpoint_id) > 1}
         ):
             yield Discrepancy(
-                account_id,
-                f"{_event(event_id)} is stored for {_endpoint(endpoint_id)} more than once",
+                event.account_id,
+                f"{_event(event.id)} is stored for {_endpoint(endpoint_id)} more than once",
             )
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.database.large_reads import raw_id
+from heliograph.database.reads import raw_id
 from heliograph.webhooks.tables import webhook_endpoints
 
 # an endpoint is committed some time after it was made, and the clocks of processes differ
@@ -37,21 +37,23 @@ def endpoints_by_account(tx: Connection) -> EndpointsByAccount:
         endpoint.include_customers & (endpoint.account_id == accounts.c.parent_id)
     )
     query = sa.select(
-        raw_id(accounts.c.id),
+        raw_id(accounts.c.id).label("account_id"),
         endpoint.sandbox,
-        raw_id(endpoint.id),
+        raw_id(endpoint.id).label("endpoint_id"),
         endpoint.kinds,
         endpoint.created_at_ms,
     )
     found: EndpointsByAccount = {}
-    for account_id, sandbox, endpoint_id, kinds, created_at_ms in tx.execute(
+    for row in tx.execute(
         query.join_from(accounts, webhook_endpoints, hears).where(
             endpoint.listens_until_ms.is_(None)
         )
     ):
-        found.setdefault((account_id, sandbox), []).append(
+        found.setdefault((row.account_id, row.sandbox), []).append(
             EndpointSince(
-                endpoint_id, frozenset(kinds.split(",")), created_at_ms + LISTENS_AFTER_MS
+                row.endpoint_id,
+                frozenset(row.kinds.split(",")),
+                row.created_at_ms + LISTENS_AFTER_MS,
             )
         )
     return found

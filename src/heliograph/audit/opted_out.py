@@ -16,7 +16,7 @@ from heliograph.audit.listeners import EndpointsByAccount, must_have_heard
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.paging import first_id_of
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed
 from heliograph.opt_outs import OPT_OUT_PREFIX
 from heliograph.opt_outs.tables import suppressions
 from heliograph.wallet import Discrepancy
@@ -79,32 +79,34 @@ def _standing(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
     """Yields opt-outs in the order in which they were made."""
     columns = suppressions.c
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.phone,
         columns.sender,
     )
     recent = query.where(columns.id >= first_id_of(since_ms)).order_by(columns.id)
-    for id_, account_id, sandbox, phone, sender in streamed(tx, recent):
-        key = _OptOutKey(account_id, sandbox, str(phone), sender)
-        yield _OptOutAt(ids.made_at_ms(int(id_, 16)), key, id_)
+    for row in streamed(tx, recent):
+        key = _OptOutKey(row.account_id, row.sandbox, str(row.phone), row.sender)
+        yield _OptOutAt(ids.made_at_ms(int(row.id, 16)), key, row.id)
 
 
 def _told_of_opt_outs(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
     """Yields the events of opt-outs, in the order of their moments."""
     columns = webhook_events.c
-    shown = (sa.literal_column(each, sa.Text) for each in _SHOWN_OF_OPT_OUTS[tx.dialect.name])
+    phone, sender = (
+        sa.literal_column(each, sa.Text) for each in _SHOWN_OF_OPT_OUTS[tx.dialect.name]
+    )
     query = sa.select(
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
         columns.created_at_ms,
-        *shown,
+        phone.label("phone"),
+        sender.label("sender"),
     )
     recent = query.where(columns.kind == CONTACT_OPTED_OUT, columns.created_at_ms >= since_ms)
-    for id_, account_id, sandbox, at_ms, phone, sender in streamed(
-        tx, recent.order_by(columns.created_at_ms)
-    ):
-        digits = phone if phone is not None and phone.isdigit() else None
-        yield _OptOutAt(at_ms, _OptOutKey(account_id, sandbox, digits, sender or ""), id_)
+    for row in streamed(tx, recent.order_by(columns.created_at_ms)):
+        digits = row.phone if row.phone is not None and row.phone.isdigit() else None
+        key = _OptOutKey(row.account_id, row.sandbox, digits, row.sender or "")
+        yield _OptOutAt(row.created_at_ms, key, row.id)

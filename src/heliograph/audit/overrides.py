@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed
 from heliograph.messages.tables import operator_decisions
 
 _ACCEPTED: Final = ("sent", "delivered", "undeliverable", "receipt")  # the carrier has it
@@ -95,9 +95,13 @@ def operator_overrides(tx: Connection) -> dict[str, Overrides]:
     """Returns the overrides of each message that an operator has decided about, by its raw id."""
     columns = operator_decisions.c
     query = sa.select(
-        raw_id(columns.message_id), columns.decision, columns.parts, columns.decided_at_ms
+        raw_id(columns.message_id).label("message_id"),
+        columns.decision,
+        columns.parts,
+        columns.decided_at_ms,
     ).order_by(columns.id)
     found: dict[str, list[LoggedDecision]] = defaultdict(list)
-    for message_id, *decided in streamed(tx, query):
-        found[message_id].append(LoggedDecision(*decided))
-    return {message_id: Overrides(decided) for message_id, decided in found.items()}
+    for row in streamed(tx, query):
+        decided = LoggedDecision(row.decision, row.parts, row.decided_at_ms)
+        found[row.message_id].append(decided)
+    return {message_id: Overrides(logged) for message_id, logged in found.items()}

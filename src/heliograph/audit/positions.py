@@ -5,14 +5,14 @@ All three are read once, in the order of the messages' ids, so ten million take 
 ten.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.messages.queue import BULK_FROM_US, HELD_FROM_US
 from heliograph.messages.retention import MESSAGES, first_kept
 from heliograph.messages.tables import groups, inflight, messages, queue, sends
@@ -83,8 +83,8 @@ class MessagePosition(NamedTuple):
     type: str | None
     expires_at_ms: int | None
     canceled_at_ms: int | None  # its group
-    places: list[QueuePosition]  # where in the queue it is
-    in_flight: list[InFlightPosition]
+    places: Sequence[QueuePosition] = ()  # where in the queue it is
+    in_flight: Sequence[InFlightPosition] = ()
 
     @property
     def text_id(self) -> str:
@@ -100,15 +100,16 @@ def message_positions(tx: Connection, stray: Stray) -> Iterator[MessagePosition]
     belong to none go to `stray`.
     """
     runs, rows = _Runs(tx, stray), _InFlightReader(tx, stray)
-    query = sa.select(raw_id(messages.c.id), raw_id(messages.c.send_id), *_COLUMNS)
+    query = sa.select(
+        raw_id(messages.c.id).label("id"), raw_id(messages.c.send_id).label("send_id"), *_COLUMNS
+    )
     query = query.select_from(
         messages.outerjoin(sends, sends.c.id == messages.c.send_id).outerjoin(
             groups, groups.c.id == messages.c.group_id
         )
     )
     query = query.where(messages.c.id >= first_kept(tx, MESSAGES)).order_by(messages.c.id)
-    for row in streamed(tx, query):
-        bare = MessagePosition._make((*row, [], []))
+    for bare in streamed_records(tx, query, MessagePosition):
         yield bare._replace(
             places=runs.of(int(bare.id, 16), bare.send_id, bare.segments),
             in_flight=rows.of(bare.id),
@@ -138,15 +139,15 @@ class _Runs:
     def __init__(self, tx: Connection, stray: Stray) -> None:
         columns = queue.c
         query = sa.select(
-            raw_id(columns.first_id),
+            raw_id(columns.first_id).label("first_id"),
             columns.count,
-            raw_id(columns.send_id),
+            raw_id(columns.send_id).label("send_id"),
             columns.segments,
             columns.carrier_id,
             columns.rank_us,
         )
         query = query.order_by(columns.first_id)
-        self._rows = (_AuditedRun(*row) for row in streamed(tx, query))
+        self._rows = (_AuditedRun(**row._asdict()) for row in streamed(tx, query))
         self._next = next(self._rows, None)
         self._open: list[_AuditedRun] = []
         self._stray = stray

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.audit.tables import ledger_proof_findings, ledger_proofs
 from heliograph.base import ids
+from heliograph.database.reads import records_of
 from heliograph.wallet import Discrepancy
 
 PROOF_PREFIX: Final = "prf"
@@ -82,20 +83,20 @@ def _insert(tx: Connection, proof: dict[str, Any]) -> None:
 def open_proof(tx: Connection) -> StoredProof | None:
     """Returns the proof that waits or goes on."""
     row = tx.execute(sa.select(*_COLUMNS).where(ledger_proofs.c.slot == 1)).one_or_none()
-    return None if row is None else StoredProof(*row)
+    return None if row is None else StoredProof(**row._asdict())
 
 
 def listed_proofs(tx: Connection) -> list[StoredProof]:
     """Returns all proofs that are kept, newest first."""
     query = sa.select(*_COLUMNS).order_by(ledger_proofs.c.id.desc()).limit(PROOFS_KEPT_MAX)
-    return [StoredProof(*row) for row in tx.execute(query)]
+    return records_of(StoredProof, tx.execute(query))
 
 
 def findings_of(tx: Connection, proof_id: str) -> list[Discrepancy]:
     """Returns what a proof has found, by its raw id."""
     columns = ledger_proof_findings.c
     query = sa.select(columns.account_id, columns.what).where(columns.proof_id == proof_id)
-    return [Discrepancy(*row) for row in tx.execute(query.order_by(columns.number))]
+    return records_of(Discrepancy, tx.execute(query.order_by(columns.number)))
 
 
 def begin_proof(tx: Connection, proof_id: str, now_ms: int) -> bool:

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from heliograph.audit.listeners import EndpointsByAccount, must_have_heard
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed_records
 from heliograph.inbound.tables import inbound
 from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.wallet import Discrepancy
@@ -133,9 +133,12 @@ def _without_text(events: Iterator[_ReceivedEvent]) -> Iterator[Discrepancy]:
 def _stored_texts(tx: Connection) -> Iterator[_ReceivedText]:
     columns = inbound.c
     query = sa.select(
-        raw_id(columns.id), raw_id(columns.account_id), columns.sandbox, columns.sender
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
+        columns.sandbox,
+        columns.sender,
     ).order_by(columns.id)
-    return (_ReceivedText(*row) for row in streamed(tx, query))
+    return streamed_records(tx, query, _ReceivedText)
 
 
 def _told_of_texts(tx: Connection) -> Iterator[_ReceivedEvent]:
@@ -146,15 +149,15 @@ def _told_of_texts(tx: Connection) -> Iterator[_ReceivedEvent]:
     )
     query = sa.select(
         about.label("about"),
-        raw_id(columns.id),
-        raw_id(columns.account_id),
+        raw_id(columns.id).label("id"),
+        raw_id(columns.account_id).label("account_id"),
         columns.sandbox,
-        columns.created_at_ms,
-        sender,
+        columns.created_at_ms.label("at_ms"),
+        sender.label("sender"),
     )
     of_texts = query.where(columns.kind == MESSAGE_RECEIVED).order_by("about")
-    for about_id, *told in streamed(tx, of_texts):
-        yield _ReceivedEvent(about_id or "nothing", *told)
+    for event in streamed_records(tx, of_texts, _ReceivedEvent):
+        yield event if event.about else event._replace(about="nothing")
 
 
 def _named(event: _ReceivedEvent) -> str:

@@ -6,7 +6,7 @@ A submission is a message's if recipient and reference say so, and sender, text 
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,12 +21,22 @@ from heliograph.audit.smsc_log import SmscLog, Submit, plain
 from heliograph.audit.submissions import difference, forms_of, named, parts_of, which
 from heliograph.base import ids
 from heliograph.carriers.tables import carriers
-from heliograph.database.large_reads import raw_id, streamed
+from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.messages.read import OTP
 from heliograph.messages.states import CLAIMED, DELIVERED, FAILED
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 
 _ID_IN_TEXT: Final = re.compile(rb"\bid:([!-~]+)")
+
+
+class _CarrierRef(NamedTuple):
+    """Holds a carrier's id of a message. `message_id` is raw."""
+
+    carrier_id: int
+    ref: str
+    printed: str | None
+    message_id: str
+    parts: int
 
 
 class Reconciliation:
@@ -63,24 +73,24 @@ class Reconciliation:
             columns.carrier_id,
             columns.ref,
             columns.printed,
-            raw_id(columns.message_id),
+            raw_id(columns.message_id).label("message_id"),
             columns.parts,
         )
-        for carrier_id, ref, printed, message_id, parts in streamed(
-            tx, query.where(columns.message_id.is_not(None))
-        ):
-            if carrier_id in self._simulators:
-                self._simulated[message_id] = self._simulated.get(message_id, 0) | parts
+        query = query.where(columns.message_id.is_not(None))
+        for known in streamed_records(tx, query, _CarrierRef):
+            if known.carrier_id in self._simulators:
+                before = self._simulated.get(known.message_id, 0)
+                self._simulated[known.message_id] = before | known.parts
                 continue
-            given = self._log.with_id(ref)
+            given = self._log.with_id(known.ref)
             # a doubt's, adopted from a receipt that was read in a wrong base
-            if not given and printed and plain(ref) in forms_of(printed):
-                given = self._log.with_id(printed)
+            if not given and known.printed and plain(known.ref) in forms_of(known.printed):
+                given = self._log.with_id(known.printed)
             if not given:
                 yield Finding(
                     LOST,
-                    ids.text_of_raw("msg", message_id),
-                    f"it has the carrier's id {ref}, which no SMSC gave",
+                    ids.text_of_raw("msg", known.message_id),
+                    f"it has the carrier's id {known.ref}, which no SMSC gave",
                 )
             elif len(given) > 1:
                 continue  # of two SMSCs: which is whose, recipient and text tell
@@ -88,11 +98,11 @@ class Reconciliation:
                 other = ids.text_of_raw("msg", given[0].owner)
                 yield Finding(
                     UNEXPLAINED,
-                    ids.text_of_raw("msg", message_id),
-                    f"it has the carrier's id {ref}, which {other} has too",
+                    ids.text_of_raw("msg", known.message_id),
+                    f"it has the carrier's id {known.ref}, which {other} has too",
                 )
             else:
-                given[0].owner, given[0].owner_parts = message_id, parts
+                given[0].owner, given[0].owner_parts = known.message_id, known.parts
 
     def of(self, message: MessagePosition) -> Iterator[Finding]:
         """Yields what is wrong with one message."""

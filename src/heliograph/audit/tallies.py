@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.large_reads import raw_id
+from heliograph.database.reads import raw_id
 from heliograph.messages.groups import GroupTally
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.retention import MESSAGES, first_kept
@@ -55,9 +55,12 @@ def _difference(campaign_id: str, counted: GroupTally, kept: GroupTally) -> str 
 
 
 def _kept(tx: Connection) -> dict[int, GroupTally]:
-    columns = [sa.func.sum(tallies.c[name]) for name in GroupTally._fields]
+    columns = [sa.func.sum(tallies.c[name]).label(name) for name in GroupTally._fields]
     query = sa.select(tallies.c.group_id, *columns).group_by(tallies.c.group_id)
-    return {group_id: GroupTally(*map(int, figures)) for group_id, *figures in tx.execute(query)}
+    return {
+        row.group_id: GroupTally(**{name: int(row._mapping[name]) for name in GroupTally._fields})
+        for row in tx.execute(query)
+    }
 
 
 def _counted(tx: Connection, first: str) -> dict[int, GroupTally]:
@@ -66,18 +69,16 @@ def _counted(tx: Connection, first: str) -> dict[int, GroupTally]:
     query = sa.select(
         columns.group_id,
         columns.status,
-        sa.func.count(),
-        sa.func.sum(columns.segments),
-        sa.func.sum(columns.credits - columns.refunded),
+        sa.func.count().label("messages"),
+        sa.func.sum(columns.segments).label("segments"),
+        sa.func.sum(columns.credits - columns.refunded).label("credits"),
     ).where(columns.group_id.is_not(None), columns.id >= first)
     found: dict[int, GroupTally] = defaultdict(GroupTally)
-    for group_id, status, count, segments, credits in tx.execute(
-        query.group_by(columns.group_id, columns.status)
-    ):
-        before = found[group_id]
-        found[group_id] = before._replace(
-            segments=before.segments + int(segments),
-            credits=before.credits + int(credits),
-            **{status: count},
+    for row in tx.execute(query.group_by(columns.group_id, columns.status)):
+        before = found[row.group_id]
+        found[row.group_id] = before._replace(
+            segments=before.segments + int(row.segments),
+            credits=before.credits + int(row.credits),
+            **{row.status: row.messages},
         )
     return found

@@ -15,6 +15,7 @@ from heliograph.base.forms import shown
 from heliograph.campaigns import states
 from heliograph.campaigns.tables import campaigns
 from heliograph.campaigns.template import Template, parse
+from heliograph.database.reads import records_of
 
 ID_PREFIX: Final = "cmp"
 
@@ -51,9 +52,7 @@ class AudienceHolder(Protocol):
 
 
 class Campaign(NamedTuple):
-    """Holds a row of `campaigns`, in the table's order. `id`, `account_id` and `freezing`
-    are raw.
-    """
+    """Holds a row of `campaigns`. `id`, `account_id` and `freezing` are raw."""
 
     id: str
     group_id: int
@@ -91,6 +90,12 @@ class Campaign(NamedTuple):
         return parse(self.text)
 
 
+_COLUMNS: Final = [
+    campaigns.c["audience"].label(name) if name == "audience_json" else campaigns.c[name]
+    for name in Campaign._fields
+]
+
+
 def text_id(campaign: Campaign) -> str:
     """Returns the campaign's id in text form, `cmp_…`."""
     return ids.text_of_raw(ID_PREFIX, campaign.id)
@@ -100,11 +105,11 @@ def by_id(tx: Connection, campaign_id: str, *, lock: bool = False) -> Campaign:
     """Returns the campaign with this raw id. `lock` keeps it from every other change until the
     transaction ends. Raises NotFound.
     """
-    query = sa.select(campaigns).where(campaigns.c.id == campaign_id)
+    query = sa.select(*_COLUMNS).where(campaigns.c.id == campaign_id)
     row = tx.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise NotFound("There is no such campaign.")
-    return Campaign(*row)
+    return Campaign(**row._asdict())
 
 
 def find(tx: Connection, campaign_text_id: str) -> Campaign:
@@ -113,13 +118,13 @@ def find(tx: Connection, campaign_text_id: str) -> Campaign:
     """
     raw = ids.raw_of_text(ID_PREFIX, campaign_text_id)
     row = (
-        tx.execute(sa.select(campaigns).where(campaigns.c.id == raw)).one_or_none()
+        tx.execute(sa.select(*_COLUMNS).where(campaigns.c.id == raw)).one_or_none()
         if raw is not None
         else None
     )
     if row is None:
         raise NotFound(f"There is no campaign with the id {shown(campaign_text_id)}.")
-    return Campaign(*row)
+    return Campaign(**row._asdict())
 
 
 def of_account(
@@ -147,7 +152,7 @@ def page(
     """Returns at most `limit` campaigns, newest first: those made before the one with the raw id
     `before_id`. Without `account_id`, it returns everybody's.
     """
-    query = sa.select(campaigns).order_by(campaigns.c.id.desc()).limit(limit)
+    query = sa.select(*_COLUMNS).order_by(campaigns.c.id.desc()).limit(limit)
     wanted = {
         campaigns.c.account_id: account_id,
         campaigns.c.sandbox: sandbox,
@@ -158,15 +163,15 @@ def page(
             query = query.where(column == value)
     if before_id is not None:
         query = query.where(campaigns.c.id < before_id)
-    return [Campaign(*row) for row in tx.execute(query)]
+    return records_of(Campaign, tx.execute(query))
 
 
 def of_groups(tx: Connection, account_id: str, group_ids: Sequence[int]) -> dict[int, Campaign]:
     """Returns the campaigns of an account whose messages are of these groups, by their groups."""
-    query = sa.select(campaigns).where(
+    query = sa.select(*_COLUMNS).where(
         campaigns.c.account_id == account_id, campaigns.c.group_id.in_(group_ids)
     )
-    found = [Campaign(*row) for row in tx.execute(query)]
+    found = records_of(Campaign, tx.execute(query))
     return {campaign.group_id: campaign for campaign in found}
 
 
@@ -178,11 +183,11 @@ def move(tx: Connection, campaign: Campaign, to: str, **values: Any) -> Campaign
         sa.update(campaigns)
         .where(campaigns.c.id == campaign.id, campaigns.c.status.in_(states.CAMPAIGN.sources(to)))
         .values(status=to, **values)
-        .returning(*campaigns.c)
+        .returning(*_COLUMNS)
     ).one_or_none()
     if row is None:
         raise states.wrong_state(by_id(tx, campaign.id).status, to)
-    return Campaign(*row)
+    return Campaign(**row._asdict())
 
 
 def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
@@ -191,9 +196,9 @@ def change(tx: Connection, campaign: Campaign, **values: Any) -> Campaign:
         sa.update(campaigns)
         .where(campaigns.c.id == campaign.id)
         .values(**values)
-        .returning(*campaigns.c)
+        .returning(*_COLUMNS)
     ).one()
-    return Campaign(*row)
+    return Campaign(**row._asdict())
 
 
 def is_suspended(tx: Connection, account_id: str) -> bool:

@@ -80,35 +80,22 @@ def glance(tx: Connection) -> Glance:
 
 def at_work(tx: Connection) -> list[AtWork]:
     """Returns the campaigns that something can be done for, at most AT_WORK_MAX."""
-    found = []
     today = {"today": clock.now_ms() // clock.DAY_MS}
-    for (
-        id_,
-        group_id,
-        sandbox,
-        status,
-        reason,
-        expanded,
-        rate,
-        held,
-        in_queue,
-        *figures,
-    ) in tx.execute(_AT_WORK, today):
-        found.append(
-            AtWork(
-                id_,
-                group_id,
-                bool(sandbox),
-                status=status,
-                status_reason=reason,
-                expanded=bool(expanded),
-                rate=rate,
-                held=bool(held),
-                queued=int(in_queue),
-                can_go_on=_can_go_on(reason, *figures),
-            )
+    return [
+        AtWork(
+            row.id,
+            row.group_id,
+            bool(row.sandbox),
+            status=row.status,
+            status_reason=row.status_reason,
+            expanded=bool(row.expanded),
+            rate=row.rate,
+            held=bool(row.held),
+            queued=int(row.queued),
+            can_go_on=_can_go_on(row.status_reason, row.waits_for, row.sms_credits, row.left_today),
         )
-    return found
+        for row in tx.execute(_AT_WORK, today)
+    ]
 
 
 def _at_work() -> sa.Select[Any]:
@@ -129,10 +116,10 @@ def _at_work() -> sa.Select[Any]:
             campaigns.c.expanded,
             campaigns.c.rate,
             groups.c.held,
-            queued,
+            queued.label("queued"),
             campaigns.c.waits_for,
             wallets.c.sms_credits,
-            accounts.c.daily_credits - spent,
+            (accounts.c.daily_credits - spent).label("left_today"),
         )
         .join_from(campaigns, groups, groups.c.id == campaigns.c.group_id)
         .join(wallets, wallets.c.account_id == campaigns.c.account_id)

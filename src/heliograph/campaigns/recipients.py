@@ -20,6 +20,7 @@ from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
+from heliograph.database.reads import records_of
 
 _STORE: Final = sa.text("""
     INSERT INTO campaign_recipients (group_id, recipient, country_code, text, encoding, segments)
@@ -126,24 +127,25 @@ class Contacts:
             tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).subquery("part")
         of_reached = [
-            sa.case((part.c.reach == _REACHED, part.c[name]))
+            sa.case((part.c.reach == _REACHED, part.c[name])).label(name)
             for name in ("country_code", "name", "custom")
         ]
-        return list(
-            map(
-                AudienceMember._make,
-                tx.execute(sa.select(part.c.phone, part.c.reach, *of_reached)).all(),
-            )
+        return records_of(
+            AudienceMember, tx.execute(sa.select(part.c.phone, part.c.reach, *of_reached))
         )
 
     def person(self, tx: Connection, phone: int) -> AudienceMember | None:
         """Returns the one with this number, else the first of some thousands who is reached."""
         its = sa.select(
-            contacts.c.phone, _REACHED, contacts.c.country_code, contacts.c.name, contacts.c.custom
+            contacts.c.phone,
+            _REACHED.label("reach"),
+            contacts.c.country_code,
+            contacts.c.name,
+            contacts.c.custom,
         ).where(self._of_account, contacts.c.phone == phone)
         row = tx.execute(its).one_or_none()
         if row is not None:
-            return AudienceMember(*row)
+            return AudienceMember(**row._asdict())
         return next(iter(self.first_reached(tx, 1)), None)
 
     def first_reached(self, tx: Connection, most: int) -> list[AudienceMember]:

@@ -5,7 +5,7 @@ stored encrypted.
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
@@ -90,8 +90,8 @@ class Carrier(NamedTuple):
 _COLUMNS: Final = [carriers.c[name] for name in Carrier._fields]
 
 
-def _of_row(row: Sequence[Any]) -> Carrier:
-    carrier = Carrier(*row)
+def _of_row(row: sa.Row[Any]) -> Carrier:
+    carrier = Carrier(**row._asdict())
     stored: Any = carrier.settings  # a text, until here
     return carrier._replace(settings=json.loads(stored))
 

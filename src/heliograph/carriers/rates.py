@@ -14,6 +14,7 @@ from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers.tables import GENERAL, rates
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.text.countries import country
 
 DEFAULT: Final = "default"
@@ -94,9 +95,11 @@ def load_rates(tx: Connection, account_id: str | None = None) -> list[Rate]:
     if account_id is None:
         return load_rates_of(tx, None)
     columns = rates.c
-    query = sa.select(columns.destination, columns.credits).order_by(columns.destination)
-    own = query.where(columns.account_id == account_id)
-    return [Rate(account_id, *row) for row in tx.execute(own).all()]
+    query = sa.select(
+        sa.literal(account_id).label("account_id"), columns.destination, columns.credits
+    )
+    own = query.where(columns.account_id == account_id).order_by(columns.destination)
+    return records_of(Rate, tx.execute(own))
 
 
 def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[Rate]:
@@ -109,7 +112,7 @@ def load_rates_of(tx: Connection, account_ids: Collection[str] | None) -> list[R
     query = sa.select(rates).order_by(rates.c.account_id, rates.c.destination)
     if account_ids is not None:
         query = query.where(rates.c.account_id.in_(account_ids))
-    return [Rate(*row) for row in tx.execute(query).all()]
+    return records_of(Rate, tx.execute(query))
 
 
 def set_rate(

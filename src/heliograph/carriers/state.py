@@ -15,6 +15,7 @@ from heliograph.carriers.link import LinkState
 from heliograph.carriers.manage import DOWN_MS, Carrier, all_carriers
 from heliograph.carriers.tables import carriers, links
 from heliograph.database import config
+from heliograph.database.reads import records_of
 
 STATE_MEANINGS: Final = {
     LinkState.CONNECTING: "it is being connected: TCP, TLS or bind",
@@ -76,14 +77,14 @@ def record_state(
         tx,
         carrier_id,
         _combined(
-            [
-                _CarrierState(*row)
-                for row in tx.execute(
-                    sa.select(links.c.state, links.c.state_detail).where(
+            records_of(
+                _CarrierState,
+                tx.execute(
+                    sa.select(links.c.state, links.c.state_detail.label("detail")).where(
                         links.c.carrier_id == carrier_id
                     )
-                )
-            ]
+                ),
+            )
         ),
         now_ms,
     )

@@ -12,6 +12,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import Forbidden, NotFound
 from heliograph.base.paging import PageWanted
+from heliograph.database.reads import records_of
 from heliograph.wallet import to_number
 from heliograph.wallet.tables import wallets
 
@@ -41,14 +42,16 @@ _FIELDS: Final = (
     customers.c.account_id,
     customers.c.external_ref,
     customers.c.label,
-    accounts.c.name,
+    accounts.c.name.label("full_name"),
     customers.c.phone,
     accounts.c.country_code,
     customers.c.email,
-    sa.func.coalesce(wallets.c.sandbox_balance_minor, wallets.c.balance_minor),
+    sa.func.coalesce(wallets.c.sandbox_balance_minor, wallets.c.balance_minor).label(
+        "balance_minor"
+    ),
     wallets.c.currency,
-    sa.func.coalesce(wallets.c.sandbox_credits, wallets.c.sms_credits),
-    sa.or_(accounts.c.status != ACTIVE, _partner.c.status != ACTIVE),
+    sa.func.coalesce(wallets.c.sandbox_credits, wallets.c.sms_credits).label("sms_credits"),
+    sa.or_(accounts.c.status != ACTIVE, _partner.c.status != ACTIVE).label("suspended"),
     customers.c.sandbox,
     accounts.c.created_at_ms,
 )
@@ -84,7 +87,7 @@ def by_id(tx: Connection, partner_id: str, account_id: str, *, sandbox: bool) ->
     ).one_or_none()
     if row is None:
         raise NotFound("There is no such customer.")
-    return Customer(*row)
+    return Customer(**row._asdict())
 
 
 def of_partner(tx: Connection, partner_id: str, customer_text_id: str) -> Customer:
@@ -95,7 +98,7 @@ def of_partner(tx: Connection, partner_id: str, customer_text_id: str) -> Custom
             _of(partner_id, sandbox).where(customers.c.account_id == raw)
         ).one_or_none()
         if row is not None:
-            return Customer(*row)
+            return Customer(**row._asdict())
     raise NotFound("There is no such customer.")
 
 
@@ -114,7 +117,7 @@ def with_ref(
     row = tx.execute(
         _of(partner_id, sandbox).where(customers.c.external_ref == external_ref)
     ).one_or_none()
-    return None if row is None else Customer(*row)
+    return None if row is None else Customer(**row._asdict())
 
 
 def accounts_with_ref(
@@ -157,7 +160,7 @@ def page(
         )
     if wanted.before is not None:
         query = query.where(customers.c.account_id < wanted.before)
-    return [Customer(*row) for row in tx.execute(query)]
+    return records_of(Customer, tx.execute(query))
 
 
 def as_record(customer: Customer) -> dict[str, Any]:

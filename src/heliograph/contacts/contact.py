@@ -12,6 +12,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.contacts.tables import contacts
 from heliograph.database.postgresql.arrays import literal
+from heliograph.database.reads import records_of
 from heliograph.opt_outs import WHOLE_ACCOUNT
 from heliograph.opt_outs.tables import suppressions
 
@@ -76,44 +77,54 @@ COLUMNS: Final = (
 )
 
 
-def of_row(row: Sequence[Any]) -> Contact:
-    """Returns the contact of a row of COLUMNS."""
-    raw, phone, country_code, name, email, tags, custom, opted_out, created_at_ms, updated_at_ms = (
-        row
-    )
-    return Contact(
-        raw,
-        str(phone),
-        country_code,
-        name=name,
-        email=email,
-        tags=tuple(_tags.decode(tags)),
-        custom=_custom.decode(custom),
-        opted_out=bool(opted_out),
-        created_at_ms=created_at_ms,
-        updated_at_ms=updated_at_ms,
-    )
+class _StoredContact(NamedTuple):
+    """Holds a row of COLUMNS. An export reads millions of them."""
+
+    id: str
+    phone: int
+    country_code: str | None
+    name: str | None
+    email: str | None
+    tags: str
+    custom: str
+    opted_out: bool
+    created_at_ms: int
+    updated_at_ms: int
+
+
+def contacts_in(found: sa.Result[Any]) -> list[Contact]:
+    """Returns the contacts of rows of COLUMNS."""
+    return [
+        Contact(
+            stored.id,
+            str(stored.phone),
+            stored.country_code,
+            name=stored.name,
+            email=stored.email,
+            tags=tuple(_tags.decode(stored.tags)),
+            custom=_custom.decode(stored.custom),
+            opted_out=bool(stored.opted_out),
+            created_at_ms=stored.created_at_ms,
+            updated_at_ms=stored.updated_at_ms,
+        )
+        for stored in records_of(_StoredContact, found)
+    ]
 
 
 def by_id(tx: Connection, owner: ContactOwner, contact_id: str) -> Contact:
     """Returns the contact with the id `contact_id` in text form. Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, contact_id)
-    row = (
-        None
-        if raw is None
-        else tx.execute(sa.select(*COLUMNS).where(owner.owns, contacts.c.id == raw)).one_or_none()
-    )
-    if row is None:
+    query = sa.select(*COLUMNS).where(owner.owns, contacts.c.id == raw)
+    found = [] if raw is None else contacts_in(tx.execute(query))
+    if not found:
         raise NotFound("There is no such contact.")
-    return of_row(row)
+    return found[0]
 
 
 def by_phone(tx: Connection, owner: ContactOwner, phone: str) -> Contact | None:
     """Returns the contact with this phone in E.164 digits, if there is one."""
-    row = tx.execute(
-        sa.select(*COLUMNS).where(owner.owns, contacts.c.phone == int(phone))
-    ).one_or_none()
-    return None if row is None else of_row(row)
+    query = sa.select(*COLUMNS).where(owner.owns, contacts.c.phone == int(phone))
+    return next(iter(contacts_in(tx.execute(query))), None)
 
 
 def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dict[str, Contact]:
@@ -126,7 +137,7 @@ def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dic
         if tx.dialect.name == "postgresql"
         else sa.select(*COLUMNS).where(owner.owns, contacts.c.phone.in_(numbers))
     )
-    return {contact.phone: contact for contact in map(of_row, tx.execute(query))}
+    return {contact.phone: contact for contact in contacts_in(tx.execute(query))}
 
 
 def _each_of(owner: ContactOwner, numbers: Sequence[int]) -> sa.Select[Any]:
@@ -156,7 +167,7 @@ def page(
     query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(contacts.c.id < before)
-    return [of_row(row) for row in tx.execute(query)]
+    return contacts_in(tx.execute(query))
 
 
 def text_id(contact: Contact) -> str:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.base.errors import InvalidRequest
-from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in
 from heliograph.contacts.csv_cells import COLUMNS_MAX, FIELDS, cells_of, header_of
 from heliograph.contacts.tables import contacts
 from heliograph.database.database import Database
@@ -87,10 +87,7 @@ def _pages(db: Database, owner: ContactOwner) -> Iterator[list[Contact]]:
     while True:
         query = sa.select(*COLUMNS).where(owner.owns).order_by(contacts.c.id).limit(PAGE)
         with db.read() as tx:
-            page = [
-                of_row(row)
-                for row in tx.execute(query.where(contacts.c.id > after) if after else query)
-            ]
+            page = contacts_in(tx.execute(query.where(contacts.c.id > after) if after else query))
         if not page:
             return
         after = page[-1].id

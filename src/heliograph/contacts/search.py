@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.contacts.change import folded
-from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, of_row, page
+from heliograph.contacts.contact import COLUMNS, Contact, ContactOwner, contacts_in, page
 from heliograph.contacts.tables import contact_shelves, contacts
 
 # characters; a query parameter has no more, and no field that is searched has
@@ -52,7 +52,7 @@ def search(
     )
     if before is not None:
         query = query.where(query.selected_columns.id < before)
-    return sorted((of_row(row) for row in tx.execute(query.limit(limit))), reverse=True)
+    return sorted(contacts_in(tx.execute(query.limit(limit))), reverse=True)
 
 
 def _one_by_one(owner: ContactOwner, wanted: str) -> sa.Select[Any]:

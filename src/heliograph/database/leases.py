@@ -283,17 +283,17 @@ class Lease:
         now_s = clock.monotonic_s()
         known = self.peers if now_s - self.looked_s < BLIND_S else {}
         peers = {}
-        for epoch, kind, carrier_id, beat, waived in rows:
-            before = known.get(epoch)
-            peers[epoch] = (
+        for row in rows:
+            before = known.get(row.epoch)
+            peers[row.epoch] = (
                 before
-                if before is not None and before.beat == beat
+                if before is not None and before.beat == row.beat
                 else PeerProcess(
-                    kind,
-                    carrier_id,
-                    beat,
+                    row.kind,
+                    row.carrier_id,
+                    row.beat,
                     now_s,
-                    frozenset(map(int, waived.split(","))) if waived else frozenset(),
+                    frozenset(map(int, row.waived.split(","))) if row.waived else frozenset(),
                 )
             )
         self.peers, self.looked_s = peers, began_s

@@ -59,7 +59,7 @@ def found(tx: Connection, *, shared: bool = False, locked: bool = False) -> Cana
     if shared or locked:
         query = query.with_for_update(read=shared)
     row = tx.execute(query).one_or_none()
-    return None if row is None else Canary(*row)
+    return None if row is None else Canary(**row._asdict())
 
 
 def is_of(sealed: str, secret_key: str) -> bool:

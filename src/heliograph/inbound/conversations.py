@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.paging import PageWanted
+from heliograph.database.reads import records_of
 from heliograph.inbound.read import INBOUND_COLUMNS, InboundText
 from heliograph.inbound.tables import DIGITS_MAX, inbound
 from heliograph.messages import newest_texts, read
@@ -76,7 +77,7 @@ def conversations_page(
         .order_by(walked.c.id.desc())
         .limit(wanted.limit + 1)
     )
-    found = [InboundText(*row) for row in tx.execute(query)]
+    found = records_of(InboundText, tx.execute(query))
     next_before = found[wanted.limit - 1].id if len(found) > wanted.limit else None
     if next_before is None:
         ids = sa.select(walked.c.id).order_by(walked.c.id.desc())
@@ -113,7 +114,7 @@ def texts_of(
     if wanted.before is not None:
         query = query.where(inbound.c.id < wanted.before)
     rows = tx.execute(query.order_by(inbound.c.id.desc()).limit(wanted.limit + 1))
-    return [InboundText(*row) for row in rows]
+    return records_of(InboundText, rows)
 
 
 def newest_of(tx: Connection, account_id: str, phone: str, *, sandbox: bool) -> InboundText | None:

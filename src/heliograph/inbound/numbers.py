@@ -18,6 +18,7 @@ from heliograph.base.short_texts import refused
 from heliograph.carriers import Carrier, all_carriers, carrier_named, remove_carrier
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.inbound.tables import DIGITS_MAX, WHOLE_ACCOUNT_SCOPE, numbers
 
 NUMBER_PREFIX: Final = "num"
@@ -105,7 +106,7 @@ def remove_carrier_and_numbers(
     tx.execute(sa.select(carriers.c.id).where(carriers.c.id == carrier.id).with_for_update())
     its = numbers.c.carrier_id == carrier.id
     for row in tx.execute(sa.select(numbers).where(its).order_by(numbers.c.id)):
-        _audit(tx, "number.remove", OwnNumber(*row), now_ms)
+        _audit(tx, "number.remove", OwnNumber(**row._asdict()), now_ms)
     return remove_carrier(tx, name, messages_waiting=messages_waiting)
 
 
@@ -162,7 +163,7 @@ def give_back_numbers(tx: Connection, account_id: str, *, now_ms: int) -> None:
     theirs = numbers.c.account_id == account_id
     caught = numbers.c.catch_all_id == account_id
     for row in tx.execute(sa.select(numbers).where(theirs | caught).order_by(numbers.c.id)):
-        _audit(tx, "number.remove", OwnNumber(*row), now_ms)
+        _audit(tx, "number.remove", OwnNumber(**row._asdict()), now_ms)
     tx.execute(numbers.delete().where(theirs))
     tx.execute(numbers.update().where(caught).values(catch_all_id=None))
 
@@ -172,7 +173,7 @@ def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
     query = sa.select(numbers).where(numbers.c.digits == digits.removeprefix("+"))
     if carrier is not None:
         query = query.where(numbers.c.carrier_id == carrier_named(tx, carrier).id)
-    found = [OwnNumber(*row) for row in tx.execute(query)]
+    found = records_of(OwnNumber, tx.execute(query))
     if not found:
         raise NotFound(f"There is no number {shown(digits)}{_of(carrier)}.")
     if len(found) > 1:
@@ -185,7 +186,7 @@ def _the_number(tx: Connection, digits: str, carrier: str | None) -> OwnNumber:
 def all_numbers(tx: Connection) -> list[OwnNumber]:
     """Returns everybody's numbers, by their digits."""
     order = (numbers.c.digits, numbers.c.carrier_id)
-    return [OwnNumber(*row) for row in tx.execute(sa.select(numbers).order_by(*order))]
+    return records_of(OwnNumber, tx.execute(sa.select(numbers).order_by(*order)))
 
 
 def numbers_page(
@@ -200,7 +201,7 @@ def numbers_page(
     if wanted.before is not None:
         query = query.where(numbers.c.id < wanted.before)
     rows = tx.execute(query.order_by(numbers.c.id.desc()).limit(wanted.limit + 1))
-    return [OwnNumber(*row) for row in rows]
+    return records_of(OwnNumber, rows)
 
 
 def as_number_record(number: OwnNumber) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import PageWanted
+from heliograph.database.reads import records_of
 from heliograph.inbound.tables import inbound
 from heliograph.messages.read import INBOUND_PREFIX, MESSAGE_PREFIX
 
@@ -48,7 +49,7 @@ def inbound_page(
     if wanted.before is not None:
         query = query.where(inbound.c.id < wanted.before)
     rows = tx.execute(query.order_by(inbound.c.id.desc()).limit(wanted.limit + 1))
-    return [InboundText(*row) for row in rows]
+    return records_of(InboundText, rows)
 
 
 def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool) -> InboundText:
@@ -64,7 +65,7 @@ def inbound_text(tx: Connection, account_id: str, text_id: str, *, sandbox: bool
     ).one_or_none()
     if row is None:
         raise NotFound("There is no such inbound text.")
-    return InboundText(*row)
+    return InboundText(**row._asdict())
 
 
 def newest_inbound(
@@ -76,7 +77,7 @@ def newest_inbound(
         query = query.where(inbound.c.account_id == account_id)
     if unowned:
         query = query.where(inbound.c.account_id.is_(None))
-    return [InboundText(*row) for row in tx.execute(query)]
+    return records_of(InboundText, tx.execute(query))
 
 
 def as_inbound_record(found: InboundText) -> dict[str, Any]:

@@ -365,7 +365,8 @@ async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> Non
     listeners = await load_listeners(tx, account_ids)
     if listeners:
         texts = [
-            InboundText(*(getattr(row, name) for name in InboundText._fields)) for row in stored
+            InboundText(**{name: getattr(row, name) for name in InboundText._fields})
+            for row in stored
         ]
         await emit(tx, listeners, events_of(texts, listeners, now_ms))
 

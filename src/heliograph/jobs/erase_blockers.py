@@ -13,7 +13,7 @@ from heliograph.base.errors import Conflict
 from heliograph.campaigns import ID_PREFIX
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
-from heliograph.database.large_reads import streamed
+from heliograph.database.reads import streamed
 from heliograph.messages.states import QUEUED
 from heliograph.messages.tables import inflight, messages, queue, sends
 from heliograph.text.phones_in_text import Quoted
@@ -94,23 +94,23 @@ def _campaigns(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[str]
         campaigns.c.id,
         campaigns.c.group_id,
         campaigns.c.freezing,
-        has_begun,
-        has_begun & to_come,
+        has_begun.label("is_frozen"),
+        (has_begun & to_come).label("is_to_come"),
         campaigns.c.name,
         campaigns.c.text,
         campaigns.c.audience,
     ).where(campaigns.c.account_id == account_id, campaigns.c.ended_at_ms.is_(None))
-    for campaign_id, group_id, freezing, is_frozen, is_to_come, *texts in tx.execute(query).all():
-        its_id = ids.text_of_raw(ID_PREFIX, campaign_id)
-        if freezing is not None:
+    for row in tx.execute(query).all():
+        its_id = ids.text_of_raw(ID_PREFIX, row.id)
+        if row.freezing is not None:
             yield (
                 f"the campaign {its_id} is just being launched, or its file is being read: run the"
                 " command again when that has ended, or 30 s after its process was killed"
             )
         elif (
-            is_to_come
-            or any(map(quoted.stands_in, texts))
-            or _quotes(tx, group_id, quoted, is_frozen)
+            row.is_to_come
+            or any(map(quoted.stands_in, (row.name, row.text, row.audience)))
+            or _quotes(tx, row.group_id, quoted, row.is_frozen)
         ):
             yield (
                 f"the campaign {its_id} has the number in its audience or its texts, and has not"

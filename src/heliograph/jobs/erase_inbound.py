@@ -1,19 +1,28 @@
 """Erases one phone number from the texts that handsets have sent."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.accounts.tables import accounts
-from heliograph.database.large_reads import streamed
+from heliograph.database.reads import streamed_records
 from heliograph.inbound.tables import inbound, inbound_parts, keyword_replies, numbers
 from heliograph.jobs.row_changes import RowChange, gone
 from heliograph.text import parse_phone
 from heliograph.text.phones_in_text import Quoted
 
 ENDING: Final = 6  # digits: as a number ends however a carrier writes it
+
+
+class _ReceivedText(NamedTuple):
+    """Holds what of a text may name a number. There may be millions of texts."""
+
+    id: str
+    account_id: str | None
+    sender: str
+    text: str | None
 
 
 def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -39,11 +48,11 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         ),
         columns.sender.is_not(None),
     )
-    for text_id, owner, sender, text in streamed(tx, query):
-        if is_number(sender):
-            yield RowChange(inbound, (text_id,), {"sender": None, "text": None, "pdu": None})
-        elif owner is not None and quoted.stands_in(text):
-            yield RowChange(inbound, (text_id,), {"text": None, "pdu": None})
+    for received in streamed_records(tx, query, _ReceivedText):
+        if is_number(received.sender):
+            yield RowChange(inbound, (received.id,), {"sender": None, "text": None, "pdu": None})
+        elif received.account_id is not None and quoted.stands_in(received.text):
+            yield RowChange(inbound, (received.id,), {"text": None, "pdu": None})
     replied = keyword_replies.c
     is_theirs = (replied.account_id == account_id) & (replied.phone == int(quoted.digits))
     yield from gone(tx, keyword_replies, is_theirs)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -21,7 +21,7 @@ from heliograph.base import ids
 from heliograph.campaigns.states import STARTABLE
 from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
-from heliograph.database.large_reads import streamed
+from heliograph.database.reads import streamed, streamed_records
 from heliograph.jobs.erase_inbound import inbound_changes
 from heliograph.jobs.row_changes import RowChange, gone, redacted
 from heliograph.messages.tables import (
@@ -43,6 +43,15 @@ from heliograph.webhooks.tables import webhook_attempts, webhook_deliveries, web
 ROWS_AT_ONCE: Final = 500  # in one transaction
 # carriers that strip the country code leave at least six digits (settle.RECIPIENT_DIGITS_AGREEING)
 AGREEING: Final = 10**6
+
+
+class _SendTexts(NamedTuple):
+    """Holds what of a send may name a number. There may be millions of sends."""
+
+    id: str
+    text: str | None
+    reference: str | None
+    exceptions: str | None
 
 
 def changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
@@ -222,13 +231,13 @@ def _receipts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowCh
         ).first()
         is not None
     )
-    for carrier_id, ref, message_id, owner, recipient in streamed(tx, query):
-        if not quoted.digits.endswith(str(recipient)):
+    for row in streamed(tx, query):
+        if not quoted.digits.endswith(str(row.recipient)):
             continue
-        if message_id is None and not is_others:
-            yield RowChange(carrier_refs, (carrier_id, ref), None)
-        elif owner == account_id:
-            yield RowChange(carrier_refs, (carrier_id, ref), {"recipient": None})
+        if row.message_id is None and not is_others:
+            yield RowChange(carrier_refs, (row.carrier_id, row.ref), None)
+        elif row.account_id == account_id:
+            yield RowChange(carrier_refs, (row.carrier_id, row.ref), {"recipient": None})
     unmatched = sa.select(
         unmatched_receipts.c.id, unmatched_receipts.c.recipient, unmatched_receipts.c.raw
     )
@@ -328,16 +337,16 @@ def _sends(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChang
     query = sa.select(columns.id, columns.text, columns.reference, columns.exceptions).where(
         columns.account_id == account_id
     )
-    for send_id, text, reference, exceptions in streamed(tx, query):
+    for send in streamed_records(tx, query, _SendTexts):
         becomes: dict[str, Any] = {}
-        if text is not None and (send_id in alone or quoted.stands_in(text)):
+        if send.text is not None and (send.id in alone or quoted.stands_in(send.text)):
             becomes["text"] = None
-        if quoted.stands_in(reference):
+        if quoted.stands_in(send.reference):
             becomes["reference"] = None
-        if quoted.stands_in(exceptions):
-            becomes["exceptions"] = _without(quoted, exceptions)
+        if send.exceptions is not None and quoted.stands_in(send.exceptions):
+            becomes["exceptions"] = _without(quoted, send.exceptions)
         if becomes:
-            yield RowChange(sends, (send_id,), becomes)
+            yield RowChange(sends, (send.id,), becomes)
 
 
 def _without(quoted: Quoted, exceptions: str) -> str:

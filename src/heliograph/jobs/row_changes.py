@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.database.large_reads import streamed
+from heliograph.database.reads import streamed
 from heliograph.text.phones_in_text import Quoted
 
 

@@ -160,8 +160,8 @@ def issue(
 _COLUMNS: Final = [api_keys.c[name] for name in ApiKey._fields]
 
 
-def _of_row(row: Sequence[Any]) -> ApiKey:
-    key = ApiKey(*row)
+def _of_row(row: sa.Row[Any]) -> ApiKey:
+    key = ApiKey(**row._asdict())
     stored: Any = key.permissions  # a text, until here
     return key._replace(permissions=tuple(stored.split(",")))
 

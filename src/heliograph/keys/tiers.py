@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.keys.tables import tiers
 
 PER_MINUTE_MAX: Final = 10_000_000  # more than one installation answers: as good as no limit
@@ -22,12 +23,12 @@ class Tier(NamedTuple):
 
 def all_tiers(tx: Connection) -> list[Tier]:
     """Returns all tiers, the slowest first."""
-    return [
-        Tier(*row)
-        for row in tx.execute(
+    return records_of(
+        Tier,
+        tx.execute(
             sa.select(tiers.c.name, tiers.c.per_minute).order_by(tiers.c.per_minute, tiers.c.name)
-        )
-    ]
+        ),
+    )
 
 
 def tier_named(tx: Connection, name: str) -> Tier:

@@ -12,6 +12,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.log import survive_faults
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
+from heliograph.database.reads import records_of
 from heliograph.messages.retention import MESSAGES, UNDER_WAY_MS, first_kept
 from heliograph.messages.states import DELIVERED, QUEUED
 from heliograph.messages.tables import (
@@ -119,12 +120,12 @@ class RollupCounter:
 def marked(tx: Connection) -> list[MarkedQuarter]:
     """Returns the newest quarters that are marked."""
     query = (
-        sa.select(rollup_marks.c.quarter_ms, sa.func.max(rollup_marks.c.until_ms))
+        sa.select(rollup_marks.c.quarter_ms, sa.func.max(rollup_marks.c.until_ms).label("until_ms"))
         .group_by(rollup_marks.c.quarter_ms)
         .order_by(rollup_marks.c.quarter_ms.desc())
         .limit(QUARTERS_AT_ONCE)
     )
-    return [MarkedQuarter(*row) for row in tx.execute(query)]
+    return records_of(MarkedQuarter, tx.execute(query))
 
 
 def messages_in(tx: Connection, quarter_ms: int, at_most: int) -> int:

@@ -139,10 +139,11 @@ def group_of(
 
 def tally_of(tx: Connection, group_id: int) -> GroupTally:
     """Returns the present figures."""
-    columns = [sa.func.coalesce(sa.func.sum(tallies.c[name]), 0) for name in GroupTally._fields]
-    return GroupTally(
-        *map(int, tx.execute(sa.select(*columns).where(tallies.c.group_id == group_id)).one())
-    )
+    sums = [
+        sa.func.coalesce(sa.func.sum(tallies.c[name]), 0).label(name) for name in GroupTally._fields
+    ]
+    row = tx.execute(sa.select(*sums).where(tallies.c.group_id == group_id)).one()
+    return GroupTally(**{name: int(figure) for name, figure in row._asdict().items()})
 
 
 def tallies_of(tx: Connection, group_ids: Iterable[int]) -> dict[int, GroupTally]:

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.database import RawId
+from heliograph.database.reads import records_of
 from heliograph.messages.read import JOINED, Message
 from heliograph.messages.tables import messages
 
@@ -49,6 +50,6 @@ def newest_to(
     )
     newest_ids = tx.execute(sa.select(newest).select_from(wanted)).scalars()
     found = [each for each in newest_ids if each is not None]
-    rows = tx.execute(JOINED.where(messages.c.id.in_(found))) if found else ()
-    read = [Message(*row) for row in rows]
+    query = JOINED.where(messages.c.id.in_(found))
+    read = records_of(Message, tx.execute(query)) if found else []
     return {each.recipient: each for each in read if each.recipient is not None}

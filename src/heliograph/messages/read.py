@@ -18,6 +18,7 @@ from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
 from heliograph.database.postgresql.arrays import literal
+from heliograph.database.reads import records_of
 from heliograph.messages.states import DELIVERED, FAILED, QUEUED, SENT
 from heliograph.messages.tables import groups, messages, sends
 
@@ -122,7 +123,7 @@ def message_of(tx: Connection, account_id: str, message_id: str, *, sandbox: boo
     )
     if row is None:
         raise NotFound("There is no such message.")
-    return Message(*row)
+    return Message(**row._asdict())
 
 
 def one_time_passwords(tx: Connection, message_ids: Iterable[str]) -> set[str]:
@@ -177,8 +178,8 @@ def _to_recipient(
         query = query.where(messages.c.status == filters.status)
     if wanted.before is not None:
         query = query.where(messages.c.id < wanted.before)
-    rows = tx.execute(query.order_by(messages.c.id.desc()).limit(wanted.limit + 1)).all()
-    return _page([Message(*row) for row in rows], wanted.limit)
+    rows = tx.execute(query.order_by(messages.c.id.desc()).limit(wanted.limit + 1))
+    return _page(records_of(Message, rows), wanted.limit)
 
 
 def _walk_sends(
@@ -198,7 +199,7 @@ def _walk_sends(
             if filters.status is not None:
                 query = query.where(messages.c.status == filters.status)
             newest = query.order_by(messages.c.id.desc()).limit(wanted.limit + 1 - len(found))
-            found += [Message(*row) for row in tx.execute(newest)]
+            found += records_of(Message, tx.execute(newest))
         if len(found) > wanted.limit:
             break
         looked_at += sum(each.looked_at for each in batch)

@@ -77,7 +77,7 @@ def capped(
     )
     if account_id is not None:
         query = query.where(table.account_id == account_id)
-    found = [_of_row(StoredTally(*row)) for row in tx.execute(query.limit(limit))]
+    found = [_of_row(StoredTally(**row._asdict())) for row in tx.execute(query.limit(limit))]
     return [
         Capped(
             TallyKeyOf(tally.account_id, tally.country_code),
@@ -104,7 +104,7 @@ def forgive(tx: Connection, account_id: str, country_code: str, now_ms: int) -> 
     table = otp_tallies.c
     here = (table.account_id == account_id) & (table.country_code == country_code)
     row = tx.execute(_tallies().where(here)).one_or_none()
-    tally = _of_row(StoredTally(*row)) if row is not None else None
+    tally = _of_row(StoredTally(**row._asdict())) if row is not None else None
     if tally is None or tally.refusal(now_ms) is None:
         raise NotFound(
             f"One-time passwords of this account to {shown(country_code)} are not held back."

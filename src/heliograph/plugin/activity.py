@@ -12,6 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, Span, first_id_of, read_span
+from heliograph.database.reads import records_of
 from heliograph.plugin.logs import LogEntry
 from heliograph.plugin.site import ID_PREFIX, Site
 from heliograph.plugin.tables import site_events, site_logs, sites
@@ -69,7 +70,7 @@ def site_of(tx: Connection, account_id: str, site_text_id: str) -> Site:
     ).one_or_none()
     if row is None:
         raise NotFound("There is no such site.")
-    return Site(*row)
+    return Site(**row._asdict())
 
 
 def last_heard(tx: Connection, found: Sequence[Site]) -> dict[str, int]:
@@ -102,7 +103,7 @@ def site_log(
     if filters.status is not None:
         query = query.where(site_logs.c.status == filters.status)
     rows = tx.execute(query.order_by(site_logs.c.id.desc()).limit(wanted.limit + 1))
-    return [LogEntry(*row) for row in rows]
+    return records_of(LogEntry, rows)
 
 
 def site_events_page(
@@ -119,7 +120,7 @@ def site_events_page(
         .where(site_events.c.id.in_(on_page))
         .order_by(site_events.c.id.desc())
     )
-    events = [SiteEvent(*row) for row in rows]
+    events = records_of(SiteEvent, rows)
     if len(found) > wanted.limit:
         return EventsPage(events, on_page[-1])
     if filters.event is None:

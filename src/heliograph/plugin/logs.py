@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
+from heliograph.database.reads import records_of
 from heliograph.messages.read import one_time_passwords
 from heliograph.plugin.site import Site
 from heliograph.plugin.tables import site_events, site_logs
@@ -179,7 +180,7 @@ def logs_page(
         query = query.where(
             site_logs.c.id < (ids.raw_of_text(ID_PREFIX, before) or ids.raw_of_number(0))
         )
-    return [LogEntry(*row) for row in tx.execute(query)]
+    return records_of(LogEntry, tx.execute(query))
 
 
 def as_log_record(entry: LogEntry, site: Site) -> dict[str, Any]:

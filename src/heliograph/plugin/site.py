@@ -11,6 +11,7 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
+from heliograph.database.reads import records_of
 from heliograph.plugin.tables import sites
 from heliograph.plugin.url import sites_meant
 
@@ -70,7 +71,7 @@ def connect(
         sites.update().where(here).values(**said, updated_at_ms=now_ms).returning(*sites.c)
     ).one_or_none()
     if known is not None:
-        return Site(*known)
+        return Site(**known._asdict())
     count = tx.execute(
         sa.select(sa.func.count()).where(
             sites.c.account_id == account_id, sites.c.sandbox.is_(sandbox)
@@ -106,7 +107,7 @@ def locked_sites(
         .order_by(sites.c.id)
         .with_for_update()
     )
-    found = {site.site_url: site for site in (Site(*row) for row in rows)}
+    found = {site.site_url: site for site in (Site(**row._asdict()) for row in rows)}
     if missing := sorted(site_urls - found.keys()):
         raise SiteNotConnected(
             f"The site {shown(missing[0])} is not linked to this account: POST /sitebuilder/connect"
@@ -138,7 +139,7 @@ def by_id(tx: Connection, site_id: str) -> Site:
     row = tx.execute(sa.select(sites).where(sites.c.id == site_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such site.")
-    return Site(*row)
+    return Site(**row._asdict())
 
 
 def find(tx: Connection, site_text_id: str) -> Site:
@@ -162,7 +163,7 @@ def sites_page(
         query = query.where(sites.c.account_id == account_id)
     if before_id is not None:
         query = query.where(sites.c.id < before_id)
-    return [Site(*row) for row in tx.execute(query)]
+    return records_of(Site, tx.execute(query))
 
 
 def owners_of(

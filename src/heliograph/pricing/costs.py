@@ -14,6 +14,7 @@ from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers import carrier_named, check_prefix
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.pricing.tables import carrier_costs
 from heliograph.wallet import money
 
@@ -100,7 +101,7 @@ def load_costs(
         query = query.where(columns.carrier_id == carrier_id)
     if limit is not None:
         query = query.limit(limit)
-    return [CarrierCost(*row) for row in tx.execute(query).all()]
+    return records_of(CarrierCost, tx.execute(query))
 
 
 def _delete(tx: Connection, carrier_id: int, prefix: str) -> None:

@@ -19,6 +19,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.base.short_texts import REASON_MAX, cut, one_line, printable, refused
 from heliograph.carriers import GENERAL, Rate
 from heliograph.database import config
+from heliograph.database.reads import records_of
 from heliograph.pricing.difference import Difference, difference, weighed_after
 from heliograph.pricing.market import Weighed, load_market
 from heliograph.pricing.rate_change import require_no_loss, store_changes
@@ -189,7 +190,7 @@ def due_sheet(tx: Connection, *, now_ms: int) -> RateSheet | None:
         .order_by(columns.effective_at_ms, columns.id)
         .limit(1)
     ).one_or_none()
-    return None if row is None else RateSheet(*row)
+    return None if row is None else RateSheet(**row._asdict())
 
 
 def sheet_by_id(tx: Connection, text_id: str) -> RateSheet:
@@ -198,13 +199,13 @@ def sheet_by_id(tx: Connection, text_id: str) -> RateSheet:
     row = tx.execute(sa.select(*_COLUMNS).where(rate_sheets.c.id == raw)).one_or_none()
     if raw is None or row is None:
         raise NotFound("There is no such rate sheet.")
-    return RateSheet(*row)
+    return RateSheet(**row._asdict())
 
 
 def newest_sheets(tx: Connection, *, limit: int = LISTED_MAX) -> list[RateSheet]:
     """Returns the newest sheets first."""
     query = sa.select(*_COLUMNS).order_by(rate_sheets.c.id.desc()).limit(limit)
-    return [RateSheet(*row) for row in tx.execute(query)]
+    return records_of(RateSheet, tx.execute(query))
 
 
 def rates_of(tx: Connection, sheet: RateSheet) -> list[Rate]:

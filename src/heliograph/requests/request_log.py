@@ -18,6 +18,7 @@ from heliograph.base.errors import RateLimited, ServiceError
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import cut
 from heliograph.database.pruning import PruningRule
+from heliograph.database.reads import records_of
 from heliograph.keys import Principal
 from heliograph.requests.tables import METHOD_MAX, request_log
 
@@ -161,7 +162,7 @@ def logged(
         query = query.where(request_log.c.id == wanted.request_id)
     if page.before is not None:
         query = query.where(request_log.c.id < page.before)
-    return [LoggedRequest(*row) for row in tx.execute(query)]
+    return records_of(LoggedRequest, tx.execute(query))
 
 
 def text_id(request: LoggedRequest) -> str:

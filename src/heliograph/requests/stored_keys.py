@@ -144,7 +144,7 @@ def find_key(tx: Connection, place: KeyPlace, now_ms: int) -> StoredKey | None:
             _at(place), columns.created_at_ms > now_ms - KEPT_MS
         )
     ).one_or_none()
-    return None if row is None else StoredKey(*row)
+    return None if row is None else StoredKey(**row._asdict())
 
 
 def insert_key(tx: Connection, key: StoredKey) -> None:

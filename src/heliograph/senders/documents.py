@@ -17,6 +17,7 @@ from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import NotFound
 from heliograph.base.short_texts import cut, printable, refused
 from heliograph.database.pruning import PruningRule
+from heliograph.database.reads import records_of
 from heliograph.senders.history import last_decision_ms
 from heliograph.senders.sender import Sender, own_sender
 from heliograph.senders.states import SUBMITTED
@@ -156,7 +157,7 @@ def may_have_more(tx: Connection, sender: Sender) -> bool:
 def documents_of(tx: Connection, sender: Sender) -> list[SenderDocument]:
     """Returns the documents of a sender ID, in the order in which they were attached."""
     query = sa.select(*_COLUMNS).where(sender_documents.c.sender_id == sender.id)
-    return [SenderDocument(*row) for row in tx.execute(query.order_by(sender_documents.c.id))]
+    return records_of(SenderDocument, tx.execute(query.order_by(sender_documents.c.id)))
 
 
 def document_of(tx: Connection, sender: Sender, document_text_id: str) -> SenderDocument:
@@ -167,7 +168,7 @@ def document_of(tx: Connection, sender: Sender, document_text_id: str) -> Sender
     row = None if raw is None else tx.execute(query).first()
     if row is None:
         raise NotFound("There is no such document.")
-    return SenderDocument(*row)
+    return SenderDocument(**row._asdict())
 
 
 def content_of(tx: Connection, document: SenderDocument) -> bytes:

@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
+from heliograph.database.reads import records_of
 from heliograph.senders.states import SUBMITTED
 from heliograph.senders.tables import sender_history, senders
 
@@ -35,15 +36,15 @@ def note(tx: Connection, sender_id: str, step: Step) -> None:
 def history(tx: Connection, sender_id: str) -> list[Step]:
     """Returns the latest steps of a sender, newest first."""
     columns = [sender_history.c[name] for name in Step._fields]
-    return [
-        Step(*row)
-        for row in tx.execute(
+    return records_of(
+        Step,
+        tx.execute(
             sa.select(*columns)
             .where(sender_history.c.sender_id == sender_id)
             .order_by(sender_history.c.id.desc())
             .limit(SHOWN_MAX)
-        )
-    ]
+        ),
+    )
 
 
 def counted_by_past_status(

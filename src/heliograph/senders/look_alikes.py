@@ -66,8 +66,9 @@ def look_alikes(tx: Connection, records: Sequence[Sender]) -> dict[str, list[Sen
         )
     )
     approved: dict[str, list[Sender]] = {}
-    for kind, *row in tx.execute(query):
-        approved.setdefault(kind, []).append(Sender(*row))
+    for row in tx.execute(query):
+        values = row._asdict()
+        approved.setdefault(values.pop("skeleton"), []).append(Sender(**values))
     return {
         record.id: [
             other

@@ -117,7 +117,7 @@ def registered(tx: Connection, account_id: str, spelling: str, *, sandbox: bool)
             senders.c.folded == folded(spelling),
         )
     ).one_or_none()
-    return None if row is None else Sender(*row)
+    return None if row is None else Sender(**row._asdict())
 
 
 def _submit_again(
@@ -283,4 +283,4 @@ def _move(
     if row is None:
         return None
     note(tx, sender_id, Step(to, reason, by, now_ms))
-    return Sender(*row)
+    return Sender(**row._asdict())

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import REASON_MAX, one_line, refused
+from heliograph.database.reads import records_of
 from heliograph.senders.look_alikes import as_letters, skeleton
 from heliograph.senders.rules import SANDBOX, check
 from heliograph.senders.tables import reserved_senders
@@ -73,7 +74,7 @@ def _of_operator(tx: Connection, sender: str) -> Reserved | None:
     row = tx.execute(
         sa.select(*_COLUMNS).where(reserved_senders.c.skeleton == skeleton(sender))
     ).one_or_none()
-    return None if row is None else Reserved(*row)
+    return None if row is None else Reserved(**row._asdict())
 
 
 def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserved:
@@ -89,7 +90,7 @@ def reserve(tx: Connection, sender: str, reason: str, *, now_ms: int) -> Reserve
         .returning(*_COLUMNS)
     ).one_or_none()
     if known is not None:
-        return Reserved(*known)
+        return Reserved(**known._asdict())
     if (
         tx.execute(sa.select(sa.func.count()).select_from(reserved_senders)).scalar_one()
         >= RESERVED_MAX
@@ -110,12 +111,11 @@ def release(tx: Connection, sender: str) -> Reserved:
     ).one_or_none()
     if row is None:
         raise NotFound(f"The name {shown(sender)} is not reserved.")
-    return Reserved(*row)
+    return Reserved(**row._asdict())
 
 
 def reserved(tx: Connection) -> list[Reserved]:
     """Returns all that the operator has reserved, by name."""
-    return [
-        Reserved(*row)
-        for row in tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))
-    ]
+    return records_of(
+        Reserved, tx.execute(sa.select(*_COLUMNS).order_by(reserved_senders.c.sender))
+    )

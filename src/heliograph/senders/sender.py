@@ -11,6 +11,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339, rfc3339_or_none
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.database.reads import records_of
 from heliograph.senders.rules import folded
 from heliograph.senders.states import APPROVED, SUBMITTED
 from heliograph.senders.tables import senders
@@ -49,7 +50,7 @@ def by_id(tx: Connection, sender_id: str) -> Sender:
     row = tx.execute(sa.select(*COLUMNS).where(senders.c.id == sender_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such sender ID.")
-    return Sender(*row)
+    return Sender(**row._asdict())
 
 
 def find(tx: Connection, sender_text_id: str) -> Sender:
@@ -105,7 +106,7 @@ def page(
             query = query.where(column == value)
     if before_id is not None:
         query = query.where(senders.c.id < before_id)
-    return [Sender(*row) for row in tx.execute(query)]
+    return records_of(Sender, tx.execute(query))
 
 
 def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[Sender]:
@@ -119,7 +120,7 @@ def waiting(tx: Connection, *, limit: int, after_id: str | None = None) -> list[
     query = query.order_by(senders.c.id).limit(limit)
     if after_id is not None:
         query = query.where(senders.c.id > after_id)
-    return [Sender(*row) for row in tx.execute(query)]
+    return records_of(Sender, tx.execute(query))
 
 
 def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
@@ -133,7 +134,7 @@ def usable(tx: Connection, account_id: str, *, sandbox: bool) -> list[Sender]:
     )
     if not sandbox:
         query = query.where(senders.c.sandbox.is_(False))
-    return [Sender(*row) for row in tx.execute(query)]
+    return records_of(Sender, tx.execute(query))
 
 
 def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
@@ -145,7 +146,7 @@ def named(tx: Connection, account_id: str, name: str) -> list[Sender]:
         .where(senders.c.account_id == account_id, senders.c.folded == folded(name))
         .order_by(senders.c.sandbox)
     )
-    return [Sender(*row) for row in tx.execute(query)]
+    return records_of(Sender, tx.execute(query))
 
 
 def owners_of(tx: Connection, name: str, *, limit: int, before_id: str | None = None) -> list[str]:
@@ -171,7 +172,7 @@ def approved_senders(
         .order_by(senders.c.sandbox, senders.c.id)
     )
     found: dict[tuple[str, bool], dict[str, str]] = {}
-    for sender in (Sender(*row) for row in tx.execute(query)):
+    for sender in (Sender(**row._asdict()) for row in tx.execute(query)):
         # a live one serves both modes; its own mode's spelling, which comes later here, stands over
         # the other's
         for sandbox in (True,) if sender.sandbox else (False, True):

@@ -73,7 +73,7 @@ def invitations_of(tx: Connection, account_id: str, *, now_ms: int) -> list[Invi
         .where(columns.account_id == account_id, columns.expires_at_ms > now_ms)
         .order_by(columns.email)
     )
-    return [Invitation(*row)._replace(role=Role(row.role)) for row in tx.execute(query)]
+    return [Invitation(**row._asdict())._replace(role=Role(row.role)) for row in tx.execute(query)]
 
 
 def invite(
@@ -131,7 +131,7 @@ def invitation_with(tx: Connection, link: str, *, now_ms: int) -> Invitation:
     ).first()
     if row is None:
         raise NotSignedIn()
-    return Invitation(*row)._replace(role=Role(row.role))
+    return Invitation(**row._asdict())._replace(role=Role(row.role))
 
 
 def accept(

@@ -113,7 +113,7 @@ def operator_entries(
         StoredOperatorEntry(
             row.id,
             row.email,
-            OperatorEntry(*(getattr(row, name) for name in OperatorEntry._fields)),
+            OperatorEntry(**{name: getattr(row, name) for name in OperatorEntry._fields}),
             row.account_id
             and accounts.text_of_id(row.account_id, is_customer=row.parent_id is not None),
             row.name,

@@ -18,6 +18,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.base.secrets import Keys
 from heliograph.base.short_texts import one_line, refused
+from heliograph.database.reads import records_of
 from heliograph.users import passkey_challenge
 from heliograph.users.sign_in import begin_session
 from heliograph.users.tables import PASSKEY_NAME_MAX, passkeys
@@ -101,7 +102,7 @@ def of_user(tx: Connection, user_id: str) -> list[Passkey]:
     """Returns the passkeys of a user (raw id), the oldest first."""
     columns = passkeys.c
     query = sa.select(columns.id, columns.name, columns.made_at_ms, columns.used_at_ms)
-    return [Passkey(*row) for row in tx.execute(query.where(_of(user_id)).order_by(columns.id))]
+    return records_of(Passkey, tx.execute(query.where(_of(user_id)).order_by(columns.id)))
 
 
 def how_to_make(tx: Connection, asker: Asker, user: User, *, now_ms: int) -> dict[str, Any]:

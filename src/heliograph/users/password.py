@@ -76,7 +76,7 @@ def stored_password(tx: Connection, email: str) -> StoredPassword | None:
         .join(users, users.c.id == passwords.c.user_id)
         .where(users.c.email == email.strip().lower())
     ).first()
-    return None if row is None else StoredPassword(*row)
+    return None if row is None else StoredPassword(**row._asdict())
 
 
 def store_password(tx: Connection, user_id: str, argon2: str, *, now_ms: int) -> None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
+from heliograph.database.reads import records_of
 from heliograph.users.operator_log import OperatorEntry, log_for_account
 from heliograph.users.sign_in import Session
 from heliograph.users.tables import portal_views, user_sessions
@@ -62,7 +63,7 @@ def view_of(tx: Connection, session: Session, account_id: str, *, now_ms: int) -
         columns.ends_at_ms > now_ms,
     )
     row = tx.execute(query).first()
-    return None if row is None else PortalView(*row)
+    return None if row is None else PortalView(**row._asdict())
 
 
 def end_view(tx: Connection, session: Session, *, now_ms: int) -> None:
@@ -85,10 +86,9 @@ _COLUMNS: Final = tuple(portal_views.c[name] for name in PortalView._fields)
 
 def _end(tx: Connection, which: sa.ColumnElement[bool], now_ms: int) -> int:
     """Ends looks. Whoever deletes the row writes that it has ended, so it is written once."""
-    ended = [
-        PortalView(*row)
-        for row in tx.execute(portal_views.delete().where(which).returning(*_COLUMNS))
-    ]
+    ended = records_of(
+        PortalView, tx.execute(portal_views.delete().where(which).returning(*_COLUMNS))
+    )
     for view in ended:
         _log(tx, view, ENDED, None, min(now_ms, view.ends_at_ms))
     return len(ended)

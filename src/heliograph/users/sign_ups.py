@@ -108,7 +108,7 @@ def with_link(tx: Connection, link: str, *, now_ms: int) -> SignUp:
     row = tx.execute(sa.select(*_SAID).where(_has(link, now_ms))).first()
     if row is None:
         raise NotSignedIn()
-    return SignUp(*row)
+    return SignUp(**row._asdict())
 
 
 def use(tx: Connection, link: str, *, now_ms: int) -> SignUp:
@@ -117,7 +117,7 @@ def use(tx: Connection, link: str, *, now_ms: int) -> SignUp:
     row = tx.execute(used).first()
     if row is None:
         raise NotSignedIn()
-    return SignUp(*row)
+    return SignUp(**row._asdict())
 
 
 _SAID: Final = (

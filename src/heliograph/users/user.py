@@ -12,6 +12,7 @@ from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import EMAIL_MAX, refused
+from heliograph.database.reads import records_of
 from heliograph.users.roles import Role
 from heliograph.users.tables import (
     invitations,
@@ -105,7 +106,7 @@ def _insert(tx: Connection, user: User) -> None:
 def with_email(tx: Connection, email: str) -> User | None:
     """Returns the user whose address this is, as `read_email` gives it."""
     row = tx.execute(sa.select(users).where(users.c.email == email)).first()
-    return None if row is None else User(*row)
+    return None if row is None else User(**row._asdict())
 
 
 def by_id(tx: Connection, user_id: str) -> User:
@@ -113,7 +114,7 @@ def by_id(tx: Connection, user_id: str) -> User:
     row = tx.execute(sa.select(users).where(users.c.id == user_id)).first()
     if row is None:
         raise NotFound("There is no user with this id.")
-    return User(*row)
+    return User(**row._asdict())
 
 
 def find(tx: Connection, word: str) -> User:
@@ -125,7 +126,7 @@ def find(tx: Connection, word: str) -> User:
     user = with_email(tx, word.strip().lower()) if raw is None else None
     if raw is not None:
         row = tx.execute(sa.select(users).where(users.c.id == raw)).first()
-        user = None if row is None else User(*row)
+        user = None if row is None else User(**row._asdict())
     if user is None:
         raise NotFound(f"There is no user {shown(word)}.")
     return user
@@ -136,7 +137,7 @@ def page(tx: Connection, *, limit: int, before_id: str | None = None) -> Sequenc
     query = sa.select(users).order_by(users.c.id.desc()).limit(limit)
     if before_id is not None:
         query = query.where(users.c.id < before_id)
-    return [User(*row) for row in tx.execute(query)]
+    return records_of(User, tx.execute(query))
 
 
 def choose_language(tx: Connection, user_id: str, language: str) -> None:

@@ -10,7 +10,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, PageWanted, Span, first_id_of
-from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
+from heliograph.database.reads import records_of
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import wallet_of
 
@@ -73,7 +74,7 @@ def _newest(
         query = query.where(columns.id >= first_id_of(span.since_ms))
     if span.until_ms is not None:
         query = query.where(columns.id < first_id_of(span.until_ms))
-    return [of_row(row) for row in tx.execute(query)]
+    return records_of(Entry, tx.execute(query))
 
 
 def _not_before(reference: str) -> list[sa.ColumnElement[bool]]:

@@ -3,8 +3,7 @@ inserts into `ledger_entries`: the transactions that accept sends and pay refund
 too.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy.engine import Connection
 
@@ -40,8 +39,3 @@ ENTRY_COLUMNS: Final = [ledger_entries.c[name] for name in Entry.__struct_fields
 def add_entry(tx: Connection, entry: Entry) -> None:
     """Stores an entry, in an ordinary transaction."""
     run_in(tx, lambda hot: INSERT_ENTRIES.rows(hot, [entry]))
-
-
-def of_row(row: Sequence[Any]) -> Entry:
-    """Returns the entry that was read with ENTRY_COLUMNS."""
-    return Entry(*row)

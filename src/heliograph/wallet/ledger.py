@@ -18,7 +18,7 @@ from heliograph.base.forms import shown
 from heliograph.base.paging import CLOCK_SLACK_MS, PageWanted
 from heliograph.base.short_texts import one_line, refused
 from heliograph.wallet.account_ledger import history
-from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry, of_row
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, add_entry
 from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
@@ -265,7 +265,7 @@ def with_reference(
             columns.type.in_(_REFERENCE_TYPES),
         )
     ).one_or_none()
-    return None if row is None else of_row(row)
+    return None if row is None else Entry(**row._asdict())
 
 
 def repeated(earlier: Entry, amount_minor: int, credits: int) -> Posted:

@@ -49,20 +49,28 @@ def _own(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest entry left that was written for this account."""
     entry = ledger_entries.c
     query = (
-        sa.select(entry.id, entry.credits_after, entry.balance_after_minor)
+        sa.select(
+            entry.id,
+            entry.credits_after.label("credits"),
+            entry.balance_after_minor.label("amount_minor"),
+        )
         .where(entry.account_id == account_id, entry.id < before)
         .order_by(entry.id.desc())
         .limit(1)
     )
     row = tx.execute(query).one_or_none()
-    return _NOTHING if row is None else _BalancesAfter(*row)
+    return _NOTHING if row is None else _BalancesAfter(**row._asdict())
 
 
 def _of_others(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
     """Returns what the newest transfer left that was written for the other account of the two."""
     entry = ledger_entries.c
     query = (
-        sa.select(entry.id, entry.counterpart_credits_after, entry.counterpart_balance_after_minor)
+        sa.select(
+            entry.id,
+            entry.counterpart_credits_after.label("credits"),
+            entry.counterpart_balance_after_minor.label("amount_minor"),
+        )
         .where(
             entry.counterpart_id == account_id,
             entry.counterpart_credits_after.is_not(None),
@@ -72,4 +80,4 @@ def _of_others(tx: Connection, account_id: str, before: str) -> _BalancesAfter:
         .limit(1)
     )
     row = tx.execute(query).one_or_none()
-    return _NOTHING if row is None else _BalancesAfter(*row)
+    return _NOTHING if row is None else _BalancesAfter(**row._asdict())

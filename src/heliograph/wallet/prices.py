@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import one_line, refused
+from heliograph.database.reads import records_of
 from heliograph.wallet.ledger import (
     ISSUANCE_ID,
     REFERENCE_MAX,
@@ -58,7 +59,7 @@ def set_price(
 
 def all_prices(tx: Connection) -> list[Price]:
     """Returns all prices by currency; there are no more of them than currencies."""
-    return [Price(*row) for row in tx.execute(sa.select(prices).order_by(prices.c.currency))]
+    return records_of(Price, tx.execute(sa.select(prices).order_by(prices.c.currency)))
 
 
 def remove_price(tx: Connection, currency_code: str) -> None:
@@ -77,7 +78,7 @@ def price_in(tx: Connection, currency_code: str) -> Price:
         raise InvalidRequest(
             f"SMS credits are not sold for {currency_code}: there is no price in it."
         )
-    return Price(*row)
+    return Price(**row._asdict())
 
 
 class CreditsOffer(NamedTuple):

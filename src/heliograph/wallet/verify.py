@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.large_reads import raw_id, streamed
 from heliograph.database.postgresql.answer_time import wait_for_it
+from heliograph.database.reads import raw_id, streamed, streamed_records
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.tables import ledger_entries, wallets
 
@@ -138,32 +138,35 @@ def _entry(side: _Side) -> str:
 def _wallets(tx: Connection) -> Iterator[_Side]:
     columns = wallets.c
     query = sa.select(
-        raw_id(columns.account_id), columns.currency, columns.balance_minor, columns.sms_credits
+        raw_id(columns.account_id).label("account_id"),
+        columns.currency,
+        columns.balance_minor,
+        columns.sms_credits,
     ).order_by(columns.account_id)
-    for account_id, currency, balance_minor, credits in streamed(tx, query):
+    for wallet in streamed(tx, query):
         yield _Side(
-            account_id,
+            wallet.account_id,
             "",
-            currency,
+            wallet.currency,
             amount_minor=0,
             credits=0,
-            balance_after_minor=balance_minor,
-            credits_after=credits,
+            balance_after_minor=wallet.balance_minor,
+            credits_after=wallet.sms_credits,
         )
 
 
 def _own_sides(tx: Connection) -> Iterator[_Side]:
     columns = ledger_entries.c
     query = sa.select(
-        raw_id(columns.account_id),
-        raw_id(columns.id),
+        raw_id(columns.account_id).label("account_id"),
+        raw_id(columns.id).label("entry_id"),
         columns.currency,
         columns.amount_minor,
         columns.credits,
         columns.balance_after_minor,
         columns.credits_after,
     ).order_by(columns.account_id, columns.id)
-    return (_Side(*row) for row in streamed(tx, query))
+    return streamed_records(tx, query, _Side)
 
 
 def _other_sides(tx: Connection) -> Iterator[_Side]:
@@ -171,18 +174,18 @@ def _other_sides(tx: Connection) -> Iterator[_Side]:
     columns = ledger_entries.c
     currency = sa.case((columns.amount_minor == 0, _NO_MONEY), else_=columns.currency)
     query = sa.select(
-        raw_id(columns.counterpart_id),
-        raw_id(columns.id),
-        currency,
-        -columns.amount_minor,
-        -columns.credits,
-        columns.counterpart_balance_after_minor,
-        columns.counterpart_credits_after,
+        raw_id(columns.counterpart_id).label("account_id"),
+        raw_id(columns.id).label("entry_id"),
+        currency.label("currency"),
+        (-columns.amount_minor).label("amount_minor"),
+        (-columns.credits).label("credits"),
+        columns.counterpart_balance_after_minor.label("balance_after_minor"),
+        columns.counterpart_credits_after.label("credits_after"),
     )
     query = query.where(columns.counterpart_credits_after.is_not(None)).order_by(
         columns.counterpart_id, columns.id
     )
-    return (_Side(*row) for row in streamed(tx, query))
+    return streamed_records(tx, query, _Side)
 
 
 def _one_sided(tx: Connection) -> Iterator[Discrepancy]:

@@ -99,11 +99,15 @@ def keys_counted(tx: Connection, account_id: str) -> KeyCount:
     """Returns the count of the Idempotency-Keys that were stored for an account's sends (raw id).
     Raises NotFound.
     """
-    columns = wallets.c.keys_day, wallets.c.keys_octets, wallets.c.sandbox_keys_octets
-    row = tx.execute(sa.select(*columns).where(wallets.c.account_id == account_id)).one_or_none()
+    query = sa.select(
+        wallets.c.keys_day.label("day"),
+        wallets.c.keys_octets.label("live"),
+        wallets.c.sandbox_keys_octets.label("sandbox"),
+    )
+    row = tx.execute(query.where(wallets.c.account_id == account_id)).one_or_none()
     if row is None:
         raise NotFound("There is no such account.")
-    return KeyCount(*row)
+    return KeyCount(**row._asdict())
 
 
 _COLUMNS: Final = [wallets.c[name] for name in Wallet._fields]
@@ -141,7 +145,7 @@ def wallet_of(tx: Connection, account_id: str) -> Wallet:
 def wallets_of(tx: Connection, account_ids: list[str]) -> dict[str, Wallet]:
     """Returns the wallets of several accounts (a page of them), by account."""
     return {
-        row.account_id: Wallet(*row)
+        row.account_id: Wallet(**row._asdict())
         for row in tx.execute(sa.select(*_COLUMNS).where(wallets.c.account_id.in_(account_ids)))
     }
 
@@ -176,7 +180,7 @@ def _one(tx: Connection, query: sa.Select[Any]) -> Wallet:
     row = tx.execute(query).one_or_none()
     if row is None:
         raise NotFound("There is no such wallet.")
-    return Wallet(*row)
+    return Wallet(**row._asdict())
 
 
 def alarms(

@@ -66,8 +66,8 @@ _COLUMNS: Final = [webhook_endpoints.c[name] for name in WebhookEndpoint._fields
 _ORDINARY: Final = webhook_endpoints.c.listens_until_ms.is_(None)
 
 
-def _of_row(row: Sequence[Any]) -> WebhookEndpoint:
-    endpoint = WebhookEndpoint(*row)
+def _of_row(row: sa.Row[Any]) -> WebhookEndpoint:
+    endpoint = WebhookEndpoint(**row._asdict())
     stored: Any = endpoint.kinds  # a text, until here
     return endpoint._replace(kinds=tuple(stored.split(",")))
 
@@ -234,7 +234,7 @@ def secrets_of(
     ).one_or_none()
     if row is None:
         raise NotFound("There is no such webhook endpoint.")
-    return _secrets(*row, secret_key, now_ms)
+    return _secrets(row.secret, row.former_secret, row.former_until_ms, secret_key, now_ms)
 
 
 def _secrets(

@@ -10,6 +10,7 @@ from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.database.reads import records_of
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.states import DELIVERED, WAITING
@@ -103,11 +104,13 @@ def request(tx: Connection, endpoint: WebhookEndpoint, event_id: str) -> EventRe
         )
     )
     row = tx.execute(
-        sa.select(event.kind, event.created_at_ms, event.body).where(event.id == raw, is_for_it)
+        sa.select(event.kind, event.created_at_ms.label("made_at_ms"), event.body).where(
+            event.id == raw, is_for_it
+        )
     ).one_or_none()
     if row is None:
         raise _no_event(event_id)
-    return EventRequest(*row)
+    return EventRequest(**row._asdict())
 
 
 def has_answered(tx: Connection, account_id: str) -> bool:
@@ -203,7 +206,7 @@ def attempts(
         sa.select(
             tried.id,
             tried.event_id,
-            tried["try"],
+            tried["try"].label("number"),
             tried.status,
             tried.reason,
             tried.took_ms,
@@ -217,12 +220,12 @@ def attempts(
     columns = (
         delivery.at_ms,
         delivery.event_id,
-        delivery.tries,
+        delivery.tries.label("number"),
         delivery.status,
-        sa.null(),
+        sa.null().label("reason"),
         delivery.took_ms,
         delivery.answer,
-        sa.null(),
+        sa.null().label("retry_after"),
     )
     successes = (
         sa.select(*columns)
@@ -237,10 +240,10 @@ def attempts(
             successes.where(delivery.event_id == raw),
         )
     found = [
-        _AttemptRow(ids.made_at_ms(int(raw_id, 16)), *rest)
-        for raw_id, *rest in tx.execute(failures)
+        _AttemptRow(at_ms=ids.made_at_ms(int(values.pop("id"), 16)), **values)
+        for values in (row._asdict() for row in tx.execute(failures))
     ]
-    found += [_AttemptRow(*row) for row in tx.execute(successes)]
+    found += records_of(_AttemptRow, tx.execute(successes))
     return [
         _attempt(each)
         for each in sorted(found, key=lambda each: (each.event_id, each.at_ms), reverse=True)[

@@ -13,6 +13,7 @@ from heliograph.base.forms import shown
 from heliograph.base.paging import PageWanted
 from heliograph.base.short_texts import refused
 from heliograph.carriers import all_carriers
+from heliograph.database.reads import records_of
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction
 from heliograph.inbound.keywords.request import KeywordRequest
 from heliograph.inbound.numbers import NUMBER_PREFIX
@@ -83,7 +84,7 @@ def save_keyword(
         "language": asked.language and asked.language.value,
     }
     if found is not None:
-        before = Keyword(*found)
+        before = Keyword(**found._asdict())
         after = Keyword(**{**before._asdict(), **values})
         if after != before:
             tx.execute(keywords.update().where(keywords.c.id == before.id).values(values))
@@ -109,7 +110,7 @@ def save_keyword(
             "keyword", f"must be a free one: another account has {shown(asked.keyword)} there"
         ) from error
     made = tx.execute(_WITH_DIGITS.where(keywords.c.id == raw_id)).one()
-    return SavedKeyword(Keyword(*made), created=True, changed=True)
+    return SavedKeyword(Keyword(**made._asdict()), created=True, changed=True)
 
 
 def owner_of_keyword(tx: Connection, keyword_id: str) -> KeywordOwner:
@@ -122,7 +123,7 @@ def owner_of_keyword(tx: Connection, keyword_id: str) -> KeywordOwner:
     ).one_or_none()
     if found is None:
         raise NotFound("There is no such keyword.")
-    return KeywordOwner(*found)
+    return KeywordOwner(**found._asdict())
 
 
 def remove_keyword(tx: Connection, owner: KeywordOwner, keyword_id: str) -> Keyword:
@@ -134,7 +135,7 @@ def remove_keyword(tx: Connection, owner: KeywordOwner, keyword_id: str) -> Keyw
     if found is None:
         raise NotFound("There is no such keyword.")
     tx.execute(keywords.delete().where(keywords.c.id == found.id))
-    return Keyword(*found)
+    return Keyword(**found._asdict())
 
 
 def keywords_page(tx: Connection, owner: KeywordOwner, wanted: PageWanted) -> list[Keyword]:
@@ -145,13 +146,13 @@ def keywords_page(tx: Connection, owner: KeywordOwner, wanted: PageWanted) -> li
     if wanted.before is not None:
         query = query.where(keywords.c.id < wanted.before)
     rows = tx.execute(query.order_by(keywords.c.id.desc()).limit(wanted.limit + 1))
-    return [Keyword(*row) for row in rows]
+    return records_of(Keyword, rows)
 
 
 def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
     """Returns all keywords of an account in a mode, at most KEYWORDS_MAX, by their words."""
     order = (keywords.c.folded, numbers.c.digits, keywords.c.id)
-    return [Keyword(*row) for row in tx.execute(_WITH_DIGITS.where(owner.owns).order_by(*order))]
+    return records_of(Keyword, tx.execute(_WITH_DIGITS.where(owner.owns).order_by(*order)))
 
 
 def action_of(

@@ -75,14 +75,14 @@ class _NextAttempt(NamedTuple):
 def _waiting(tx: Connection, message: Message) -> _NextAttempt | None:
     """Returns the run of the queue that the message stands in."""
     query = sa.select(
-        queue.c.first_id, queue.c["count"], queue.c.carrier_id, queue.c.attempt
+        queue.c.first_id, queue.c["count"].label("messages"), queue.c.carrier_id, queue.c.attempt
     ).where(queue.c.send_id == message.send_id, queue.c.first_id <= message.id)
     number = int(message.id, 16)
     return next(
         (
-            _NextAttempt(carrier_id, attempt)
-            for first, count, carrier_id, attempt in tx.execute(query)
-            if number < int(first, 16) + count
+            _NextAttempt(row.carrier_id, row.attempt)
+            for row in tx.execute(query)
+            if number < int(row.first_id, 16) + row.messages
         ),
         None,
     )

@@ -14,6 +14,7 @@ from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
 from heliograph.base.paging import ALWAYS, CLOCK_SLACK_MS, Span, first_id_of
 from heliograph.carriers import meaning_of
+from heliograph.database.reads import records_of
 from heliograph.messages.read import (
     JOINED,
     LOOKED_AT_MAX,
@@ -300,25 +301,17 @@ def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[Traced]:
 
 def _traced(tx: Connection, query: "sa.Select[Any]") -> list[Traced]:
     traced = {}
-    for *told, account_id, carrier_id, accepted, delivered, resent in tx.execute(query):
-        message = Message(*told)
-        traced[message.id] = Traced(
-            message,
-            account_id,
-            carrier_id,
-            parts_accepted=accepted,
-            parts_delivered=delivered,
-            parts_resent=resent,
-            in_flight=[],
-        )
+    for row in tx.execute(query):
+        values = row._asdict()
+        message = Message(**{name: values.pop(name) for name in Message._fields})
+        traced[message.id] = Traced(message, **values, in_flight=[])
     columns = [inflight.c[name] for name in UnansweredSubmission._fields]
     query = sa.select(inflight.c.message_id, *columns).where(
         inflight.c.message_id.in_(list(traced))
     )
-    for message_id, *submission in tx.execute(
-        query.order_by(inflight.c.message_id, inflight.c.part)
-    ):
-        traced[message_id].in_flight.append(UnansweredSubmission(*submission))
+    for row in tx.execute(query.order_by(inflight.c.message_id, inflight.c.part)):
+        values = row._asdict()
+        traced[values.pop("message_id")].in_flight.append(UnansweredSubmission(**values))
     return list(traced.values())
 
 
@@ -355,4 +348,4 @@ def decisions(tx: Connection, traced: Traced) -> list[RecordedDecision]:
     """Returns the decisions about a message, oldest first."""
     columns = [operator_decisions.c[name] for name in RecordedDecision._fields]
     query = sa.select(*columns).where(operator_decisions.c.message_id == traced.message.id)
-    return [RecordedDecision(*row) for row in tx.execute(query.order_by(operator_decisions.c.id))]
+    return records_of(RecordedDecision, tx.execute(query.order_by(operator_decisions.c.id)))

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph.base import ids
 from heliograph.base.errors import NotFound
 from heliograph.base.forms import shown
+from heliograph.database.reads import records_of
 from heliograph.messages.carrier.match import LAST_DIGITS
 from heliograph.messages.doubt.doubts_sql import OnTheWire, StoredReceipt
 from heliograph.messages.doubt.receipts import may_be
@@ -76,32 +77,34 @@ def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
 
 
 def selected(has_row: bool) -> Any:
-    """Returns the query of all fields of a receipt but `has_row`: of receipts that have a row of
+    """Returns the query of all fields of a receipt: of receipts that have a row of
     `unmatched_receipts`, or of carriers' ids, of which some have found their message.
     """
     refs, rows = carrier_refs.c, unmatched_receipts.c
     if has_row:
         return sa.select(
             rows.carrier_id,
-            rows.id,
-            rows.ref,
-            rows.receipt_state,
-            rows.receipt_error,
+            rows.id.label("place"),
+            rows.ref.label("printed"),
+            rows.receipt_state.label("state"),
+            rows.receipt_error.label("error"),
             rows.recipient,
             rows.sender,
-            rows.user_message_reference,
-            rows.received_at_ms,
+            rows.user_message_reference.label("reference"),
+            rows.received_at_ms.label("at_ms"),
+            sa.true().label("has_row"),
         )
     return sa.select(
         refs.carrier_id,
-        refs.ref,
-        sa.func.coalesce(refs.printed, refs.ref),
-        refs.receipt_state,
-        refs.receipt_error,
+        refs.ref.label("place"),
+        sa.func.coalesce(refs.printed, refs.ref).label("printed"),
+        refs.receipt_state.label("state"),
+        refs.receipt_error.label("error"),
         refs.recipient,
         refs.sender,
-        refs.user_message_reference,
-        refs.created_at_ms,
+        refs.user_message_reference.label("reference"),
+        refs.created_at_ms.label("at_ms"),
+        sa.false().label("has_row"),
     )
 
 
@@ -115,12 +118,12 @@ def unmatched(tx: Connection, carrier_id: int | None, limit: int) -> list[Receip
             of_rows.where(rows.carrier_id == carrier_id),
         )
     found = [
-        ReceiptToMatch._make([*row, False])
-        for row in tx.execute(of_refs.order_by(refs.created_at_ms.desc()).limit(limit))
-    ]
-    found += [
-        ReceiptToMatch._make([*row, True])
-        for row in tx.execute(of_rows.order_by(rows.received_at_ms.desc()).limit(limit))
+        receipt
+        for query in (
+            of_refs.order_by(refs.created_at_ms.desc()),
+            of_rows.order_by(rows.received_at_ms.desc()),
+        )
+        for receipt in records_of(ReceiptToMatch, tx.execute(query.limit(limit)))
     ]
     return sorted(found, key=lambda receipt: (-receipt.at_ms, receipt.place))[:limit]
 
@@ -138,7 +141,7 @@ def receipt_at(
         )
     )
     row = tx.execute(query).one_or_none()
-    return None if row is None else ReceiptToMatch._make([*row, has_row])
+    return None if row is None else ReceiptToMatch(**row._asdict())
 
 
 def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[str]]:
@@ -164,8 +167,10 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
         )
     )
     by_digits: dict[tuple[int, int], list[OnTheWire]] = defaultdict(list)
-    for carrier_id, *row in tx.execute(query.order_by(inflight.c.message_id)):
-        segment = OnTheWire(*row)
+    for row in tx.execute(query.order_by(inflight.c.message_id)):
+        values = row._asdict()
+        carrier_id: int = values.pop("carrier_id")
+        segment = OnTheWire(**values)
         by_digits[carrier_id, (segment.recipient or 0) % LAST_DIGITS].append(segment)
     return [
         (

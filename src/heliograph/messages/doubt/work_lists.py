@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.database.reads import records_of
 from heliograph.messages.doubt.trace import Traced, traced_by_ids
 from heliograph.messages.doubt.unmatched import ReceiptToMatch, selected
 from heliograph.messages.states import IN_DOUBT
@@ -109,10 +110,8 @@ def oldest_unmatched(
         if after is not None:
             # of those that came in one millisecond, some were shown before
             query = query.where(at_ms >= after.at_ms)
-        found += [
-            ReceiptToMatch._make([*row, has_row])
-            for row in tx.execute(query.order_by(at_ms).limit(limit + _SAME_MS_MAX))
-        ]
+        query = query.order_by(at_ms).limit(limit + _SAME_MS_MAX)
+        found += records_of(ReceiptToMatch, tx.execute(query))
     ordered = sorted(found, key=place_of)
     return [receipt for receipt in ordered if after is None or place_of(receipt) > after][:limit]
 

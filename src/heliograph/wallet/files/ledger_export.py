@@ -19,7 +19,8 @@ from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import DELIMITER, line_of, neutral
 from heliograph.base.errors import NotFound
 from heliograph.base.paging import Span, first_id_of
-from heliograph.wallet.entry import ENTRY_COLUMNS, Entry, of_row
+from heliograph.database.reads import records_of
+from heliograph.wallet.entry import ENTRY_COLUMNS, Entry
 from heliograph.wallet.ledger import BANK_ID, ID_PREFIX, ISSUANCE_ID, SALES_ID
 from heliograph.wallet.ledger_hours import SETTLED_AFTER_MS
 from heliograph.wallet.money import to_number
@@ -222,4 +223,4 @@ def _read(
         query = query.where(columns.id >= first_id_of(span.since_ms))
     if span.until_ms is not None:
         query = query.where(columns.id < first_id_of(span.until_ms))
-    return [of_row(row) for row in tx.execute(query)]
+    return records_of(Entry, tx.execute(query))

@@ -1,0 +1,85 @@
+"""Reads rows: as records, whose fields take the columns of their own names, and millions of rows in
+no more memory than a few.
+
+One row is a record by `Kind(**row._asdict())`, and many are by `records_of`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import starmap
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+_FETCHED_AT_ONCE: Final = 5_000
+_TOLD: Final = "reads.told"  # what a connection's rows are told to
+
+RecordT = TypeVar("RecordT")
+
+
+def records_of(kind: type[RecordT], found: sa.Result[Any]) -> list[RecordT]:
+    """Returns the rows as records of this kind: a NamedTuple or a Row. Raises TypeError for a
+    column that is no field, and for a field without a default that is no column.
+    """
+    return list(_by_name(kind, found.keys(), found))
+
+
+def _by_name(
+    kind: type[RecordT], columns: Iterable[str], rows: Iterable[sa.Row[Any]]
+) -> Iterator[RecordT]:
+    """Yields the rows as records. If the columns are the first fields, in their order, the rows
+    are filled in by place, which is ten times as fast.
+    """
+    of_kind: Any = kind
+    names = tuple(columns)
+    if of_kind.__match_args__[: len(names)] == names:
+        return starmap(kind, rows)
+    return (kind(**row._asdict()) for row in rows)
+
+
+def raw_id(column: sa.ColumnElement[Any]) -> sa.Function[str]:
+    """Makes an id raw in the database: six times as fast as a driver's UUID objects, of which
+    there would be millions.
+    """
+    return sa.func.replace(sa.cast(column, sa.Text), "-", "")
+
+
+@contextmanager
+def rows_told(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
+    """Tells, while the block lasts, how many more rows were read, each time that some were."""
+    tx.info[_TOLD] = tell
+    try:
+        yield
+    finally:
+        del tx.info[_TOLD]
+
+
+def streamed(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
+    """Yields the rows as they come, few in memory."""
+    return _told(tx, _streamed(tx, query))
+
+
+def streamed_records(
+    tx: Connection, query: sa.Select[Any], kind: type[RecordT]
+) -> Iterator[RecordT]:
+    """Yields the rows as they come, as records of this kind, few in memory. Raises TypeError as
+    `records_of` does.
+    """
+    rows = _streamed(tx, query)
+    return _by_name(kind, rows.keys(), _told(tx, rows))
+
+
+def _streamed(tx: Connection, query: sa.Select[Any]) -> sa.CursorResult[Any]:
+    return tx.execute(query, execution_options={"yield_per": _FETCHED_AT_ONCE})
+
+
+def _told(tx: Connection, rows: sa.CursorResult[Any]) -> Iterator[Any]:
+    tell = tx.info.get(_TOLD)
+    return iter(rows) if tell is None else _counted(rows, tell)
+
+
+def _counted(rows: sa.CursorResult[Any], tell: Callable[[int], object]) -> Iterator[Any]:
+    for part in rows.partitions():
+        yield from part
+        tell(len(part))

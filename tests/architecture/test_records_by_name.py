@@ -1,0 +1,161 @@
+"""A record is filled from a row by the names of its columns: that they stand in the order of its
+fields is checked by nothing else.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+import pytest
+
+from tests.support.sources import PACKAGE, sources
+
+_ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "streamed"}
+_ONE_OR_MORE: Final = {"all", "one", "one_or_none", "first", "fetchone", "fetchall", "partitions"}
+_OF_EACH: Final = {"iter", "list", "map", "reversed", "sorted", "tuple"}
+_UNPACKED_MAX: Final = 3
+# the layers that make rows with names of what a driver returns
+BY_PLACE: Final = {
+    "database/commits.py": "a driver's row of the one statement beside it",
+    "database/postgresql/engine.py": "the same statement's row, of psycopg",
+    "database/postgresql/pool.py": "the same statement's row, of asyncpg",
+    "database/reads.py": "compares the names of the columns with those of the fields before",
+    "database/statements/row.py": "fills the rows of declared statements, which name them",
+}
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def test_records_take_the_columns_of_their_fields_names() -> None:
+    found = [
+        (source.path, f"{source.path}:{node.lineno} {ast.unparse(node)[:80]}")
+        for source in sources(PACKAGE)
+        if not source.path.startswith("migrations/")
+        for node in _filled_by_place(source.tree)
+    ]
+    places = [place for path, place in found if path not in BY_PLACE]
+    assert not places, "\n".join(places)
+    assert {path for path, _ in found} == set(BY_PLACE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sender(*row)",
+        "[sender.Sender(*row) for row in tx.execute(query)]",
+        "[Sender(*each) for each in tx.execute(query)]",
+        "def of(tx): rows = tx.execute(query); return [Sender(*each) for each in rows]",
+        "def of(tx): known = tx.execute(query).one_or_none(); return known and Sender(*known)",
+        "def of(tx): return Sender(*known) if (known := tx.execute(query).first()) else None",
+        "Sender(account_id, *tx.execute(query).one())",
+        "GroupTally(*map(int, tx.execute(query).one()))",
+        "map(Sender._make, rows)",
+        "Sender._make([*row, False])",
+        "starmap(Sender, rows)",
+        "for id_, *told in tx.execute(query): print(Sender(*told))",
+        "for id_, name, status, by in streamed(tx, query): print(id_)",
+        "def of(tx): id_, name, status, by = tx.execute(query).one()",
+        "{id_: name for id_, name, status, by in tx.execute(query).all()}",
+    ],
+)
+def test_a_record_that_is_filled_by_place_is_found(line: str) -> None:
+    assert list(_filled_by_place(ast.parse(line)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sender(**row._asdict())",
+        "records_of(Sender, tx.execute(query))",
+        "TallyKey(*place)",
+        "sa.select(*columns)",
+        "for id_, status in tx.execute(query): print(id_)",
+        "for name, least, most, default in SETTINGS: print(name)",
+    ],
+)
+def test_other_values_are_not(line: str) -> None:
+    assert not list(_filled_by_place(ast.parse(line)))
+
+
+def _filled_by_place(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yields what fills a record, or more than three names, from a row by the places of columns."""
+    found: dict[int, ast.expr] = {}
+    functions: list[ast.AST] = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    for part in functions or [tree]:  # a name stands for rows in its own function
+        rows = _names_of_rows(part)
+        for node in ast.walk(part):
+            for by_place in _by_place(node, rows):
+                found[id(by_place)] = by_place
+    yield from found.values()
+
+
+def _by_place(node: ast.AST, rows: set[str]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Call) and _fills(node, rows):
+        yield node
+    if isinstance(node, ast.Attribute) and node.attr == "_make":
+        yield node
+    for target, value in _named(node):
+        is_long = isinstance(target, ast.Tuple) and len(target.elts) > _UNPACKED_MAX
+        if is_long and _is_of_rows(value, rows):
+            yield target
+
+
+def _fills(call: ast.Call, rows: set[str]) -> bool:
+    name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
+    return name == "starmap" or (
+        name[:1].isupper()
+        and any(
+            isinstance(value, ast.Starred) and _is_of_rows(value.value, rows) for value in call.args
+        )
+    )
+
+
+def _names_of_rows(part: ast.AST) -> set[str]:
+    names = {"row"}
+    for _ in range(2):  # from a query to its rows, and on to each of them
+        names |= {
+            name.id
+            for node in ast.walk(part)
+            for target, value in _named(node)
+            if _is_of_rows(value, names)
+            for name in _last_names(target)
+        }
+    return names
+
+
+def _named(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yields the targets of a statement, each with what it stands for or what it is one of."""
+    if isinstance(node, ast.Assign):
+        yield from ((target, node.value) for target in node.targets)
+    elif isinstance(node, ast.NamedExpr):
+        yield node.target, node.value
+    elif isinstance(node, ast.For | ast.comprehension):
+        yield node.target, node.iter
+
+
+def _last_names(target: ast.expr) -> Iterator[ast.Name]:
+    """Yields the name that is a row, or the columns that are left of one."""
+    if isinstance(target, ast.Name):
+        yield target
+    elif isinstance(target, ast.Tuple):
+        rest = [each.value for each in target.elts if isinstance(each, ast.Starred)]
+        yield from (each for each in rest if isinstance(each, ast.Name))
+
+
+def _is_of_rows(value: ast.expr, rows: set[str]) -> bool:
+    """Returns whether it is rows, one of them, or made of one value after the other of one."""
+    if isinstance(value, ast.Name):
+        return value.id in rows
+    if isinstance(value, ast.Await):
+        return _is_of_rows(value.value, rows)
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Attribute):
+        name = value.func.attr
+        if name in _ASKING:
+            return True
+        return name in _ONE_OR_MORE and _is_of_rows(value.func.value, rows)
+    name = ast.unparse(value.func)
+    if name in _ASKING:
+        return True
+    return name in _OF_EACH and any(_is_of_rows(each, rows) for each in value.args)

@@ -12,7 +12,8 @@ from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.carriers import Routes, load_routes
 from heliograph.messages.accept import Acceptor
-from heliograph.messages.queue import FairQueue, account_ends
+from heliograph.messages.queue import FairQueue
+from heliograph.messages.queue.depths import account_ends
 from heliograph.messages.queue.rank import HEADS_KEPT_S
 from heliograph.messages.sweeps import fail_over
 from tests.support.capability.sending import House, ScriptedLink

@@ -1,7 +1,6 @@
 """Keeps the queue of runs: its columns, its order and its length."""
 
 from heliograph.messages.queue.depths import (
-    account_ends,
     account_ends_of,
     waiting_for_carrier,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "FairQueue",
     "Ranks",
     "WaitingMessages",
-    "account_ends",
     "account_ends_of",
     "count_in_doubt",
     "count_waiting",

@@ -22,7 +22,13 @@ from heliograph.database.statements import (
     Text,
     same,
 )
-from heliograph.messages.accept import Chunk, Chunker, ChunkRecipient, ChunkRequest
+from heliograph.messages.accept import (
+    LOOKS_BEFORE_LOCK,
+    Chunk,
+    Chunker,
+    ChunkRecipient,
+    ChunkRequest,
+)
 from heliograph.messages.queue import Ranks
 from heliograph.opt_outs import of_phone, scope_of_sender
 from heliograph.text import count_segments
@@ -96,7 +102,7 @@ _NEXT_OF: Final = """
 _NEXT: Final = Statement(
     _RecipientsAfter,
     _Next,
-    postgresql=_NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
+    postgresql=LOOKS_BEFORE_LOCK + _NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
     sqlite=_NEXT_OF.format(
         opt_outs="""SELECT 1 FROM suppressions o WHERE o.account_id = :account_id
         AND o.sandbox = :sandbox AND o.phone = r.recipient AND"""

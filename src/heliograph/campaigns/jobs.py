@@ -21,7 +21,7 @@ from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
 from heliograph.messages.accept import Chunker
-from heliograph.messages.sweeps import fail_canceled, hold, release
+from heliograph.messages.sweeps import fail_canceled, hold, release, wait_for_accepting
 
 SETTLE_S: Final = 1.0  # what is held, let go or failed in one look; the rest at the next
 # … and what becomes messages: a pause, a cancel and an opt-out of others wait for no more than that
@@ -117,6 +117,10 @@ class Jobs:
         with survive_faults("opt_outs_not_heeded"):  # the campaigns go on
             more = True
             while more and clock.monotonic_s() < until_s:
+                async with self._db.hot() as tx:
+                    seen = await opt_outs.see(tx)
+                if seen:
+                    await wait_for_accepting(self._db, seen)
                 async with self._db.hot() as tx:
                     more = await opt_outs.heed(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
 

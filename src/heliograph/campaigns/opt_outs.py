@@ -42,6 +42,10 @@ class _DueNow(Row, frozen=True):
     most: Int
 
 
+class _MostNotes(Row, frozen=True):
+    most: Int
+
+
 class _FrozenSince(Row, frozen=True):
     """Holds the lowest mark of the processes that are freezing an audience and have recently shown
     that they are alive.
@@ -89,13 +93,27 @@ class _Again(Row, frozen=True):
     due_ms: BigInt
 
 
-_DUE: Final = same(
+# A note is new, and then seen: between the two, those are waited for who may be accepting something
+# for its phone without having seen the opt-out. SQLite has one writer, and nobody who may.
+_SEEN_MS: Final = 1
+_SEE: Final = Statement(
+    _MostNotes,
+    OptedOutPhone,
+    postgresql=f"""
+        WITH new AS (SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms < {_SEEN_MS}
+            ORDER BY account_id, sandbox, phone LIMIT :most FOR UPDATE SKIP LOCKED)
+        UPDATE opt_outs o SET due_ms = {_SEEN_MS} FROM new WHERE o.account_id = new.account_id
+            AND o.sandbox = new.sandbox AND o.phone = new.phone
+        RETURNING o.account_id, o.sandbox, o.phone""",
+)
+_NEXT_DUE: Final = """
+    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms{seen}
+        ORDER BY due_ms, account_id, sandbox, phone LIMIT :most"""
+_DUE: Final = Statement(
     _DueNow,
     OptedOutPhone,
-    """
-    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms
-        ORDER BY due_ms, account_id, sandbox, phone LIMIT :most""",
-    lock="FOR UPDATE SKIP LOCKED",
+    postgresql=_NEXT_DUE.format(seen=f" AND due_ms >= {_SEEN_MS}") + " FOR UPDATE SKIP LOCKED",
+    sqlite=_NEXT_DUE.format(seen=""),
 )
 _FREEZING: Final = same(
     _FrozenSince,
@@ -185,8 +203,20 @@ def any_due(tx: Connection, now_ms: int) -> bool:
     )
 
 
+async def see(tx: HotTx) -> set[str]:
+    """Sees new notes, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before they are
+    heeded, the caller waits for who may be accepting something for their phones: then `heed` finds
+    it queued.
+    """
+    if not tx.postgresql:
+        return set()
+    return {person.account_id for person in await _SEE.rows(tx, _MostNotes(AT_ONCE_MAX))}
+
+
 async def heed(tx: HotTx, now_ms: int) -> int:
-    """Heeds the next notes that are due, at most AT_ONCE_MAX, and returns how many."""
+    """Heeds the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
+    many.
+    """
     people = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
     if not people:
         return 0

@@ -45,6 +45,17 @@ class RawId(sa.types.TypeDecorator[str]):
         return None if value is None else str(value).replace("-", "")
 
 
+_AFTER_COMMIT: Final = "heliograph_after_commit"  # of a connection's `info`
+
+
+def after_commit(tx: Connection, work: "Callable[[Database], object]") -> None:
+    """Has something done once a transaction of `write()` or `transact()` on PostgreSQL is
+    committed, before they return, in transactions of its own. If it raises, they do. If the
+    transaction is rolled back, or the process dies, it is not done.
+    """
+    tx.info[_AFTER_COMMIT].append(work)
+
+
 def _no_session() -> CommitProbe:
     raise AssertionError("no commit of SQLite is ever unconfirmed")
 
@@ -84,15 +95,19 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Opens a transaction that is committed at the end of the block, or rolled back whole by
-        any exception.
+        any exception. What `after_commit` was given is done then.
 
         Raises Unavailable. If that is Unconfirmed, the transaction may have been committed, or may
         be yet.
         """
         if self.postgresql:
             self.commits.check()
+            due: list[Callable[[Database], object]] = []
             with confirmed(), reachable(), self.engine.begin() as connection:
+                connection.info[_AFTER_COMMIT] = due
                 yield connection
+            for work in due:
+                work(self)
             return
         self._lock.acquire()
         try:

@@ -2,12 +2,17 @@
 help, and who sends a word with a reply of its own.
 """
 
+from typing import Final
+
 from heliograph.database.hot import HotTx
 from heliograph.inbound import replies_sql as sql
 from heliograph.inbound.heed import Heeded, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT
+
+# what these are answered with goes to who has opted out, too, or opts out while it waits
+_TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
 
 
 async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> set[int]:
@@ -41,6 +46,7 @@ async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> se
             phone=each.phone,
             text=text,
             answers_id=each.said.text.id,
+            outlives_opt_outs=each.action in _TO_WHO_IS_OUT,
         )
         for (owner, digits), each in sorted(wanted.items())
         if (*owner, int(digits)) in allowed and (text := _text(heeded, each)) is not None
@@ -56,7 +62,7 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
     for each in heeded.keywords:
         if each.said.is_for_all:
             continue
-        if each.action in (KeywordAction.OPT_OUT, KeywordAction.HELP):
+        if each.action in _TO_WHO_IS_OUT:
             due.append(each)
         elif each.said.matched.rule.reply is not None or each.said.text.id in heeded.lifted:
             if_wanted.append(each)

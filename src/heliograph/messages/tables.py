@@ -168,6 +168,13 @@ answering_sends = sa.Table(
     metadata,
     sa.Column("send_id", RawId, primary_key=True),
     sa.Column("inbound_id", RawId, nullable=False, comment="the text that it answers"),
+    sa.Column(
+        "outlives_opt_outs",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.false(),
+        comment="no opt-out that comes later withdraws it",
+    ),
 )
 
 # On PostgreSQL partitioned by ranges of id, which are ranges of time. An UPDATE never touches an

@@ -16,7 +16,7 @@ from heliograph.opt_outs.suppression import (
     Suppression,
     of_phone,
 )
-from heliograph.opt_outs.tables import OptOutSource, suppressions
+from heliograph.opt_outs.tables import OF_ANY_PHONE, OptOutSource, suppressions
 
 _t: Final = suppressions.c
 _COLUMNS: Final = (_t.id, _t.phone, _t.sender, _t.source)
@@ -72,8 +72,7 @@ def opt_out_page(
     next page. `phone` (E.164 digits) asks for those of one phone.
     """
     query = sa.select(*_COLUMNS).where(owner.owns)
-    if phone is not None:
-        query = query.where(_t.phone == int(phone))
+    query = query.where(sa.text(OF_ANY_PHONE) if phone is None else _t.phone == int(phone))
     if wanted.before is not None:
         query = query.where(_t.id < wanted.before)
     return [

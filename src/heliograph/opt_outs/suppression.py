@@ -49,13 +49,10 @@ def folded_sender(sender: str) -> str:
     return folded[1:] if folded[:1] == "+" and folded[1:].isdigit() else folded
 
 
-# The primary key has them in the order of their senders, and so it is the cheapest way to them
-# whatever the planner thinks of the table. Without an order, the index of the account's opt-outs
-# looks as good while it thinks that an account has one at most: when it was counted, or its plan
-# was made, the table was empty. Then it would read all of the account's for each phone. OFFSET 0
-# keeps the planner from comparing all opt-outs of an account with all phones.
+# The primary key is the only index that this can take (`tables.OF_ANY_PHONE`). OFFSET 0 keeps the
+# planner from comparing all opt-outs of an account with all phones.
 _OF_PHONE: Final = """(SELECT {columns} FROM suppressions s WHERE s.account_id = {account_id}
-    AND s.sandbox = {sandbox} AND s.phone = {phone} ORDER BY s.sender OFFSET 0)"""
+    AND s.sandbox = {sandbox} AND s.phone = {phone} OFFSET 0)"""
 
 
 def of_phone(

@@ -6,6 +6,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from heliograph.database.database import RawId, metadata
+from heliograph.database.postgresql.table_options import only_where
 
 SUPPRESSED_SENDER_MAX: Final = 64  # as long as the sender of a send may be
 
@@ -20,6 +21,11 @@ class OptOutSource(StrEnum):
     CARRIER = "carrier"
     OPERATOR = "operator"  # a command
 
+
+# It holds for all rows. The index of an account's opt-outs by age is only for them, and PostgreSQL
+# takes that index only where a query says so, too. So what looks for a phone has one way, whatever
+# the planner thinks of the table: the primary key (docs/decisions/opt-outs.md, O13).
+OF_ANY_PHONE: Final = "source <> ''"
 
 # A row outlives the contact that it was made for. It was made when its id says. Both indexes hold
 # account and mode first: nothing is read without them.
@@ -47,7 +53,14 @@ suppressions = sa.Table(
         "source IN ('keyword', 'api', 'portal', 'import', 'carrier', 'operator')",
         name="suppressions_source",
     ),
-    sa.Index("suppressions_by_account", "account_id", "sandbox", "id", unique=True),
+    sa.Index(
+        "suppressions_newest",
+        "account_id",
+        "sandbox",
+        "id",
+        unique=True,
+        **only_where(OF_ANY_PHONE),
+    ),
 )
 
 # Who has just opted out: until what campaigns have for that phone is taken back

@@ -13,8 +13,10 @@ from heliograph.base import ids
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.messages.accept import (
     SANDBOX_SENDER,
+    AnsweredText,
     SendRequest,
     accept_or_tell,
+    answer_to,
     read_send,
     send_answer,
 )
@@ -85,13 +87,14 @@ def send(asking: PageRequest) -> Response:
     return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
 
 
-def attempt(asking: PageRequest, visit: Visit, answers_id: str | None = None) -> TriedSend:
-    """Does what a form that sends asks for. A form that is sent twice sends once. `answers_id` is
-    the id (raw) of the account's inbound text that it answers.
+def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> TriedSend:
+    """Does what a form that sends asks for. A form that is sent twice sends once. `answers` is the
+    account's inbound text that it answers.
     """
     try:
         request = _request(asking, visit)
-        request.answers_id = answers_id
+        if answers is not None:
+            answer_to(request, answers)
         request.dry_run = asking.sent.form.get("do") != "send"
         if not request.dry_run:
             send_once(asking, request, PATH)

@@ -10,16 +10,25 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock, ids
+from heliograph.base.paging import PageWanted
 from heliograph.campaigns import expand
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.database.hot import HotTx
+from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BigInt, Nothing, Row, Statement
 from heliograph.inbound import replies_sql
 from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import unwanted
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
-from heliograph.opt_outs import OptOutOwner, OptOutSource, suppress, suppressed_among
+from heliograph.opt_outs import (
+    OptOutOwner,
+    OptOutSource,
+    of_phone,
+    opt_out_page,
+    suppress,
+    suppressed_among,
+)
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones
 
@@ -99,29 +108,92 @@ def _opt_out(house: House, out: Sequence[str]) -> None:
         suppress(tx, owner, out, source=OptOutSource.API, now_ms=clock.now_ms())
 
 
-@pytest.mark.parametrize(
-    "ask", [_accepting, _coming_back, _noted, _withdrawing, _answering, _expanding]
-)
+HOT_PATHS: Final = [_accepting, _coming_back, _noted, _withdrawing, _answering, _expanding]
+
+
+@pytest.mark.parametrize("ask", HOT_PATHS)
 @awaited
 async def test_a_hot_path_reads_the_opt_outs_of_the_phones_that_it_asks_about(
     counted: House, ask: Ask
 ) -> None:
     await counted.send(ASKED)
-    with counted.db.read() as tx:
-        send_id = tx.execute(sa.select(sends.c.id)).scalar_one()
-
-    async def asked() -> tuple[int, int]:
-        async with counted.db.hot() as tx:
-            before = (await _READ.rows(tx, Nothing()))[0].count
-            found = await ask(tx, counted, send_id)
-            return len(found), (await _READ.rows(tx, Nothing()))[0].count - before
-
     for _ in range(OFTEN):
-        assert (await asked())[0] == 0
+        assert (await _asked(counted, ask))[0] == 0
     _opt_out(counted, OUT)
-    found, rows_read = await asked()
+    found, rows_read = await _asked(counted, ask)
     assert found == len(ASKED)
     assert rows_read < 5 * len(ASKED)  # not each of 2,000 for each of 40
+
+
+@pytest.mark.parametrize("ask", HOT_PATHS)
+@awaited
+async def test_so_does_a_session_that_plans_after_they_have_come(counted: House, ask: Ask) -> None:
+    await counted.send(ASKED)
+    _opt_out(counted, OUT)
+    await counted.db.close_hot()  # the next transaction is of a new session
+    found, rows_read = await _asked(counted, ask)
+    assert found == len(ASKED)
+    assert rows_read < 5 * len(ASKED)
+
+
+async def _asked(house: House, ask: Ask) -> tuple[int, int]:
+    """Returns how many opt-outs are found, and how many rows were read for that."""
+    with house.db.read() as tx:
+        send_id = tx.execute(sa.select(sends.c.id)).scalar_one()
+    async with house.db.hot() as tx_hot:
+        before = (await _READ.rows(tx_hot, Nothing()))[0].count
+        found = await ask(tx_hot, house, send_id)
+        return len(found), (await _READ.rows(tx_hot, Nothing()))[0].count - before
+
+
+_OF_PHONES: Final = f"""
+    EXPLAIN (ANALYZE, FORMAT JSON) SELECT found.sender
+    FROM unnest(CAST(:phones AS bigint[])) AS g (phone),
+        LATERAL {of_phone("s.sender", account_id="CAST(:account_id AS uuid)", sandbox="false")}
+        AS found"""
+
+
+@pytest.mark.parametrize("counted_now", [False, True])
+def test_a_look_for_phones_can_take_no_other_index_than_that_of_the_phones(
+    counted: House, counted_now: bool
+) -> None:
+    """So it does not matter what the planner thinks of the table, or how it reckons."""
+    _opt_out(counted, OUT)
+    asked = {"account_id": counted.amina, "phones": literal(list(map(int, ASKED)))}
+    with counted.db.read() as tx:  # nothing of this stays
+        if counted_now:
+            tx.exec_driver_sql("ANALYZE suppressions")
+        tx.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        [scan] = _scans(tx.execute(sa.text(_OF_PHONES), asked).scalar_one())
+        assert scan["Index Name"] == "suppressions_pkey"
+        rows = scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0)
+        assert rows * scan["Actual Loops"] <= len(ASKED)
+        tx.exec_driver_sql("ALTER TABLE suppressions DROP CONSTRAINT suppressions_pkey")
+        [scan] = _scans(tx.execute(sa.text(_OF_PHONES), asked).scalar_one())
+        assert scan["Node Type"] == "Seq Scan", "there is no second way by index"
+
+
+def _scans(explained: Any) -> list[dict[str, Any]]:
+    """Returns the nodes of a plan that read the opt-outs."""
+    nodes, found = [explained[0]["Plan"]], []
+    while nodes:
+        node = nodes.pop()
+        nodes += node.get("Plans", [])
+        if node.get("Relation Name") == "suppressions":
+            found.append(node)
+    return found
+
+
+def test_a_page_of_opt_outs_reads_the_rows_of_the_page_alone(counted: House) -> None:
+    _opt_out(counted, OUT)
+    owner = OptOutOwner(counted.amina, False)
+    with counted.db.read() as tx:
+        tx.exec_driver_sql("ANALYZE suppressions")
+        before = tx.exec_driver_sql(_COUNT).scalar_one()
+        page = opt_out_page(tx, owner, PageWanted(limit=10, before=None))
+        assert len(page) == 11
+        assert page == sorted(page, key=lambda each: each.id, reverse=True)
+        assert tx.exec_driver_sql(_COUNT).scalar_one() - before <= 11
 
 
 def test_an_ordinary_transaction_does_so_too(counted: House) -> None:

@@ -14,6 +14,7 @@ from heliograph.messages.accept.chunk import (
     ChunkRequest,
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
+from heliograph.messages.accept.looks import LOOKS_BEFORE_LOCK
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
 from heliograph.messages.accept.request import (
@@ -24,6 +25,7 @@ from heliograph.messages.accept.request import (
     VALIDITY_S,
     AnsweredText,
     SendRequest,
+    answer_to,
     read_send,
 )
 from heliograph.messages.accept.sealed_text import text_sealer
@@ -37,6 +39,7 @@ __all__ = [
     "DAILY_CAP_REACHED",
     "FACTS",
     "INSUFFICIENT_CREDITS",
+    "LOOKS_BEFORE_LOCK",
     "RECIPIENTS_PER_SEND_MAX",
     "REFERENCE_MAX",
     "REJECTED_REPORTED_MAX",
@@ -58,6 +61,7 @@ __all__ = [
     "SendResult",
     "Tariff",
     "accept_or_tell",
+    "answer_to",
     "approved_sender",
     "load_tariff",
     "read_send",

@@ -263,7 +263,11 @@ class Acceptor:
 def answering(accepted: Sequence[Accepted]) -> list[store_sql.AnsweringSend]:
     """Returns which of these sends answer a text from a handset."""
     return [
-        store_sql.AnsweringSend(ids.raw_of_number(each.request.number), each.request.answers_id)
+        store_sql.AnsweringSend(
+            ids.raw_of_number(each.request.number),
+            each.request.answers_id,
+            each.request.outlives_opt_outs,
+        )
         for each in accepted
         if each.request.answers_id is not None
     ]

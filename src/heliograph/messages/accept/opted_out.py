@@ -77,9 +77,11 @@ class OptOutLooks:
         for row in await read_sql.opt_outs(tx, asked) if may_be_any else ():
             numbers = out.setdefault(OptOutOwner(row.account_id, row.sandbox), {})
             numbers.setdefault(row.phone, set()).add(row.sender)
-        if not out:
-            return NOBODY
-        return OptedOut(out, await _helping(tx, [each for each in requests if each.answers_help]))
+        helps = [each for each in requests if each.answers_help]
+        helping = await _helping(tx, helps) if helps else frozenset[int]()
+        for each in helps:
+            each.outlives_opt_outs = each.number in helping
+        return OptedOut(out, helping) if out else NOBODY
 
 
 async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:

@@ -22,6 +22,7 @@ from heliograph.database.statements import (
     same,
 )
 from heliograph.messages.accept.answer import Send
+from heliograph.messages.accept.looks import LOOKS_BEFORE_LOCK
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.opt_outs import of_phone
 from heliograph.requests import KeyPlace
@@ -119,7 +120,7 @@ _WALLET: Final = """
 _LOCK_WALLETS: Final = BatchStatement(
     _AccountId,
     LockedWallet,
-    postgresql=f"""
+    postgresql=f"""{LOOKS_BEFORE_LOCK}
         SELECT {_WALLET} FROM wallets WHERE account_id = ANY(:account_id) ORDER BY account_id
             FOR UPDATE""",
     sqlite=f"SELECT {_WALLET} FROM wallets WHERE account_id = :account_id",
@@ -131,7 +132,7 @@ _LOCK_WALLETS: Final = BatchStatement(
 _LOCK_AND_LOOK: Final = TablesStatement(
     _LockAndLook,
     _LookedAt,
-    postgresql=f"""
+    postgresql=f"""{LOOKS_BEFORE_LOCK}
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
             JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known,
             EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out

@@ -24,7 +24,7 @@ from heliograph.text import Phone, count_segments
 
 class Reply(NamedTuple):
     """Describes a reply: what an account (raw id) sends from its number to a phone, and the text
-    (raw id) that it answers.
+    (raw id) that it answers. If `outlives_opt_outs` holds, no later opt-out withdraws it.
     """
 
     account_id: str
@@ -33,6 +33,7 @@ class Reply(NamedTuple):
     phone: Phone
     text: str
     answers_id: str
+    outlives_opt_outs: bool
 
 
 class Replier:
@@ -113,5 +114,6 @@ def _request(reply: Reply) -> SendRequest:
         sender_is_ours=True,  # the number is the account's, and nobody has to approve it
         passes_opt_outs=True,
         answers_id=reply.answers_id,
+        outlives_opt_outs=reply.outlives_opt_outs,
         goes_ahead=True,
     )

@@ -69,6 +69,7 @@ class SendRequest:
     in_reply_to: str | None = None  # the inbound text that it answers, in text form
     answers_id: str | None = None  # the same, raw, once it is known to be the account's
     answers_help: bool = False  # it goes to the phone that has asked for help by that text lately
+    outlives_opt_outs: bool = False  # no opt-out that comes while it waits withdraws it
 
 
 def read_send(

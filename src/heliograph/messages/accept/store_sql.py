@@ -208,6 +208,7 @@ class AnsweringSend(Row, frozen=True):
 
     send_id: Id
     inbound_id: Id
+    outlives_opt_outs: Bool
 
 
 _STORE_ANSWERS: Final = Insert("answering_sends", AnsweringSend)

@@ -1,8 +1,9 @@
 """Says which messages an opt-out withdraws, and finds those among what comes back to the queue.
 
-One-time passwords and what answers a keyword, such as the confirmation of an opt-out, are always
-wanted. A text of a send that passes opt-outs is accepted after the opt-out that it passes. So a
-text that is older than the opt-out does not pass it; a campaign's never does.
+One-time passwords, the confirmation of an opt-out and what answers HELP are always wanted
+(`answering_sends.outlives_opt_outs`). A text of a send that passes opt-outs is accepted after the
+opt-out that it passes. So a text that is older than the opt-out does not pass it; a campaign's
+never does.
 """
 
 from collections.abc import Iterable
@@ -36,8 +37,7 @@ ACCEPTED_BESIDE_MS: Final = 1_000
 FOLDED_SENDER: Final = "ltrim(lower(s.sender), '+')"
 # a part of the condition that a message of the send `s` may be withdrawn by an opt-out
 MAY_BE_UNWANTED: Final = """s.type <> 'otp' AND NOT EXISTS (
-    SELECT 1 FROM answering_sends a JOIN inbound i ON i.id = a.inbound_id
-    WHERE a.send_id = s.id AND i.keyword IS NOT NULL)"""
+    SELECT 1 FROM answering_sends a WHERE a.send_id = s.id AND a.outlives_opt_outs)"""
 # CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPTED_OUT: Final = BatchStatement(
     _ComesBack,

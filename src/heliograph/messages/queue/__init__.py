@@ -1,9 +1,6 @@
 """Keeps the queue of runs: its columns, its order and its length."""
 
-from heliograph.messages.queue.depths import (
-    account_ends,
-    waiting_for_carrier,
-)
+from heliograph.messages.queue.depths import account_ends, waiting_for_carrier
 from heliograph.messages.queue.metrics import WaitingMessages, count_in_doubt, count_waiting
 from heliograph.messages.queue.rank import (
     BULK_FROM_US,

@@ -2,10 +2,13 @@
 old, campaigns pause, and people opt out.
 """
 
+from heliograph.messages.sweeps.accepted_meanwhile import (
+    cancel_accepted_meanwhile,
+    wait_for_accepting,
+)
 from heliograph.messages.sweeps.opt_out import (
     OptedOutPhone,
     UnwantedTexts,
-    cancel_accepted_meanwhile,
     cancel_unwanted,
     fail_blocked,
 )
@@ -35,5 +38,6 @@ __all__ = [
     "settle_doubts",
     "take_over",
     "unreceipted",
+    "wait_for_accepting",
     "withdraw",
 ]

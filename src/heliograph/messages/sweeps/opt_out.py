@@ -1,14 +1,13 @@
 """What is queued for people who want it no more is taken out of its run, failed and refunded."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from heliograph.base import clock, ids
 from heliograph.base.paging import first_id_of
-from heliograph.database.database import Database
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import (
     BigInt,
@@ -20,7 +19,6 @@ from heliograph.database.statements import (
     Statement,
     Text,
 )
-from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.accept.request import VALIDITY_S
 from heliograph.messages.carrier.unwanted import FOLDED_SENDER, MAY_BE_UNWANTED, is_withdrawn
 from heliograph.messages.message_lock import lock_messages
@@ -208,23 +206,17 @@ async def cancel_unwanted(
         await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked", wallets=wallets)
 
 
-async def cancel_accepted_meanwhile(
-    db: Database, unwanted: Iterable[UnwantedTexts], since_ms: int
-) -> None:
-    """Cancels what was being accepted of these texts while their opt-outs were stored, from
-    `since_ms` on, and so was not seen: whoever accepted it had not seen the opt-outs either. They
-    are committed. It waits for all who hold the wallets now, or wait for them.
-
-    A transactional text of these moments is canceled, too: nothing tells it from another one.
+async def cancel_those_since(tx: HotTx, texts: Sequence[UnwantedTexts], since_ms: int) -> bool:
+    """Does what `cancel_unwanted` does, also with what has passed an opt-out that was made since
+    `since_ms`. Returns whether it has found all that no carrier has: turns may have taken some of
+    the same run at each of its looks.
     """
-    texts = sorted(unwanted)
-    async with db.hot() as tx:
-        await lock_wallets(tx, sorted({each.account_id for each in texts}))
-    async with db.hot() as tx:
-        now_ms = clock.now_ms()
-        left = await _Queued(tx, texts, now_ms, since_ms).taken_out()
-        if left.found:
-            await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+    now_ms = clock.now_ms()
+    queued = _Queued(tx, texts, now_ms, since_ms)
+    left = await queued.taken_out()
+    if left.found:
+        await fail_taken(tx, left.taken, left.rests, left.found, now_ms, "blocked")
+    return queued.has_all(left)
 
 
 class _Queued:
@@ -260,7 +252,7 @@ class _Queued:
         await self._look()
         left = await self._found(_RUNS_WAITED_FOR)
         for _ in range(LOOKS_MAX - 1):
-            if len(left.found) == len(self._waiting):
+            if self.has_all(left):
                 break
             await self._look()
             left = await self._found(_RUNS_WAITED_FOR)
@@ -271,6 +263,9 @@ class _Queued:
             # who holds a run may wait for one of these messages, so no run is waited for
             left = await self._found(_RUNS)
         return left
+
+    def has_all(self, left: "SplitRuns") -> bool:
+        return len(left.found) == len(self._waiting)
 
     async def _look(self) -> None:
         found = await _UNWANTED.rows_with(self._tx, self._unwanted, self._since)

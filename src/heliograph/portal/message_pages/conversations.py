@@ -139,11 +139,15 @@ def answer(asking: PageRequest) -> Response:
     with asking.db.read() as tx:
         phone = _phone(tx, asking, visit)
         newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=is_sandbox)
+        answers = None
+        if newest is not None:
+            text_id = ids.text_of_raw(inbound.INBOUND_PREFIX, newest.id)
+            answers = inbound.answered_text(tx, visit.account.id, text_id, sandbox=is_sandbox)
     form = {**asking.sent.form, "recipients": phone}
     tried = send.attempt(
         asking._replace(sent=asking.sent._replace(form=form)),
         visit,
-        answers_id=newest.id if newest is not None else None,
+        answers=answers,
     )
     if tried.answer is None:
         with asking.db.read() as tx:

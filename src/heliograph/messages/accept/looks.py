@@ -1,0 +1,7 @@
+"""Names what begins each statement that asks about opt-outs before its transaction holds the
+wallets. By this, whoever stores an opt-out knows for whom to wait (`sweeps/accepted_meanwhile.py`).
+"""
+
+from typing import Final
+
+LOOKS_BEFORE_LOCK: Final = "/* looks for opt-outs */"

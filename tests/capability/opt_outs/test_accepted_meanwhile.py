@@ -1,0 +1,190 @@
+"""Whichever way somebody opts out by, what is being accepted for the phone at the same moment is
+canceled before whoever opted it out is answered. On SQLite there is one writer, and no such moment.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import psycopg
+import pytest
+
+from heliograph import contacts
+from heliograph.base import clock
+from heliograph.campaigns.jobs import Jobs
+from heliograph.contacts import ContactOwner, ContactPatch
+from heliograph.messages.accept import LOOKS_BEFORE_LOCK, Chunker
+from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS
+from heliograph.messages.sweeps import opt_out as sweep_of_opt_outs
+from heliograph.messages.sweeps import withdraw
+from heliograph.opt_outs import (
+    WHOLE_ACCOUNT,
+    OptOutOwner,
+    OptOutSource,
+    scope_of_sender,
+    suppress,
+)
+from heliograph.text import parse_phone
+from tests.support.capability.commands import runner
+from tests.support.capability.gated import GatedDatabase
+from tests.support.capability.line import Line
+from tests.support.capability.sending import House
+from tests.support.factories import PHONE, SENDER, awaited, phones
+
+OTHER: Final = "233201234568"
+[THIRD] = phones(1)
+WAITS_S: Final = 0.3
+
+
+@pytest.fixture
+def gated_house(postgresql_url: str) -> House:
+    return House(postgresql_url, GatedDatabase)
+
+
+def opt_out(house: House, sender: str | None = None) -> None:
+    """Opts PHONE out, as POST /opt-outs, the portal and the command do."""
+    owner = OptOutOwner(house.amina, False)
+    scope = WHOLE_ACCOUNT if sender is None else scope_of_sender(sender)
+    with house.db.write() as tx:
+        now_ms = clock.now_ms()
+        suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
+        withdraw(tx, owner, PHONE, scope, now_ms)
+
+
+async def beside(house: House, opting_out: Callable[[], object]) -> None:
+    """Opts out, in a thread of its own, while a send to PHONE and to OTHER is about to be
+    committed.
+    """
+    db = house.db
+    assert isinstance(db, GatedDatabase)
+    gate = db.close_gate()
+    accepting = asyncio.create_task(house.send([PHONE, OTHER]))
+    await db.held.wait()
+    db.gate = None
+    going = asyncio.create_task(asyncio.to_thread(opting_out))
+    await asyncio.wait([going], timeout=WAITS_S)
+    assert not going.done(), "it waits for who may not have seen the opt-out"
+    gate.set()
+    await asyncio.gather(accepting, going)
+
+
+@pytest.mark.parametrize("sender", [None, SENDER])
+@pytest.mark.parametrize("has_others", [False, True])
+@awaited
+async def test_an_opt_out_in_an_ordinary_transaction_cancels_it(
+    gated_house: House, sender: str | None, has_others: bool
+) -> None:
+    house = gated_house
+    if has_others:  # then each recipient is asked about
+        with house.db.write() as tx:
+            owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+            suppress(tx, owner, [THIRD], source=OptOutSource.API, now_ms=now_ms)
+    before = house.credits()
+    await beside(house, lambda: opt_out(house, sender))
+    assert house.statuses() == ["failed/blocked", "queued"]
+    assert house.credits() == before - 1
+    house.assert_sound()
+
+
+@awaited
+async def test_so_does_the_command(gated_house: House, tmp_path: Path) -> None:
+    house = gated_house
+    run = runner(house.db.url, tmp_path)
+    await beside(house, lambda: run("opt-out", "add", PHONE, "--account", "amina"))
+    assert house.statuses() == ["failed/blocked", "queued"]
+    house.assert_sound()
+
+
+@awaited
+async def test_so_does_a_contact_that_opts_out_at_the_next_look(gated_house: House) -> None:
+    """The look that reads its note waits."""
+    house = gated_house
+
+    async def look() -> None:
+        await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+
+    change = ContactPatch(parse_phone(PHONE), {"opted_out": True})
+    db = house.db
+    assert isinstance(db, GatedDatabase)
+    gate = db.close_gate()
+    accepting = asyncio.create_task(house.send([PHONE, OTHER]))
+    await db.held.wait()
+    db.gate = None
+    with db.write() as tx:
+        owner = ContactOwner(house.amina, False)
+        contacts.upsert(tx, owner, [change], by=contacts.OPERATOR, now_ms=clock.now_ms())
+    looking = asyncio.create_task(look())
+    await asyncio.wait([looking], timeout=WAITS_S)
+    assert not looking.done(), "it waits for who may not have seen the opt-out"
+    gate.set()
+    await asyncio.gather(accepting, looking)
+    assert house.statuses() == ["failed/blocked", "queued"]
+    house.assert_sound()
+
+
+@pytest.mark.parametrize("way", ["STOP", "an ordinary transaction"])
+@awaited
+async def test_who_has_looked_and_holds_no_wallet_yet_is_waited_for(
+    gated_house: House, way: str
+) -> None:
+    """A batch of thousands looks for some 80 ms before it locks the wallet."""
+    house = gated_house
+    line = Line(house, answers=False)
+    with psycopg.connect(house.db.url) as looks:
+        looks.execute(f"{LOOKS_BEFORE_LOCK} SELECT 1")
+        going = asyncio.create_task(
+            line.says("STOP") if way == "STOP" else asyncio.to_thread(opt_out, house)
+        )
+        await asyncio.wait([going], timeout=WAITS_S)
+        assert not going.done()
+        assert line.out(), "the opt-out holds already"
+    await going
+
+
+def test_all_statements_that_look_before_they_lock_say_so() -> None:
+    for statement in (_LOCK_AND_LOOK, _LOCK_WALLETS):
+        assert statement.postgresql.sql.startswith(LOOKS_BEFORE_LOCK)
+
+
+@pytest.mark.parametrize("way", ["STOP", "an ordinary transaction"])
+@awaited
+async def test_what_turns_take_of_a_run_each_time_it_is_looked_at_is_looked_at_again(
+    gated_house: House, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who wins thrice is as good as somebody who wins once."""
+    house = gated_house
+    monkeypatch.setattr(sweep_of_opt_outs, "LOOKS_MAX", 1)
+    line, db = Line(house, answers=False), house.db
+    await house.send([*phones(3), PHONE])
+    taking, gate = await held_turn(house)
+    with psycopg.connect(db.url) as holder:  # between the opt-out and what comes after it
+        holder.execute("SELECT FROM wallets FOR UPDATE")
+        going = asyncio.create_task(
+            line.says("STOP") if way == "STOP" else asyncio.to_thread(opt_out, house)
+        )
+        await asyncio.wait([going], timeout=WAITS_S)
+        assert not going.done(), "it waits for the run"
+        gate.set()
+        await taking
+        while not line.out():
+            await asyncio.sleep(0)
+        taking, gate = await held_turn(house)
+    await asyncio.wait([going], timeout=WAITS_S)
+    assert not going.done(), "it waits for the rest of the run"
+    gate.set()
+    await asyncio.gather(taking, going)
+    assert house.statuses() == ["queued"] * 3 + ["failed/blocked"]
+    house.assert_sound()
+
+
+async def held_turn(house: House) -> tuple["asyncio.Task[object]", asyncio.Event]:
+    """Begins a turn that takes one message of the run, and is about to be committed."""
+    db = house.db
+    assert isinstance(db, GatedDatabase)
+    link = house.turn(window=1)
+    gate = db.close_gate()
+    taking = asyncio.create_task(link.turn.once())
+    await db.held.wait()
+    db.gate = None
+    return taking, gate

@@ -28,8 +28,8 @@ from heliograph.contacts.import_file import Import
 from heliograph.database import migrate
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.count_rollups import RollupCounter, mark_again
 from heliograph.messages.queue import FairQueue
+from heliograph.messages.reports.count_rollups import RollupCounter, mark_again
 from heliograph.portal.page_request import Service
 from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import Portal

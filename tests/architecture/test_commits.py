@@ -44,7 +44,7 @@ MAY_OPEN_A_TRANSACTION = {
     ),
     "contacts/stored_import.py": "each step of an import is a transaction",
     "contacts/import_file.py": "each batch of a file's contacts is a transaction",
-    "messages/count_rollups.py": (
+    "messages/reports/count_rollups.py": (
         "a quarter of an hour is counted in one transaction and stored in another, which is short"
     ),
     "messages/accept/acceptor.py": "a batch of sends is a transaction",

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import rfc3339
-from heliograph.messages.count_rollups import (
+from heliograph.messages.reports.count_rollups import (
     COUNTS,
     Counts,
     RollupKey,

@@ -11,8 +11,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph import wallet
 from heliograph.base.clock import date_in_utc, rfc3339
-from heliograph.messages import rollup_reports
-from heliograph.messages.rollup_reports import NOTHING, MessageFigures, ReportOf
+from heliograph.messages.reports import rollup_reports
+from heliograph.messages.reports.rollup_reports import NOTHING, MessageFigures, ReportOf
 from heliograph.portal.plots import DAY, Plot, plot_of
 
 DAYS: Final = 14

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from heliograph import accounts, senders
 from heliograph.accounts import Account
 from heliograph.base.clock import DAY_MS
-from heliograph.messages import rollup_reports
+from heliograph.messages.reports import rollup_reports
 
 SENT_DAYS: Final = 30
 QUARTERS_A_DAY: Final = 96  # of an hour: roll-ups count by these

@@ -8,7 +8,7 @@ from typing import Final
 from heliograph.base import clock
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
-from heliograph.messages.count_rollups import RollupCounter
+from heliograph.messages.reports.count_rollups import RollupCounter
 
 EVERY_S: Final = 1.0
 

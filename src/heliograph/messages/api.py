@@ -19,7 +19,7 @@ from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import AnsweredText, SendRequest, answer_to, read_send
 from heliograph.messages.accept.unapproved_sender import accept_or_tell
 from heliograph.messages.replies import answers_of
-from heliograph.messages.report_filters import campaign_of, read_filters
+from heliograph.messages.reports.report_filters import campaign_of, read_filters
 from heliograph.requests import (
     Answer,
     Call,

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base.clock import DAY_MS, HOUR_MS
-from heliograph.messages.rollup_reports import within_s
+from heliograph.messages.reports.rollup_reports import within_s
 from heliograph.messages.tables import DELIVERY_STEPS
 from heliograph.monitoring.tables import SEGMENT_COUNTS, carrier_rollups
 

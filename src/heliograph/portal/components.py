@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from heliograph.base.clock import DAY_MS
-from heliograph.messages.rollup_reports import MessageFigures, ReportPart
+from heliograph.messages.reports.rollup_reports import MessageFigures, ReportPart
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, plot_of
 from heliograph.portal.rendering import page

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from heliograph import keys, senders, users, wallet
 from heliograph.base.paging import PageWanted
-from heliograph.messages import read, rollup_reports
-from heliograph.messages.rollup_reports import MessageFigures, ReportOf
+from heliograph.messages import read
+from heliograph.messages.reports import rollup_reports
+from heliograph.messages.reports.rollup_reports import MessageFigures, ReportOf
 from heliograph.messages.tables import ERROR_CODES
 from heliograph.portal.languages import _, marked
 from heliograph.portal.languages.written import money

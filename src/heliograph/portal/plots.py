@@ -8,7 +8,7 @@ own, because it is stretched to the width of the page. Labels stand around it.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from heliograph.messages.rollup_reports import MessageFigures, ReportPart
+from heliograph.messages.reports.rollup_reports import MessageFigures, ReportPart
 from heliograph.portal.languages import marked, written
 
 HOUR: Final = marked("Hour")

@@ -13,7 +13,7 @@ from heliograph.audit.rollups import verify_rollups
 from heliograph.base import clock
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import Outcome
-from heliograph.messages.count_rollups import (
+from heliograph.messages.reports.count_rollups import (
     COUNTS,
     FEW,
     MESSAGE_TAKES_MS,

@@ -7,7 +7,7 @@ from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.messages import linked_hosts as linked
+from heliograph.messages.reports import linked_hosts as linked
 from heliograph.users import OperatorRole
 from tests.support.console.messages import stored_message
 from tests.support.console.operators import come_in, waiting_sender

@@ -22,8 +22,8 @@ from heliograph.carriers import ReceiptState
 from heliograph.database.pruning import ROWS_AT_ONCE
 from heliograph.jobs import pruning, retention
 from heliograph.messages.accept import Chunker
-from heliograph.messages.count_rollups import mark_again
 from heliograph.messages.read import as_record, message_of
+from heliograph.messages.reports.count_rollups import mark_again
 from heliograph.messages.retention.retention import NOTHING, TEXTS, KeptFor, first_kept, kept_for
 from heliograph.messages.tables import messages, operator_decisions, sends
 from heliograph.wallet import read_one_snapshot

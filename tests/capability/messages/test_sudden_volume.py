@@ -5,7 +5,7 @@ import pytest
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, HOUR_MS
 from heliograph.database.database import Database
-from heliograph.messages.sudden_volume import LEAST, SuddenVolume, sudden_volumes
+from heliograph.messages.reports.sudden_volume import LEAST, SuddenVolume, sudden_volumes
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from heliograph.carriers import ReceiptState
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages import failure_reasons
+from heliograph.messages.reports import failure_reasons
 from heliograph.messages.tables import messages, sends
 from heliograph.users import Role
 from tests.support.api.service import Loop

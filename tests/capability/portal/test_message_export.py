@@ -56,7 +56,7 @@ def words(visitor: Visitor, path: str) -> str:
 def test_a_file_has_every_message_that_the_list_selects(
     visitor: Visitor, house: House, sent: Send, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heliograph.messages.report_file.PAGE", 7)
+    monkeypatch.setattr("heliograph.messages.reports.report_file.PAGE", 7)
     sent(phones(20), reference="order 1")
     other = sent("233201234568", 'say "hi", now\nplease')
     chidi = open_account(house.db, "chidi", credits=10)

@@ -14,7 +14,7 @@ import pytest
 from heliograph import accounts, wallet
 from heliograph.base import clock
 from heliograph.database.database import Database
-from heliograph.messages.rollup_reports import midnight_ms, spans_of_days, within_s
+from heliograph.messages.reports.rollup_reports import midnight_ms, spans_of_days, within_s
 from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up

@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heliograph.database.database import Database
-from heliograph.messages.count_rollups import COUNTS, count_quarter, marked
+from heliograph.messages.reports.count_rollups import COUNTS, count_quarter, marked
 from heliograph.messages.tables import QUARTER_MS, rollups
 
 

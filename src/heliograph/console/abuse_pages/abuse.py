@@ -17,9 +17,9 @@ from heliograph.console.navigation import ABUSE
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
-from heliograph.messages.linked_hosts import LinkedHost, LinkedHosts, linked_hosts
 from heliograph.messages.read import SEND_PREFIX
-from heliograph.messages.sudden_volume import (
+from heliograph.messages.reports.linked_hosts import LinkedHost, LinkedHosts, linked_hosts
+from heliograph.messages.reports.sudden_volume import (
     DAYS_BEFORE,
     LEAST,
     TIMES,

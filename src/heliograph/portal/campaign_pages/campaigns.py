@@ -21,8 +21,8 @@ from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.campaigns import Campaign, Quote, states
-from heliograph.messages import failure_reasons
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
+from heliograph.messages.reports import failure_reasons
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.written import start_time
 from heliograph.portal.list_page import list_page

@@ -13,11 +13,12 @@ from heliograph.base import ids
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import PageWanted, read_page
-from heliograph.messages import read, report_file, report_filters
+from heliograph.messages import read
 from heliograph.messages.doubt import trace
 from heliograph.messages.doubt.segments import Segment, segments
 from heliograph.messages.events import event_ids
 from heliograph.messages.paid import paid
+from heliograph.messages.reports import report_file, report_filters
 from heliograph.messages.tables import SEND_TYPES, STATUSES
 from heliograph.otp import OTP_PREFIX
 from heliograph.portal.export import pieces

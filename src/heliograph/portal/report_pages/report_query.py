@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query, shown
-from heliograph.messages.rollup_reports import RANGE_DAYS_MAX, day_of
+from heliograph.messages.reports.rollup_reports import RANGE_DAYS_MAX, day_of
 from heliograph.portal.visit import Visit
 
 RANGES: Final = ("7", "30", "90")

@@ -9,8 +9,8 @@ from sqlalchemy.engine import Connection
 
 from heliograph import campaigns
 from heliograph.base.csv import cells as csv_cells
-from heliograph.messages import rollup_reports
-from heliograph.messages.rollup_reports import (
+from heliograph.messages.reports import rollup_reports
+from heliograph.messages.reports.rollup_reports import (
     NOTHING,
     Compared,
     Grouped,

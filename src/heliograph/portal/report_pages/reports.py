@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
-from heliograph.messages.rollup_reports import day_of, within_s
+from heliograph.messages.reports.rollup_reports import day_of, within_s
 from heliograph.portal.languages import _
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, plot_of

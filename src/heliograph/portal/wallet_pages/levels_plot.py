@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph.base.csv.cells import DELIMITER, line_of
-from heliograph.messages.rollup_reports import day_of, midnight_ms
+from heliograph.messages.reports.rollup_reports import day_of, midnight_ms
 from heliograph.portal.languages import written
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of

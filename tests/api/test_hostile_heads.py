@@ -21,9 +21,9 @@ from tests.support.api.strangers import (
     asked,
     connected,
     flood,
-    peak_mb,
     told,
 )
+from tests.support.memory import peak_mb
 
 BODY = json.dumps(
     {"sender": "AMINA", "message": "hello", "recipients": ["233201234567"], "dry_run": True}

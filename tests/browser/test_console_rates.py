@@ -3,11 +3,9 @@ agrees to it, and plans another one that the server applies, in a real browser.
 """
 
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from openpyxl import Workbook
 from playwright.sync_api import Browser, Page, expect
 
 from heliograph import carriers
@@ -19,17 +17,9 @@ from tests.support.api.server import Server
 from tests.support.capability.commands import runner
 from tests.support.console.first_visit import come_in
 from tests.support.portal.browsing import at_both_widths, opened, picture, reload_until
+from tests.support.spreadsheet import spreadsheet
 
 MINUTE_S = 60
-
-
-def spreadsheet(*rows: list[Any]) -> bytes:
-    book, octets = Workbook(), BytesIO()
-    assert book.active is not None
-    for row in rows:
-        book.active.append(row)
-    book.save(octets)
-    return octets.getvalue()
 
 
 def upload(page: Page, name: str, file_name: str, octets: bytes) -> None:

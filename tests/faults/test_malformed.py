@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
-from tests.support.faults.memory import peak_mb
+from tests.support.memory import peak_mb
 
 LENGTHS = ("length-0", "length-15", "length-2g")  # after these nothing can be read any more
 READABLE = ("tlv", "command")

@@ -16,11 +16,11 @@ from tests.support.api.strangers import (
     asked,
     flood,
     idle,
-    peak_mb,
     still_open,
 )
 from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import quick_or_long
+from tests.support.memory import peak_mb
 
 BODY = b'{"sender": "AMINA", "message": "hello", "recipients": ["233201234567"]}'
 FLOOD_OCTETS = 100_000_000

@@ -13,7 +13,6 @@ import pytest
 from tests.support.certificates import Authority
 from tests.support.faults.deployment import Deployment
 from tests.support.faults.matrix import LONG, quick_or_long
-from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
     FAULTS,
     OPEN,
@@ -26,6 +25,7 @@ from tests.support.faults.receivers import (
     make_due,
     waiting,
 )
+from tests.support.memory import peak_mb
 from tests.support.wire.webhook_receiver import says
 
 WINDOW = 10

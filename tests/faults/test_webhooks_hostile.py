@@ -24,7 +24,6 @@ from tests.support.faults.clients import Clients
 from tests.support.faults.deployment import CREDITS, Deployment
 from tests.support.faults.hostile import OVER_TLS, authority_file, hostile_receivers
 from tests.support.faults.matrix import LONG, quick_or_long
-from tests.support.faults.memory import peak_mb
 from tests.support.faults.receivers import (
     KNOWN_FOR_MS,
     OF_MESSAGES,
@@ -34,6 +33,7 @@ from tests.support.faults.receivers import (
     delays_s,
     hearing,
 )
+from tests.support.memory import peak_mb
 
 ROUNDS: Final = int(quick_or_long(1, 5))
 # each round has two: without hostile receivers, and beside them

@@ -61,7 +61,7 @@ LONG: Final = (
     "tests/browser/test_portal_settings.py",
     "tests/browser/test_portal_sites.py",
     "tests/capability/cli/test_cli_start.py",
-    "tests/capability/portal/test_french_pages.py",
+    "tests/capability/portal/languages/test_french_pages.py",
     "tests/capability/processes/test_demo.py",
     "tests/crash/test_balancer_limits.py",
     "tests/crash/test_collected.py",

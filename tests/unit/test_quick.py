@@ -20,7 +20,8 @@ def test_a_changed_helper_is_tested_by_who_imports_it_and_a_changed_test_by_itse
 
 def test_a_changed_template_is_tested_by_its_room() -> None:
     chosen = choose(["src/heliograph/portal/templates/messages.html"])
-    assert chosen["tests/capability/portal/test_messages.py"] == "it is about the room portal"
+    why = "it is about the room portal"
+    assert chosen["tests/capability/portal/message_pages/test_messages.py"] == why
     assert "tests/capability/webhooks/test_webhooks_deliver.py" not in chosen
 
 

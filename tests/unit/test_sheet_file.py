@@ -18,6 +18,7 @@ from heliograph.pricing.sheet_file import (
     BadRow,
     read_sheet,
 )
+from tests.support.spreadsheet import spreadsheet
 
 AMINA = "a" * 32
 PLANTED = b"<!DOCTYPE x [<!ENTITY a 'aaaa'>]>"
@@ -27,15 +28,6 @@ def account_of(text: str) -> str:
     if text == "zola":
         raise InvalidRequest("There are two.")
     return AMINA
-
-
-def xlsx(*rows: list[Any]) -> bytes:
-    book, octets = Workbook(), BytesIO()
-    assert book.active is not None
-    for row in rows:
-        book.active.append(row)
-    book.save(octets)
-    return octets.getvalue()
 
 
 def with_member(octets: bytes, name: str, content: bytes) -> bytes:
@@ -62,19 +54,19 @@ RATES = [
     Rate(AMINA, "23480", None),
     Rate(GENERAL, "default", 1),
 ]
-FEW = xlsx(SHEET[0], SHEET[1])
+FEW = spreadsheet(SHEET[0], SHEET[1])
 
 
 def test_a_spreadsheet_and_the_same_as_csv_have_the_same_rates() -> None:
     lines = [";".join("" if cell is None else str(cell) for cell in row) for row in SHEET]
     csv = "\ufeff" + "\r\n".join(lines).replace("3.0", "3")
-    for octets in (xlsx(*SHEET), csv.encode()):
+    for octets in (spreadsheet(*SHEET), csv.encode()):
         assert read_sheet(octets, account_of) == (RATES, [])
 
 
 def test_each_bad_row_says_what_is_wrong_and_the_others_are_read() -> None:
     read = read_sheet(
-        xlsx(
+        spreadsheet(
             ["destination", "rate", "account"],
             ["GH", 2, None],
             ["Ghana", 2, None],

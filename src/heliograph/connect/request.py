@@ -11,7 +11,7 @@ from heliograph.accounts.tables import EXTERNAL_REF_MAX, LABEL_MAX
 from heliograph.base.forms import Form, Rounded, as_text, keeping, shown
 from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.base.unknown_fields import COUNTRY, FIGURES, ONCE, PRICE, TEST, TIME
-from heliograph.text import parse_phone, read_country
+from heliograph.text import read_country, read_phone
 from heliograph.wallet import CREDITS_MAX, REFERENCE_MAX, currency
 
 # nobody writes to it before its owner has shown that it is one: not more is judged
@@ -50,7 +50,7 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
         "full_name", read=keeping(lambda text: account_name("full_name", text)), required=True
     )
     country_code = form.value("country_code", "countryCode", read=read_country, required=True)
-    phone = form.value("phone", read=lambda value: _phone(value, country_code), required=True)
+    phone = form.value("phone", read=lambda value: read_phone(value, country_code), required=True)
     email = form.value("email", read=_email)
     external_ref = form.value(
         "external_ref",
@@ -66,7 +66,7 @@ def read_customer_request(body: dict[str, Any]) -> tuple[CustomerRequest, list[s
     assert phone is not None
     request = CustomerRequest(
         full_name,
-        phone,
+        phone.digits,
         country_code,
         email=email,
         external_ref=external_ref,
@@ -90,16 +90,6 @@ def read_move(body: dict[str, Any]) -> tuple[Move, list[str]]:
     form.finish()
     assert credits is not None
     return Move(credits, reference), form.warnings()
-
-
-def _phone(value: Any, country_code: str | None) -> str:
-    phone = parse_phone(as_text(value), country_code)
-    if phone is None:
-        raise ValueError(
-            "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
-        )
-    return phone.digits
 
 
 def _email(value: Any) -> str:

@@ -15,11 +15,10 @@ from heliograph.contacts.fields import (
     read_custom,
     read_email,
     read_name,
-    read_phone,
     read_tags,
 )
 from heliograph.keys import CUSTOMER_ID_MAX
-from heliograph.text import Phone, read_country
+from heliograph.text import Phone, read_country, read_phone
 
 _CLEARED: Final[dict[str, Any]] = {
     "name": None,

@@ -25,10 +25,9 @@ from heliograph.contacts.fields import (
     read_custom_value,
     read_email,
     read_name,
-    read_phone,
     read_tags,
 )
-from heliograph.text import read_country
+from heliograph.text import read_country, read_phone
 
 # columns of every file that is written
 FIELDS: Final = ("phone", "name", "email", "tags", "opted_out")

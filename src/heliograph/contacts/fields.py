@@ -10,7 +10,6 @@ from heliograph.base.errors import FieldError
 from heliograph.base.forms import BadParts, as_text, keeping, shown
 from heliograph.base.short_texts import EMAIL_MAX, one_line
 from heliograph.contacts.tables import NAME_MAX
-from heliograph.text import Phone, parse_phone
 
 TAGS_MAX: Final = 50  # of one contact; each is looked at for every campaign
 TAG_MAX: Final = 64  # characters
@@ -23,16 +22,6 @@ NOT_IN_NAMES: Final = "{}|"  # what a placeholder of a campaign's text ends at
 OWN_PLACEHOLDERS: Final = ("name", "phone")  # a custom field called so could not be asked for
 # nobody is written to by email: not more is judged
 _EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)*")
-
-
-def read_phone(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
-    found = parse_phone(as_text(value), country_code, home)
-    if found is None:
-        raise ValueError(
-            "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
-        )
-    return found
 
 
 read_name: Final = keeping(lambda text: one_line("name", text, most=NAME_MAX))

@@ -1,15 +1,13 @@
 """The figures of carriers by country and hour are counted while the service runs."""
 
-import asyncio
 from collections.abc import Callable
-from threading import Event
 from typing import Final
 
 from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.log import survive_faults
-from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
+from heliograph.jobs.count_again import count_again
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 from heliograph.monitoring import carrier_rollups
 
@@ -55,16 +53,6 @@ async def keep_counting(
     db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None
 ) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    counter, ended = CarrierCounter(db, texts_ms), Event()
-
-    def goes_on() -> bool:
-        return is_ours() and not ended.is_set()
-
-    async def once() -> None:
-        if is_ours():
-            await asyncio.to_thread(counter.once, clock.now_ms(), goes_on)
-
-    try:
-        await repeat(once, wait=EVERY_S, fault="carrier_figures_not_counted")
-    finally:
-        ended.set()  # the thread ends with the quarter that it counts
+    await count_again(
+        CarrierCounter(db, texts_ms), is_ours, every_s=EVERY_S, fault="carrier_figures_not_counted"
+    )

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from heliograph.base.forms import Form, as_text, shown
+from heliograph.base.forms import Form
 from heliograph.base.unknown_fields import COUNTRY, PAYER
 from heliograph.keys import CUSTOMER_ID_MAX
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutScope, scope_of_sender
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX
-from heliograph.text import Phone, parse_phone, read_country
+from heliograph.text import Phone, read_country, read_phone
 
 
 class OptOutRequest(NamedTuple):
@@ -26,7 +26,7 @@ def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)
     phone = form.value(
-        "phone", read=lambda value: read_opt_out_phone(value, country_code, home), required=True
+        "phone", read=lambda value: read_phone(value, country_code, home), required=True
     )
     sender = form.text("sender", most=SUPPRESSED_SENDER_MAX)
     customer_id = form.text("customer_id", most=CUSTOMER_ID_MAX)
@@ -34,14 +34,3 @@ def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
     assert phone is not None
     scope = scope_of_sender(sender) if sender else WHOLE_ACCOUNT
     return OptOutRequest(phone, scope, customer_id, form.warnings())
-
-
-def read_opt_out_phone(value: Any, country_code: str | None, home: str) -> Phone:
-    """Reads the phone of an opt-out. Raises ValueError."""
-    found = parse_phone(as_text(value), country_code, home)
-    if found is None:
-        raise ValueError(
-            "must be a phone number in international digits such as 233201234567, not"
-            f" {shown(value)}"
-        )
-    return found

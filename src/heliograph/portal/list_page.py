@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
+from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.paging import PageWanted, cursor_at
 from heliograph.portal.page_request import PageRequest
 
@@ -31,6 +32,18 @@ def list_page(
     rows = list(found[: wanted.limit])
     before = id_of(rows[-1]) if len(found) > wanted.limit else None
     return ListPage(rows, older_query(asking, before))
+
+
+def asked_page(
+    select: Callable[[], ListPage[Row]],
+) -> tuple[ListPage[Row], list[FieldError]]:
+    """Returns the page that `select` returns; or an empty one, and the fields of the query that it
+    refuses by InvalidRequest.
+    """
+    try:
+        return select(), []
+    except InvalidRequest as refused:
+        return ListPage([], None), list(refused.fields)
 
 
 def older_query(asking: PageRequest, before: str | None) -> str | None:

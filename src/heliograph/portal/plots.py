@@ -6,7 +6,7 @@ own, because it is stretched to the width of the page. Labels stand around it.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from heliograph.messages.reports.rollup_reports import MessageFigures, ReportPart
 from heliograph.portal.languages import marked, written
@@ -19,6 +19,13 @@ GAP: Final = 2
 # the highest label of an axis is one of these times a power of ten; half of it is a label, too, and
 # must be a whole number
 TOPS: Final = (2, 3, 4, 6, 8, 10)
+
+
+class LabelledBar(Protocol):
+    """Describes a bar of any plot by the label that it has on the axis."""
+
+    @property
+    def label(self) -> str: ...
 
 
 class Piece(NamedTuple):
@@ -49,7 +56,7 @@ class Plot(NamedTuple):
 
     @property
     def width(self) -> int:
-        return BAR * len(self.bars) - GAP
+        return width_of(self.bars)
 
     @property
     def figures(self) -> list[MessageFigures]:
@@ -57,9 +64,7 @@ class Plot(NamedTuple):
 
     @property
     def axis(self) -> tuple[str, str, str]:
-        """Returns the labels of the first, the middle and the last bar."""
-        labels = [bar.label for bar in self.bars]
-        return labels[0], labels[len(labels) // 2] if len(labels) > 2 else "", labels[-1]
+        return axis_of(self.bars)
 
 
 def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart]) -> Plot:
@@ -73,6 +78,17 @@ def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart]) -> Plot
         for place, part in enumerate(parts)
     )
     return Plot(name, title, of, bars, top)
+
+
+def width_of(bars: Sequence[LabelledBar]) -> int:
+    """Returns the width of a drawing of these bars."""
+    return BAR * len(bars) - GAP
+
+
+def axis_of(bars: Sequence[LabelledBar]) -> tuple[str, str, str]:
+    """Returns the labels of the first, the middle and the last bar. Of two there is no middle."""
+    labels = [bar.label for bar in bars]
+    return labels[0], labels[len(labels) // 2] if len(labels) > 2 else "", labels[-1]
 
 
 def top_of(most: int) -> int:

@@ -8,10 +8,10 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import keys, requests
-from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.base.errors import FieldError
 from heliograph.base.forms import Query, shown
 from heliograph.base.paging import read_page
-from heliograph.portal.list_page import ListPage, list_page, one_more
+from heliograph.portal.list_page import ListPage, asked_page, list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
@@ -26,12 +26,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the requests that the query selects, newest first."""
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found = ListPage[LoggedRequest]([], None)
-    errors: list[FieldError] = []
-    try:
-        found = _selected(tx, asking, visit)
-    except InvalidRequest as refused:
-        errors = list(refused.fields)
+    found, errors = asked_page(lambda: _selected(tx, asking, visit))
     return page(
         "request_log.html",
         asking,

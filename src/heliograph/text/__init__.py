@@ -11,6 +11,7 @@ from heliograph.text.numbering_plans import (
 from heliograph.text.phone import SEPARATORS, Phone
 from heliograph.text.phone import parse as parse_phone
 from heliograph.text.phone import parse_many as parse_phones
+from heliograph.text.phone import read as read_phone
 from heliograph.text.segments import GSM_7, SEGMENTS_MAX, UCS_2, beyond_gsm7, gsm7_text, ucs2_text
 from heliograph.text.segments import count as count_segments
 from heliograph.text.segments import split as split_segments
@@ -32,6 +33,7 @@ __all__ = [
     "parse_phone",
     "parse_phones",
     "read_country",
+    "read_phone",
     "split_segments",
     "ucs2_text",
 ]

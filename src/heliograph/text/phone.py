@@ -16,8 +16,9 @@ counts:
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from heliograph.base.forms import as_text, shown
 from heliograph.text.countries import country, country_codes
 from heliograph.text.numbering_plans import (
     CallingCode,
@@ -36,6 +37,7 @@ __all__ = [
     "country_codes",
     "parse",
     "parse_many",
+    "read",
 ]
 
 # a prefix for calling abroad and 15 digits with two separators after each are shorter
@@ -86,6 +88,17 @@ def parse_many(
     number.
     """
     return [parse(raw, country, home) for raw in raws]
+
+
+def read(value: Any, country_code: str | None = None, home: str | None = None) -> Phone:
+    """Reads the phone that a field means, as `parse` does, for `Form.value`. Raises ValueError."""
+    found = parse(as_text(value), country_code, home)
+    if found is None:
+        raise ValueError(
+            "must be a phone number in international digits such as 233201234567, not"
+            f" {shown(value)}"
+        )
+    return found
 
 
 def _international(digits: str) -> Phone | None:

@@ -2,7 +2,6 @@
 taken away, added or changed it finds.
 """
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -23,6 +22,7 @@ from heliograph.webhooks.tables import (
     webhook_queue,
 )
 from tests.support.capability.commands import Run
+from tests.support.capability.event_tampering import EventFaults
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import endpoint, events
 from tests.support.factories import PHONE, awaited, open_account
@@ -43,38 +43,6 @@ def found(house: House) -> list[str]:
         return [what for _, what in verify_events(tx, clock.now_ms())]
 
 
-def _an_event(tx: Connection) -> dict[str, object]:
-    """Of a message that was delivered."""
-    return dict(
-        tx.execute(sa.select(webhook_events).where(webhook_events.c.kind == "message.delivered"))
-        .one()
-        ._mapping
-    )
-
-
-def _added(tx: Connection, **other: object) -> None:
-    """One more like it, with a row of its own in the queue."""
-    event = _an_event(tx) | {"id": ids.raw_of_number(ids.new_number())} | other
-    tx.execute(webhook_events.insert().values(event))
-    waits = tx.execute(sa.select(webhook_queue)).first()
-    assert waits is not None
-    tx.execute(
-        webhook_queue.insert().values(
-            endpoint_id=waits.endpoint_id, due_at_ms=1, event_id=event["id"], tries=0
-        )
-    )
-
-
-def _deleted(tx: Connection) -> None:
-    event_id = _an_event(tx)["id"]
-    tx.execute(webhook_queue.delete().where(webhook_queue.c.event_id == event_id))
-    tx.execute(webhook_events.delete().where(webhook_events.c.id == event_id))
-
-
-def _forgotten(tx: Connection) -> None:
-    tx.execute(webhook_queue.delete().where(webhook_queue.c.event_id == _an_event(tx)["id"]))
-
-
 def _told_and_waiting(tx: Connection) -> None:
     waits = tx.execute(sa.select(webhook_queue)).first()
     assert waits is not None
@@ -89,62 +57,41 @@ def _told_and_waiting(tx: Connection) -> None:
     )
 
 
-def _changed(**columns: object) -> Callable[[Connection], None]:
-    def change(tx: Connection) -> None:
-        tx.execute(
-            webhook_events.update()
-            .where(webhook_events.c.id == _an_event(tx)["id"])
-            .values(**columns)
-        )
-
-    return change
-
-
-def _shown(**fields: object) -> Callable[[Connection], None]:
-    """Its body says something else of the message."""
-
-    def change(tx: Connection) -> None:
-        body = json.loads(str(_an_event(tx)["body"]))
-        body["data"] |= fields
-        _changed(body=json.dumps(body))(tx)
-
-    return change
-
-
+EVENT = EventFaults(sa.select(webhook_events).where(webhook_events.c.kind == "message.delivered"))
 FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
-    "an event is missing": (_deleted, ["message.delivered of msg_"]),
-    "an event is there twice": (_added, ["there are 2 events message.delivered of msg_"]),
+    "an event is missing": (EVENT.deleted, ["message.delivered of msg_"]),
+    "an event is there twice": (EVENT.added, ["there are 2 events message.delivered of msg_"]),
     "an event was made up": (
-        lambda tx: _added(tx, kind="message.failed"),
+        lambda tx: EVENT.added(tx, kind="message.failed"),
         ["says that message.failed of msg_… but it never happened"],
     ),
     "an event is of another time": (
-        _changed(created_at_ms=1),
+        EVENT.changed(created_at_ms=1),
         ["says that message.delivered of msg_… happened at 1970"],
     ),
     "an event is another account's": (
-        _changed(account_id=ids.raw_of_number(7)),
+        EVENT.changed(account_id=ids.raw_of_number(7)),
         ["belongs to another account"],
     ),
-    "an event is of the other mode": (_changed(sandbox=True), ["to the other mode"]),
+    "an event is of the other mode": (EVENT.changed(sandbox=True), ["to the other mode"]),
     "an event is about no message": (
-        _changed(body='{"data": {"id": "msg_01m8128bvre00sdkf1nrvrb1qm"}}'),
+        EVENT.changed(body='{"data": {"id": "msg_01m8128bvre00sdkf1nrvrb1qm"}}'),
         ["is about msg_01m8128bvre00sdkf1nrvrb1qm, which is not stored", "there is no event"],
     ),
     "an event shows another status": (
-        _shown(status="failed"),
+        EVENT.shown(status="failed"),
         ["message.delivered of msg_… shows the message as failed (error None)"],
     ),
     "an event shows an error": (
-        _shown(error={"code": "expired", "message": "Late."}),
+        EVENT.shown(error={"code": "expired", "message": "Late."}),
         ["shows the message as delivered (error expired)"],
     ),
     "an event shows another recipient": (
-        _shown(recipient="233209999999"),
+        EVENT.shown(recipient="233209999999"),
         ["message.delivered of msg_… shows another recipient"],
     ),
-    "an event shows no recipient": (_shown(recipient=None), ["shows another recipient"]),
-    "an event waits nowhere": (_forgotten, ["neither waits for the endpoint whe_"]),
+    "an event shows no recipient": (EVENT.shown(recipient=None), ["shows another recipient"]),
+    "an event waits nowhere": (EVENT.forgotten, ["neither waits for the endpoint whe_"]),
     "an event waits, and is delivered": (_told_and_waiting, ["more than once"]),
 }
 
@@ -224,7 +171,7 @@ async def test_ledger_verify_says_so(house: House, run: Run) -> None:
     await lived(house)
     assert run("ledger", "verify", "--json").json["webhook_events"] == 4
     with house.db.write() as tx:
-        _deleted(tx)
+        EVENT.deleted(tx)
     said = run("ledger", "verify")
     assert (
         said.status,

@@ -2,7 +2,6 @@
 whatever is then taken away, added or changed it finds.
 """
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +13,8 @@ from heliograph.audit.listeners import LISTENS_AFTER_MS
 from heliograph.base import clock, ids
 from heliograph.base.clock import HOUR_MS
 from heliograph.inbound.tables import inbound
-from heliograph.webhooks.tables import KEPT_MS, webhook_endpoints, webhook_events, webhook_queue
+from heliograph.webhooks.tables import KEPT_MS, webhook_endpoints, webhook_events
+from tests.support.capability.event_tampering import EventFaults
 from tests.support.capability.inbox import Inbox, written
 from tests.support.factories import awaited
 
@@ -37,73 +37,34 @@ def found(inbox: Inbox) -> list[str]:
         return [what for _, what in verify_events(tx, clock.now_ms())]
 
 
-def _an_event(tx: Connection) -> dict[str, object]:
-    query = sa.select(webhook_events).order_by(webhook_events.c.id).limit(1)
-    return dict(tx.execute(query).one()._mapping)
-
-
-def _deleted(tx: Connection) -> None:
-    event_id = _an_event(tx)["id"]
-    tx.execute(webhook_queue.delete().where(webhook_queue.c.event_id == event_id))
-    tx.execute(webhook_events.delete().where(webhook_events.c.id == event_id))
-
-
-def _forgotten(tx: Connection) -> None:
-    tx.execute(webhook_queue.delete().where(webhook_queue.c.event_id == _an_event(tx)["id"]))
-
-
 def _text_deleted(tx: Connection) -> None:
     """The one that the first event is about."""
     tx.execute(inbound.delete().where(inbound.c.text == "one"))
 
 
-def _added(tx: Connection) -> None:
-    event = _an_event(tx) | {"id": ids.raw_of_number(ids.new_number())}
-    waits = tx.execute(sa.select(webhook_queue)).first()
-    assert waits is not None
-    tx.execute(webhook_events.insert().values(event))
-    tx.execute(webhook_queue.insert().values(waits._asdict() | {"event_id": event["id"]}))
-
-
-def _changed(**columns: object) -> Callable[[Connection], None]:
-    def change(tx: Connection) -> None:
-        is_it = webhook_events.c.id == _an_event(tx)["id"]
-        tx.execute(webhook_events.update().where(is_it).values(columns))
-
-    return change
-
-
-def _shown(**fields: object) -> Callable[[Connection], None]:
-    def change(tx: Connection) -> None:
-        body = json.loads(str(_an_event(tx)["body"]))
-        body["data"] |= fields
-        _changed(body=json.dumps(body))(tx)
-
-    return change
-
-
+EVENT = EventFaults(sa.select(webhook_events).order_by(webhook_events.c.id).limit(1))
 NONE = "inb_01m8128bvre00sdkf1nrvrb1qm"
 LAST = "inb_7zzzzzzzzzzzzzzzzzzzzzzzzz"
 FAULTS: dict[str, tuple[Callable[[Connection], None], list[str]]] = {
-    "an event is missing": (_deleted, ["there is no event message.received of inb_"]),
-    "an event is there twice": (_added, ["there are 2 events message.received of inb_"]),
-    "an event is of another time": (_changed(created_at_ms=1), ["happened at 1970"]),
+    "an event is missing": (EVENT.deleted, ["there is no event message.received of inb_"]),
+    "an event is there twice": (EVENT.added, ["there are 2 events message.received of inb_"]),
+    "an event is of another time": (EVENT.changed(created_at_ms=1), ["happened at 1970"]),
     "an event is another account's": (
-        _changed(account_id=ids.raw_of_number(7)),
+        EVENT.changed(account_id=ids.raw_of_number(7)),
         ["belongs to another account"],
     ),
-    "an event is of the other mode": (_changed(sandbox=True), ["to the other mode"]),
+    "an event is of the other mode": (EVENT.changed(sandbox=True), ["to the other mode"]),
     "an event is about no text": (
-        _shown(id=NONE),
+        EVENT.shown(id=NONE),
         [f"is about {NONE}, which is not stored", "there is no event"],
     ),
     "an event is about a text after the last": (
-        _shown(id=LAST),
+        EVENT.shown(id=LAST),
         [f"is about {LAST}, which is not stored", "there is no event"],
     ),
-    "an event shows another sender": (_shown(**{"from": "233209999999"}), ["another sender"]),
+    "an event shows another sender": (EVENT.shown(**{"from": "233209999999"}), ["another sender"]),
     "a text is gone": (_text_deleted, ["which is not stored"]),
-    "an event waits nowhere": (_forgotten, ["neither waits for the endpoint whe_"]),
+    "an event waits nowhere": (EVENT.forgotten, ["neither waits for the endpoint whe_"]),
 }
 
 
@@ -129,7 +90,7 @@ async def test_an_endpoint_is_held_to_the_texts_that_it_asked_for(inbox: Inbox) 
         tx.execute(inbound.update().values(sender=None, text=None))
     assert found(inbox) == [], "a text forgets after retention who wrote it"
     with inbox.db.write() as tx:
-        _deleted(tx)
+        EVENT.deleted(tx)
     assert len(found(inbox)) == 1
     for asked in (
         {"kinds": "message.sent"},

@@ -3,7 +3,7 @@
 import html
 import re
 
-from heliograph import accounts, connect, plugin, senders, users, wallet
+from heliograph import connect, plugin, senders, users, wallet
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.connect import CustomerRequest
@@ -14,6 +14,7 @@ from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.written import NARROW
 from heliograph.users import Role
+from tests.support.console.looked_up import page_of
 from tests.support.console.operators import come_in, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
@@ -21,11 +22,6 @@ from tests.support.portal.visitor import Visitor
 
 NOTHING_TOLD = SiteDetails(None, None, None, None, None)
 FIGURES = ("Accepted", "Delivered", "Failed", "Rate", "Credits spent", "Refunded")
-
-
-def page_of(db: Database, account_id: str) -> str:
-    with db.read() as tx:
-        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, account_id))}"
 
 
 def linked(db: Database, account_id: str, url: str, *, sandbox: bool = False) -> None:

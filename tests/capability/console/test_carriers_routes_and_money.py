@@ -14,6 +14,7 @@ from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from heliograph.wallet import Figures
+from tests.support.console.looked_up import operators_did
 from tests.support.console.operators import come_in
 from tests.support.factories import SECRET_KEY, open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
@@ -29,11 +30,6 @@ CARRIER = {
     "added_anyway": "yes",
     "reason": "contract 12",
 }
-
-
-def logged(db: Database) -> list[str]:
-    with db.read() as tx:
-        return [each.entry.action for each in users.operator_entries(tx, PageWanted(9, None))]
 
 
 def test_the_page_of_the_simulator_says_what_was_learnt_in_words(
@@ -81,7 +77,7 @@ def test_a_carrier_is_added_paused_drained_resumed_and_removed(
     assert visitor.post(path, {"do": "remove", "reason": "ended"}).status_code == 303
     assert 'href="/console/carriers/gh-main"' not in visitor.get("/console/carriers").text
     done = ("remove", "drain", "resume", "drain", "pause", "add")
-    assert logged(db) == [f"carrier.{each}" for each in done]
+    assert operators_did(db) == [f"carrier.{each}" for each in done]
     log = visitor.get("/console/log").text
     assert "Let a carrier drain" in log
     assert PASSWORD not in log
@@ -111,7 +107,7 @@ def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(
     assert "must be an integer from 1 to 65535" in page.text
     assert 'value="gh-main"' in page.text
     assert PASSWORD not in page.text
-    assert logged(db) == []
+    assert operators_did(db) == []
 
 
 def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Database) -> None:
@@ -128,7 +124,7 @@ def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Da
     assert visitor.post("/console/carriers/gh-main", {"do": "drain", "reason": "x"}).is_redirect
     again = visitor.post("/console/carriers/gh-main", {"do": "remove", "reason": "ended"})
     assert again.text.count('value="ended"') == 1, "the reason need not be typed again"
-    assert logged(db) == ["carrier.drain", "route.set", "carrier.add"]
+    assert operators_did(db) == ["carrier.drain", "route.set", "carrier.add"]
 
 
 def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
@@ -153,7 +149,7 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     assert "must be a phone number" in wrong.text
     over = {"do": "remove route", "prefix": "2332", "reason": "over"}
     assert visitor.post("/console/routes", over).status_code == 303
-    assert logged(db) == ["route.remove", "route.set"]
+    assert operators_did(db) == ["route.remove", "route.set"]
     log = visitor.get("/console/log").text
     for done in ("Set a route", "Removed a route"):
         assert f'{done}<br><span class="quiet">2332</span>' in log, "which one it was is said"
@@ -222,7 +218,7 @@ def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
         assert wallet.wallet_of(tx, amina).figures == Figures(1_000, 480)
         actions = [entry.entry.action for entry in accounts.audited(tx, amina, PageWanted(9, None))]
     told = ["wallet.adjust", "wallet.topup", "credits.adjust", "credits.grant"]
-    assert actions == logged(db) == told
+    assert actions == operators_did(db) == told
     stranger.sign_in(EMAIL, amina)
     assert "Granted SMS credits" in stranger.get(f"{home_of(db, amina)}/audit").text
 

@@ -9,6 +9,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
+from tests.support.console.looked_up import page_of
 from tests.support.console.operators import (
     OPERATOR,
     account_in_sandbox,
@@ -21,11 +22,6 @@ from tests.support.factories import SECRET_KEY, open_account
 from tests.support.portal.authenticator import STEP_MS, code_of, given_codes
 from tests.support.portal.security_key import SecurityKey
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
-
-
-def page_of(db: Database, account_id: str) -> str:
-    with db.read() as tx:
-        return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, account_id))}"
 
 
 def test_a_sender_id_is_approved_and_its_account_reads_so(

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from heliograph import accounts, users
 from heliograph.console.seen_pages.seen_portal import SEEN
-from heliograph.database.database import Database, metadata
+from heliograph.database.database import Database
 from heliograph.portal.page_request import CONSOLE
 from heliograph.portal.portal import Portal
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
@@ -27,21 +27,11 @@ from tests.support.console.operators import (
     waiting_sender,
 )
 from tests.support.console.rights import right_of_form
+from tests.support.portal.contents import contents
 from tests.support.portal.hostile import HOSTILE
 from tests.support.portal.visitor import EMAIL, Visitor
 
-OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 TAKES_FILE = ("/console/rates/sheets",)
-
-
-def contents(db: Database) -> dict[str, list[Any]]:
-    """All rows of all tables, but of what visits leave behind."""
-    with db.read() as tx:
-        return {
-            table.name: sorted(map(str, tx.execute(table.select())))
-            for table in metadata.sorted_tables
-            if table.name not in OF_VISITS
-        }
 
 
 def routes_of(portal: Portal) -> list[Route]:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from heliograph import alerts
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
-from heliograph.carriers import LinkState, record_state
+from heliograph.carriers import LinkState
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
 from heliograph.monitoring import MeasuredQueue, Sampler
@@ -17,7 +17,7 @@ from heliograph.users import OperatorRole
 from tests.support.alerted import hold, look
 from tests.support.console.operators import come_in
 from tests.support.factories import grant, open_carrier
-from tests.support.monitored import tell
+from tests.support.monitored import bound, tell
 from tests.support.portal.visitor import Visitor
 
 WELL = "Nothing is wrong."
@@ -30,11 +30,6 @@ def carrier_id(db: Database) -> int:
     tell(db, 7)
     bound(db, made)
     return made
-
-
-def bound(db: Database, carrier_id: int, state: LinkState = LinkState.BOUND, why: str = "") -> None:
-    with db.write() as tx:
-        record_state(tx, 7, carrier_id, state, why, clock.now_ms())
 
 
 def sampled(db: Database, carrier_id: int) -> None:

@@ -12,7 +12,7 @@ from heliograph import accounts, users
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
-from heliograph.database.database import Database, metadata
+from heliograph.database.database import Database
 from heliograph.jobs.portal_views import end_views
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.portal import Portal
@@ -20,22 +20,13 @@ from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
 from heliograph.users.portal_views import VIEW_MS
 from tests.support.console.operators import OPERATOR, come_by_link, come_in, made_operator
 from tests.support.factories import open_account
+from tests.support.portal.contents import contents
 from tests.support.portal.routes import There, asked_of, customer_of, things_of
 from tests.support.portal.visitor import EMAIL, Visitor
 
-OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 BAR = "You see the portal of <strong>amina</strong> as its owner does, as kofi@example.com."
 # of a key as a whole, of the secret of a webhook endpoint
 SECRETS = re.compile(r"sk_(live|test)_[0-9A-Za-z]{20}|whsec_[0-9A-Za-z+/]{20}")
-
-
-def contents(db: Database) -> dict[str, list[Any]]:
-    with db.read() as tx:
-        return {
-            table.name: sorted(map(str, tx.execute(table.select())))
-            for table in metadata.sorted_tables
-            if table.name not in OF_VISITS
-        }
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 from heliograph.base import ids
 from heliograph.database.database import Database
-from heliograph.database.postgresql.partitions import make_partitions
 from heliograph.messages.tables import messages
+from tests.support.capability.partitions import make_partitions
 
 A_YEAR_AHEAD_MS = 366 * 86_400_000
 

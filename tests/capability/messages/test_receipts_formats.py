@@ -12,12 +12,13 @@ from heliograph import carriers
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
 from heliograph.carriers.tables import carriers as carriers_table
-from heliograph.messages.carrier import CarrierFacts, facts_of, learn_id_format, rematch
+from heliograph.messages.carrier import CarrierFacts, facts_of, rematch
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs, unmatched_receipts
 from heliograph.processes.carrier import Running
 from heliograph.processes.sweeps import KNOWN_EVERY_LOOKS, Sweeps
 from tests.support.capability.sending import WORKER, House, ScriptedLink, lease_of
+from tests.support.capability.turning import learnt
 from tests.support.factories import PHONE, SECRET_KEY, awaited, phones
 
 pytestmark = pytest.mark.judged_in_python
@@ -77,10 +78,6 @@ async def traffic(
             await link.turn.once()
 
 
-async def learn(house: House, link: ScriptedLink) -> str | None:
-    return await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched)
-
-
 async def read_anew(house: House, id_format: str) -> int:
     return await rematch(
         house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms()
@@ -103,7 +100,7 @@ async def test_small_dense_ids_to_many_handsets_are_learnt_and_all_that_was_unma
     numbers = range(100, 400)
     await traffic(house, link, numbers, prints, early=early)
     assert "sent" in house.statuses()
-    assert await learn(house, link) == id_format
+    assert await learnt(house, link) == id_format
     await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
     assert count_unmatched(house) == 0
@@ -123,7 +120,7 @@ async def test_what_two_readings_give_to_one_handset_waits_until_the_format_is_l
         status in ("sent", right)
         for status, right in zip(house.statuses(), told(numbers), strict=True)
     )
-    assert await learn(house, link) == id_format
+    assert await learnt(house, link) == id_format
     await read_anew(house, id_format)
     assert house.statuses() == told(numbers)
     assert count_unmatched(house) == 0
@@ -160,7 +157,7 @@ async def test_small_ids_as_they_are_to_one_handset_are_learnt_as_such(
     link = house.turn(window=400)
     numbers = range(1, 100)
     await traffic(house, link, numbers, (str, str), to=PHONE, early=early, known=known)
-    assert await learn(house, link) == AS_IS
+    assert await learnt(house, link) == AS_IS
     await read_anew(house, AS_IS)
     assert house.statuses() == told(numbers)
     assert count_unmatched(house) == 0
@@ -182,7 +179,7 @@ async def test_ordinary_ids_settle_at_once_and_one_is_evidence_enough(
     link = house.turn()
     await traffic(house, link, range(first, first + 1), prints)
     assert house.statuses() == told(range(first, first + 1))
-    assert await learn(house, link) == AS_IS
+    assert await learnt(house, link) == AS_IS
     await traffic(house, link, range(first + 1, first + 20), prints, to=PHONE)
     assert house.statuses() == told(range(first, first + 20))
     assert count_unmatched(house) == 0
@@ -199,9 +196,9 @@ async def test_what_agrees_by_chance_now_and_then_does_not_keep_the_format_from_
     assert link.turn.matched == 1
     # with the first one's own receipt one too few, and then just enough
     await traffic(house, link, range(1_002, 1_000 + MAJORITY), HEX_ANSWERED)
-    assert await learn(house, link) is None
+    assert await learnt(house, link) is None
     await traffic(house, link, range(1_000 + MAJORITY, 1_001 + MAJORITY), HEX_ANSWERED)
-    assert await learn(house, link) == "dec"
+    assert await learnt(house, link) == "dec"
 
 
 @awaited

@@ -4,11 +4,12 @@ import pytest
 
 from heliograph.base import clock
 from heliograph.carriers import ReceiptState
-from heliograph.messages.carrier import CarrierFacts, learn_id_format, match
+from heliograph.messages.carrier import CarrierFacts, match
 from heliograph.messages.carrier import rematch as rematch_all
 from heliograph.messages.carrier.refs import AS_IS
 from heliograph.messages.tables import carrier_refs
-from tests.support.capability.sending import House, ScriptedLink
+from tests.support.capability.sending import House
+from tests.support.capability.turning import learnt
 from tests.support.factories import PHONE, awaited, phones
 
 LONG_ID = 10_000  # an id from here on is no coincidence
@@ -18,10 +19,6 @@ async def rematch(house: House, id_format: str) -> int:
     return await rematch_all(
         house.db, CarrierFacts(house.carrier_id, "carrier", id_format=id_format), clock.now_ms()
     )
-
-
-async def learnt(house: House, link: ScriptedLink) -> str | None:
-    return await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched)
 
 
 @awaited

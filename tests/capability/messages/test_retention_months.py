@@ -16,7 +16,6 @@ from heliograph.base import clock, ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
-from heliograph.database.postgresql.partitions import make_partitions
 from heliograph.jobs import retention
 from heliograph.messages.groups import open_group
 from heliograph.messages.retention import partitions as months
@@ -25,6 +24,7 @@ from heliograph.messages.tables import messages, operator_decisions, queue, send
 from heliograph.wallet.tables import ledger_entries
 from tests.support.capability.cast import account
 from tests.support.capability.charges import send
+from tests.support.capability.partitions import make_partitions
 from tests.support.factories import awaited
 
 FORTY = kept_for(None, 40)

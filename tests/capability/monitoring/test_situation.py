@@ -12,7 +12,7 @@ from heliograph.messages.tables import inflight
 from heliograph.monitoring import CheckResult, MeasuredQueue, Sampler, situation
 from heliograph.monitoring.process_figures import CarrierCounts
 from tests.support.factories import open_carrier
-from tests.support.monitored import tell, told
+from tests.support.monitored import bound, tell, told
 
 
 @pytest.fixture
@@ -22,11 +22,6 @@ def carrier_id(db: Database) -> int:
     tell(db, 7)
     bound(db, made)
     return made
-
-
-def bound(db: Database, carrier_id: int, state: LinkState = LinkState.BOUND, why: str = "") -> None:
-    with db.write() as tx:
-        record_state(tx, 7, carrier_id, state, why, clock.now_ms())
 
 
 def sentences(db: Database) -> list[str]:

@@ -10,7 +10,7 @@ from heliograph.jobs.pruning import prune_all
 from heliograph.otp.range_guard import BLOCKED_MS, SENDS_MAX, WINDOW_MS
 from heliograph.otp.tables import otp_ranges, otps
 from tests.support.capability.commands import Run
-from tests.support.capability.passwords import OtpHouse, Refusal, Sent
+from tests.support.capability.passwords import OtpHouse, Refusal, Sent, went_out
 from tests.support.factories import awaited, open_account, phones
 
 RANGE = "23320000"  # of all `phones`
@@ -21,10 +21,6 @@ async def sends(house: OtpHouse, count: int, first: int = 0, **more: str) -> lis
     return await house.asked(
         *(house.request(phone, **more) for phone in wanted)  # type: ignore[arg-type]
     )
-
-
-def went_out(outcomes: list[Sent | Refusal]) -> int:
-    return sum(isinstance(outcome, Sent) for outcome in outcomes)
 
 
 @awaited

@@ -14,15 +14,11 @@ from heliograph.jobs.pruning import prune_all
 from heliograph.otp.tables import ALL_COUNTRIES, TALLIES_KEPT_MS, otp_tallies
 from heliograph.otp.unverified_allowance import ACCOUNT_FLOOR
 from tests.support.capability.commands import Run
-from tests.support.capability.passwords import OtpHouse, Refusal, Sent
+from tests.support.capability.passwords import OtpHouse, Refusal, Sent, went_out
 from tests.support.capability.pumping import attack
 from tests.support.factories import awaited, open_account
 
 COUNTRY_FLOOR = 75
-
-
-def went_out(outcomes: list[Sent | Refusal]) -> int:
-    return sum(isinstance(outcome, Sent) for outcome in outcomes)
 
 
 def why_not(outcomes: list[Sent | Refusal]) -> set[str]:

@@ -10,11 +10,12 @@ import pytest
 from heliograph import accounts, users
 from heliograph.accounts.tables import accounts as account_rows
 from heliograph.base import clock
-from heliograph.database.database import Database, metadata
+from heliograph.database.database import Database
 from heliograph.portal.portal import Portal
 from heliograph.users import Role
 from tests.support.capability.webhooks import NOWHERE
 from tests.support.factories import open_account
+from tests.support.portal.contents import contents
 from tests.support.portal.hostile import HOSTILE, structure_of
 from tests.support.portal.routes import (
     BELOW,
@@ -26,7 +27,6 @@ from tests.support.portal.routes import (
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
 # what a page writes down of whoever only looks, or tries
-OF_VISITS = {"user_sessions", "password_tries", "known_browsers"}
 # these say by themselves who asks, or are for everybody
 OPEN = {
     "/",
@@ -60,16 +60,6 @@ OWN = {
 }
 WITH_A_FILE = ("/import", "/documents")  # forms that are read only as such
 SECRETS = ("amina", "sk_live_", NOWHERE)  # that pages of the account show
-
-
-def contents(db: Database) -> dict[str, list[Any]]:
-    """All rows of all tables, but of what visits leave behind."""
-    with db.read() as tx:
-        return {
-            table.name: sorted(map(str, tx.execute(table.select())))
-            for table in metadata.sorted_tables
-            if table.name not in OF_VISITS
-        }
 
 
 def ask(visitor: Visitor, method: str, path: str, **more: Any) -> Any:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -128,12 +127,6 @@ def flood(url: str, kind: str, octets: int, within_s: float, key: str) -> Floode
         with suppress(OSError):
             answer = connection.recv(65_536).partition(b"\r\n")[0]
     return Flooded(sent, answer, ended)
-
-
-def peak_mb(process_id: int) -> float:
-    """Returns the most memory that a process has ever had."""
-    status = Path(f"/proc/{process_id}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 @contextmanager

@@ -124,5 +124,10 @@ def refused(error: BaseException) -> Refusal:
     return error.reason, error.extra.get("attempts_remaining", error.retry_after_s)
 
 
+def went_out(outcomes: list[Sent | Refusal]) -> int:
+    """Returns how many of these went out."""
+    return sum(isinstance(outcome, Sent) for outcome in outcomes)
+
+
 def wrong(code: str, by: int = 1) -> str:
     return f"{(int(code) + by) % 10**6:06d}"

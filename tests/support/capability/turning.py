@@ -1,8 +1,9 @@
-"""Takes a carrier's turns until nothing is left to do."""
+"""Takes a carrier's turns until nothing is left to do, and learns how it prints its ids."""
 
 from collections import Counter
 
-from tests.support.capability.sending import ScriptedLink
+from heliograph.messages.carrier import learn_id_format
+from tests.support.capability.sending import House, ScriptedLink
 
 
 def twice(link: ScriptedLink) -> list[tuple[str, int]]:
@@ -12,6 +13,11 @@ def twice(link: ScriptedLink) -> list[tuple[str, int]]:
         for segment, times in Counter((s.message_id, s.part) for s in link.submitted).items()
         if times > 1
     ]
+
+
+async def learnt(house: House, link: ScriptedLink) -> str | None:
+    """Returns what the carrier's receipts have taught of its ids, if they have."""
+    return await learn_id_format(house.db, link.turn.carrier, 0, link.turn.matched)
 
 
 async def until_nothing_waits(link: ScriptedLink) -> None:

@@ -93,7 +93,11 @@ def add(
         sandbox,
         lambda tx, owner, now_ms: (
             contacts.upsert(
-                tx, owner, [change(home_of(tx, owner))], by=contacts.OPERATOR, now_ms=now_ms
+                tx,
+                owner,
+                [change(home_of(tx, owner.account_id))],
+                by=contacts.OPERATOR,
+                now_ms=now_ms,
             )[0].contact
         ),
     )
@@ -195,7 +199,7 @@ def set_(
             tx,
             owner,
             contacts.text_id(_find(tx, owner, contact, code)),
-            change(home_of(tx, owner)),
+            change(home_of(tx, owner.account_id)),
             by=contacts.OPERATOR,
             now_ms=now_ms,
         ),
@@ -223,7 +227,7 @@ def opt_out(
     code, now_ms = country_code(country), clock.now_ms()
     with session.write() as tx:
         owner = owner_of(tx, account, sandbox)
-        phone = parse_phone(contact, code, home_of(tx, owner))
+        phone = parse_phone(contact, code, home_of(tx, owner.account_id))
         change = contacts.ContactPatch(phone, {"opted_out": True})
         if phone is None:
             stored, is_new = (
@@ -330,7 +334,7 @@ def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | 
 
     if contact.startswith("con_"):
         return contacts.by_id(tx, owner, contact)
-    phone = parse_phone(contact, country, home_of(tx, owner))
+    phone = parse_phone(contact, country, home_of(tx, owner.account_id))
     if phone is None:
         raise NotFound(
             f"There is no contact {shown(contact)}, which is neither an id nor a phone in"

@@ -49,13 +49,13 @@ def owner_of(tx: "Connection", account: str, sandbox: bool) -> "ContactOwner":
     return contacts.ContactOwner(accounts.find(tx, account).id, sandbox)
 
 
-def home_of(tx: "Connection", owner: "ContactOwner") -> str:
-    """Returns the account's country, by which a phone with a leading 0 is read (docs/api.md, "Phone
-    numbers").
+def home_of(tx: "Connection", account_id: str) -> str:
+    """Returns the country of an account (raw id), by which a phone with a leading 0 is read
+    (docs/api.md, "Phone numbers").
     """
     from heliograph import accounts
 
-    return accounts.by_id(tx, owner.account_id).country_code
+    return accounts.by_id(tx, account_id).country_code
 
 
 @click.command(
@@ -102,7 +102,7 @@ def import_(
     code = country_code(country)
     with session.read() as tx:
         owner = owner_of(tx, account, sandbox)
-        home = home_of(tx, owner)
+        home = home_of(tx, owner.account_id)
     done = Import(session.database, owner, OPERATOR)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))

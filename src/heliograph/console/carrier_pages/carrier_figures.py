@@ -24,7 +24,7 @@ from heliograph.monitoring import (
     span_of_figures,
 )
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
+from heliograph.portal.plots import BAR, HEIGHT, top_of, width_of
 from heliograph.portal.rendering import Download
 
 ROWS_SHOWN_MAX: Final = 500  # of hours and countries; the file has all
@@ -59,7 +59,7 @@ class SegmentPlot(NamedTuple):
 
     @property
     def width(self) -> int:
-        return BAR * len(self.bars) - GAP
+        return width_of(self.bars)
 
 
 class FigureLink(NamedTuple):

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from heliograph import wallet
 from heliograph.base.clock import DAY_MS, date_in_utc, rfc3339
-from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
+from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 from heliograph.wallet import DAYS_SHOWN, DaySums
 
 
@@ -74,13 +74,11 @@ class DayPlot(NamedTuple):
 
     @property
     def width(self) -> int:
-        return BAR * len(self.bars) - GAP
+        return width_of(self.bars)
 
     @property
     def axis(self) -> tuple[str, str, str]:
-        """Returns the labels of the first, the middle and the last day."""
-        labels = [bar.label for bar in self.bars]
-        return labels[0], labels[len(labels) // 2], labels[-1]
+        return axis_of(self.bars)
 
 
 class FiguresByDay(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base.clock import HOUR_MS, rfc3339
 from heliograph.monitoring import PlottedPart, PlottedSpan
-from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
+from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 
 
 class Plotted(NamedTuple):
@@ -54,13 +54,11 @@ class RatePlot(NamedTuple):
 
     @property
     def width(self) -> int:
-        return BAR * len(self.bars) - GAP
+        return width_of(self.bars)
 
     @property
     def axis(self) -> tuple[str, str, str]:
-        """Returns the labels of the first, the middle and the last bar."""
-        labels = [bar.label for bar in self.bars]
-        return labels[0], labels[len(labels) // 2], labels[-1]
+        return axis_of(self.bars)
 
 
 def plots_of(parts: list[PlottedPart], span: PlottedSpan) -> list[RatePlot]:

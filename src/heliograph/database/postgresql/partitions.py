@@ -111,14 +111,6 @@ def make_month(tx: Connection, month: MonthPartition) -> None:
     )
 
 
-def make_partitions(tx: Connection, now_ms: int) -> None:
-    """Makes all partitions that are missing, in the caller's transaction, however long their locks
-    take.
-    """
-    for month in missing_months(tx, now_ms):
-        make_month(tx, month)
-
-
 def first_id_of_month(months: int) -> str:
     """Returns the lowest id (raw) of a month, counted from January of the year 0."""
     begins = datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC)

@@ -97,40 +97,26 @@ class Acceptor:
         "Sending", names, and then nothing is stored.
         """
         # loaded here, side by side with others, rather than one by one in the batch
-        await self._facts(request)
+        await self._facts(request.account_id, request.sandbox)
         lane = self._large if len(request.recipients) > LARGE_SEND else self._small
         return await lane.submit(request)
 
-    async def _facts(self, request: SendRequest) -> AccountFacts:
-        key = (request.account_id, request.sandbox)
-        facts = self.cache.peek(FACTS, key)
-        if facts is None:
-            facts = await self.cache.get(FACTS, key)
-        assert facts is not None  # accounts are never deleted
-        return facts
+    async def _facts(self, account_id: str, sandbox: bool) -> AccountFacts:
+        facts = self.cache.peek(FACTS, (account_id, sandbox))
+        return await facts_of(self.cache, account_id, sandbox) if facts is None else facts
 
-    async def _partners_quota(self, request: SendRequest) -> int | None:
-        """Returns the quota of the account whose Idempotency-Key it is, when that is not the
-        account that pays.
-        """
-        partner = self.cache.peek(FACTS, (request.key_account_id, request.sandbox))
-        if partner is None:
-            partner = await self.cache.get(FACTS, (request.key_account_id, request.sandbox))
-        assert partner is not None
-        return partner.keys_quota
+    async def _facts_of_all(self, requests: Sequence[SendRequest]) -> list[AccountFacts]:
+        return [await self._facts(request.account_id, request.sandbox) for request in requests]
 
     async def _tariff(self) -> Tariff:
         tariff = self.cache.peek(TARIFF, 0)
-        if tariff is None:
-            tariff = await self.cache.get(TARIFF, 0)
-        assert tariff is not None
-        return tariff
+        return await tariff_of(self.cache) if tariff is None else tariff
 
     async def _run(
         self, requests: Sequence[SendRequest], again: bool
     ) -> Sequence[SendResult | ServiceError]:
         started_s = clock.monotonic_s()
-        tariff, facts = await self._tariff(), [await self._facts(request) for request in requests]
+        tariff, facts = await self._tariff(), await self._facts_of_all(requests)
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
@@ -139,10 +125,7 @@ class Acceptor:
                 )
                 if not self.cache.confirm(locked[0].config_epoch, started_s):
                     await self.cache.refresh()
-                    tariff, facts = (
-                        await self._tariff(),
-                        [await self._facts(request) for request in requests],
-                    )
+                    tariff, facts = await self._tariff(), await self._facts_of_all(requests)
                 if self._queue.is_old():
                     self._queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
                 used_keys = await _used_keys(tx, asked) if may_be_known else UsedKeys[Send]()
@@ -203,7 +186,7 @@ class Acceptor:
         return [
             known.keys_quota
             if request.key_account_id == request.account_id or request.idempotency_key is None
-            else await self._partners_quota(request)
+            else (await self._facts(request.key_account_id, request.sandbox)).keys_quota
             for request, known in zip(requests, facts, strict=True)
         ]
 
@@ -361,3 +344,17 @@ def load_tariff(tx: Connection, account_id: str | None = None) -> Tariff:
 
 FACTS: Final = CachedKind("account", _load_facts)  # by raw id and mode
 TARIFF: Final = CachedKind("tariff", _load_tariff)  # the one there is, by 0
+
+
+async def facts_of(cache: ConfigCache, account_id: str, sandbox: bool) -> AccountFacts:
+    """Returns what is known of an account (raw id) in a mode. Raises Unavailable."""
+    facts = await cache.get(FACTS, (account_id, sandbox))
+    assert facts is not None  # accounts are never deleted
+    return facts
+
+
+async def tariff_of(cache: ConfigCache) -> Tariff:
+    """Returns the routes and rates as they are now. Raises Unavailable."""
+    tariff = await cache.get(TARIFF, 0)
+    assert tariff is not None
+    return tariff

@@ -15,7 +15,7 @@ from heliograph.database.cache import ConfigCache
 from heliograph.database.hot import HotTx, meanwhile
 from heliograph.messages import groups
 from heliograph.messages.accept import read_sql, store_sql
-from heliograph.messages.accept.acceptor import FACTS, TARIFF
+from heliograph.messages.accept.acceptor import facts_of, tariff_of
 from heliograph.messages.accept.batch import SendBatch, send_of
 from heliograph.messages.accept.judge import (
     Accepted,
@@ -97,13 +97,13 @@ class Chunker:
         nothing but whose list it is.
         """
         started_s = clock.monotonic_s()
-        facts, tariff = await self._facts(wanted), await self._tariff()
+        facts, tariff = await self._facts_and_tariff(wanted)
         locked = await read_sql.lock_wallets(tx, [wanted.account_id])
         if locked[0].closed:
             return Chunk(0, 0, ACCOUNT_SUSPENDED, frozenset())
         if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
-            facts, tariff = await self._facts(wanted), await self._tariff()
+            facts, tariff = await self._facts_and_tariff(wanted)
         if self.queue.is_old():
             self.queue.read(await read_sql.heads(tx, BULK_FROM_US), places)
         sender = approved_sender(wanted.sender, facts.senders, sandbox=wanted.sandbox)
@@ -126,15 +126,9 @@ class Chunker:
             filling.wanted,
         )
 
-    async def _facts(self, wanted: ChunkRequest) -> AccountFacts:
-        facts = await self._cache.get(FACTS, (wanted.account_id, wanted.sandbox))
-        assert facts is not None  # accounts are never deleted
-        return facts
-
-    async def _tariff(self) -> Tariff:
-        tariff = await self._cache.get(TARIFF, 0)
-        assert tariff is not None
-        return tariff
+    async def _facts_and_tariff(self, wanted: ChunkRequest) -> tuple[AccountFacts, Tariff]:
+        facts = await facts_of(self._cache, wanted.account_id, wanted.sandbox)
+        return facts, await tariff_of(self._cache)
 
 
 class _ChunkFilling:

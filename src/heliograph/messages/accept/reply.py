@@ -12,11 +12,9 @@ from heliograph.base.errors import ServiceError
 from heliograph.database.cache import ConfigCache
 from heliograph.database.hot import HotTx
 from heliograph.messages.accept import read_sql, store_sql
-from heliograph.messages.accept.acceptor import FACTS, TARIFF, Acceptor, answering
+from heliograph.messages.accept.acceptor import Acceptor, answering, facts_of, tariff_of
 from heliograph.messages.accept.batch import SendBatch
-from heliograph.messages.accept.judge import AccountFacts
 from heliograph.messages.accept.request import VALIDITY_DEFAULT_S, SendRequest
-from heliograph.messages.accept.tariff import Tariff
 from heliograph.messages.queue.rank import FairQueue
 from heliograph.requests import UsedKeys
 from heliograph.text import Phone, count_segments
@@ -57,13 +55,13 @@ class Replier:
         for, or may not send, is left out.
         """
         started_s = clock.monotonic_s()
-        tariff = await self._tariff()
+        tariff = await tariff_of(self._cache)
         locked = await read_sql.lock_wallets(tx, sorted({each.account_id for each in replies}))
         if not self._cache.confirm(locked[0].config_epoch, started_s):
             await self._cache.refresh()
-            tariff = await self._tariff()
+            tariff = await tariff_of(self._cache)
         requests = [_request(each) for each in replies]
-        facts = [await self._facts(each) for each in requests]
+        facts = [await facts_of(self._cache, each.account_id, each.sandbox) for each in requests]
         with self._queue.places() as places:
             batch = SendBatch(places, locked, UsedKeys(), {}, {})
             outcomes = [
@@ -82,16 +80,6 @@ class Replier:
         """Is called after the commit."""
         if carrier_ids:
             self._on_queued(carrier_ids)
-
-    async def _facts(self, request: SendRequest) -> AccountFacts:
-        facts = await self._cache.get(FACTS, (request.account_id, request.sandbox))
-        assert facts is not None  # accounts are never deleted
-        return facts
-
-    async def _tariff(self) -> Tariff:
-        tariff = await self._cache.get(TARIFF, 0)
-        assert tariff is not None
-        return tariff
 
 
 def _request(reply: Reply) -> SendRequest:

@@ -10,13 +10,13 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import connect, wallet
 from heliograph.accounts import text_of_id
-from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest, NotFound
+from heliograph.base.errors import FieldError, InsufficientCredits, NotFound
 from heliograph.base.forms import Query
 from heliograph.base.paging import read_page
 from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.list_page import ListPage, list_page
+from heliograph.portal.list_page import ListPage, asked_page, list_page
 from heliograph.portal.once import new_once, once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
@@ -37,12 +37,7 @@ def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     require_partner(visit)
     typed = dict(asking.sent.query)
     typed["mode"] = typed.get("mode") or visit.mode
-    found = ListPage[Customer]([], None)
-    errors: list[FieldError] = []
-    try:
-        found = _selected(tx, asking, visit)
-    except InvalidRequest as wrong:
-        errors = list(wrong.fields)
+    found, errors = asked_page(lambda: _selected(tx, asking, visit))
     return page(
         "customers.html",
         asking,

@@ -12,12 +12,11 @@ from heliograph import accounts
 from heliograph.accounts import AuthorKind, StoredEntry
 from heliograph.base.clock import rfc3339
 from heliograph.base.csv.cells import line_of, neutral
-from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import Query
 from heliograph.base.paging import PageWanted, read_page
 from heliograph.portal.export import pieces
 from heliograph.portal.languages import marked
-from heliograph.portal.list_page import ListPage, list_page, one_more
+from heliograph.portal.list_page import ListPage, asked_page, list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, page
 from heliograph.portal.visit import Visit
@@ -106,12 +105,7 @@ ACTIONS: Final = {
 
 def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the entries that the query selects, newest first."""
-    found = ListPage[StoredEntry]([], None)
-    errors: list[FieldError] = []
-    try:
-        found = _selected(tx, asking, visit)
-    except InvalidRequest as refused:
-        errors = list(refused.fields)
+    found, errors = asked_page(lambda: _selected(tx, asking, visit))
     return page(
         "audit_log.html",
         asking,

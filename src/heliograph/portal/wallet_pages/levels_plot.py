@@ -14,7 +14,7 @@ from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.messages.reports.rollup_reports import day_of, midnight_ms
 from heliograph.portal.languages import written
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.plots import BAR, GAP, HEIGHT, top_of
+from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 from heliograph.portal.rendering import Download
 from heliograph.portal.visit import Visit
 from heliograph.wallet import levels, to_number, wallet_of
@@ -49,13 +49,11 @@ class LevelPlot(NamedTuple):
 
     @property
     def width(self) -> int:
-        return BAR * len(self.bars) - GAP
+        return width_of(self.bars)
 
     @property
     def axis(self) -> tuple[str, str, str]:
-        """Returns the labels of the first, the middle and the last bar."""
-        labels = [bar.label for bar in self.bars]
-        return labels[0], labels[len(labels) // 2], labels[-1]
+        return axis_of(self.bars)
 
 
 def plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:

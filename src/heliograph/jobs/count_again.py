@@ -1,0 +1,37 @@
+"""What changes is counted while the service runs, by one process of all, in a thread."""
+
+import asyncio
+from collections.abc import Callable
+from threading import Event
+from typing import NoReturn, Protocol
+
+from heliograph.base import clock
+from heliograph.base.periodic import repeat
+
+
+class Counter(Protocol):
+    """Counts the quarters of an hour that are due."""
+
+    def once(self, now_ms: int, goes_on: Callable[[], bool]) -> None:
+        """Counts for a moment, and ends with the quarter at hand when `goes_on` says no."""
+
+
+async def count_again(
+    counter: Counter, is_ours: Callable[[], bool], *, every_s: float, fault: str
+) -> NoReturn:
+    """Runs until it is cancelled. `is_ours` returns whether it is for this process to do. What goes
+    wrong is logged as the event `fault`.
+    """
+    ended = Event()
+
+    def goes_on() -> bool:
+        return is_ours() and not ended.is_set()
+
+    async def once() -> None:
+        if is_ours():
+            await asyncio.to_thread(counter.once, clock.now_ms(), goes_on)
+
+    try:
+        await repeat(once, wait=every_s, fault=fault)
+    finally:
+        ended.set()  # the thread ends with the quarter that it counts

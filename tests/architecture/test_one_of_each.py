@@ -185,7 +185,8 @@ def test_no_function_has_a_twin_for_ordinary_transactions() -> None:
         f"{source.path}:{node.lineno} {node.name}"
         for source in sources(PACKAGE)
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.endswith("_now")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.endswith(("_now", "_hot"))
     ]
     assert not twins, f"database.hot.run_in runs what the hot paths run: {twins}"
 

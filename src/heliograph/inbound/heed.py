@@ -19,9 +19,9 @@ from heliograph.opt_outs import (
     OptOutOwner,
     OptOutScope,
     OptOutSource,
-    lift_hot,
+    delete_opt_outs,
     scope_of_sender,
-    suppress_hot,
+    store_opt_outs,
     tell_opt_outs,
 )
 from heliograph.text import Phone, parse_phone
@@ -115,10 +115,10 @@ async def _opt_out(
     out = [each for each in heard if each.action is KeywordAction.OPT_OUT]
     made = []
     for (owner, scope), phones in sorted(_by_scope(out).items()):
-        new = await suppress_hot(
+        new = await store_opt_outs(
             tx, owner, phones, source=OptOutSource.KEYWORD, now_ms=now_ms, scope=scope
         )
-        made += [phones[phone] for phone in sorted(new)]
+        made += [phones[each.phone] for each in new]
     await cancel_unwanted(tx, sorted(set(map(_unwanted, out))), now_ms, wallets)
     return made
 
@@ -138,8 +138,8 @@ async def _opt_in(tx: HotTx, heard: Sequence[PhonesKeyword]) -> list[PhonesKeywo
         some = [each for each in back if scoped is _of_number or not each.said.is_for_all]
         by_scope = _by_scope([scoped(each) for each in some])
         for (owner, scope), phones in sorted(by_scope.items()):
-            gone = await lift_hot(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
-            lifted += [phones[phone] for phone in sorted(gone)]
+            gone = await delete_opt_outs(tx, owner, phones, by=OptOutSource.KEYWORD, scope=scope)
+            lifted += [phones[phone] for phone in sorted({each.phone for each in gone})]
     return lifted
 
 

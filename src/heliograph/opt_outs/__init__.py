@@ -4,11 +4,11 @@ from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import (
+    delete_opt_outs,
     lift,
-    lift_hot,
+    store_opt_outs,
     suppress,
     suppress_and_lift,
-    suppress_hot,
 )
 from heliograph.opt_outs.suppression import (
     OPT_OUT_PREFIX,
@@ -34,17 +34,17 @@ __all__ = [
     "Suppression",
     "api",
     "as_suppression_record",
+    "delete_opt_outs",
     "is_suppressed",
     "lift",
-    "lift_hot",
     "of_phone",
     "opt_out_page",
     "opt_outs_of",
     "read_opt_out",
     "scope_of_sender",
+    "store_opt_outs",
     "suppress",
     "suppress_and_lift",
-    "suppress_hot",
     "suppressed_among",
     "tell_opt_outs",
 ]

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.arrays import literal
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Nothing, Row
 from heliograph.opt_outs.suppression import OptOutOwner
 from heliograph.opt_outs.tables import opt_outs
@@ -25,11 +24,6 @@ class _OptOutNote(Row, frozen=True):
 
 _INTO: Final = "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms)"
 _ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
-_NOTE_ALL: Final = sa.text(
-    f"{_INTO} SELECT CAST(:account_id AS uuid), :sandbox, phone, 0"
-    f" FROM unnest(CAST(:phones AS bigint[])) AS v (phone) ORDER BY phone {_ANEW}"
-)
-_NOTE_ONE: Final = f"{_INTO} VALUES (?, ?, ?, 0) {_ANEW}"
 _NOTE: Final = BatchStatement(
     _OptOutNote,
     Nothing,
@@ -40,19 +34,8 @@ _NOTE: Final = BatchStatement(
 )
 
 
-def note(tx: Connection, owner: OptOutOwner, phones: Iterable[str]) -> None:
+async def note(tx: HotTx, owner: OptOutOwner, phones: Iterable[str]) -> None:
     """Notes that these phones (E.164 digits) want no campaigns any more."""
-    numbers = sorted(map(int, phones))
-    if not numbers:
-        return
-    if tx.dialect.name == "postgresql":
-        tx.execute(_NOTE_ALL, {**owner._asdict(), "phones": literal(numbers)})
-    else:
-        tx.exec_driver_sql(_NOTE_ONE, [(*owner, phone) for phone in numbers])
-
-
-async def note_hot(tx: HotTx, owner: OptOutOwner, phones: Iterable[str]) -> None:
-    """Does what `note` does, in an awaited transaction."""
     await _NOTE.rows(tx, [_OptOutNote(*owner, phone) for phone in sorted(map(int, phones))])
 
 

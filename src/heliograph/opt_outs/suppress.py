@@ -1,20 +1,18 @@
-"""Stores opt-outs and lifts them, in transactions of both kinds: ordinary ones, and the awaited
-ones of the hot paths. The ordinary ones tell of each change, so that no caller can forget it. Who
-awaits tells by itself, of all changes at once and of the texts that made them.
+"""Stores opt-outs and lifts them. Ordinary transactions suppress and lift, and tell of each change,
+so that no caller can forget it. Who hears keywords stores and deletes in an awaited transaction,
+and tells by itself: of all changes at once, and of the texts that made them.
 
 Rows are written in the order of their phones, so that none of two transactions waits for the other
 in a circle.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
-from heliograph.database.hot import HotTx
-from heliograph.database.postgresql.arrays import literal
+from heliograph.database.hot import HotTx, run_in
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
 from heliograph.opt_outs import notes
 from heliograph.opt_outs.events import ChangedOptOut, tell
@@ -53,6 +51,7 @@ class _ToLift(Row, frozen=True):
 
 class _LiftedPhone(Row, frozen=True):
     phone: BigInt
+    sender: Text
 
 
 _INTO: Final = "INSERT INTO suppressions (account_id, sandbox, phone, sender, id, source)"
@@ -80,30 +79,12 @@ _LIFT: Final = BatchStatement(
         WHERE s.account_id = g.account_id AND s.sandbox = g.sandbox AND s.phone = g.phone
             AND (g.any_sender OR s.sender = g.sender)
             AND (NOT g.by_keyword_only OR s.{_BY_KEYWORD})
-        RETURNING s.phone""",
+        RETURNING s.phone, s.sender""",
     sqlite=f"""
         DELETE FROM suppressions
         WHERE account_id = :account_id AND sandbox = :sandbox AND phone = :phone
             AND (:any_sender OR sender = :sender) AND (NOT :by_keyword_only OR {_BY_KEYWORD})
-        RETURNING phone""",
-)
-
-# the same for ordinary transactions
-_SUPPRESS_ALL: Final = sa.text(
-    f"{_INTO} SELECT CAST(:account_id AS uuid), :sandbox, phone, :sender, id, :source"
-    " FROM unnest(CAST(:phones AS bigint[]), CAST(:ids AS uuid[])) AS v (phone, id)"
-    f" ORDER BY phone {_ANEW}"
-)
-_SUPPRESS_ONE: Final = f"{_INTO} VALUES (?, ?, ?, ?, ?, ?) {_ANEW}"
-_LIFT_ALL: Final = sa.text(
-    "DELETE FROM suppressions WHERE account_id = CAST(:account_id AS uuid)"
-    " AND sandbox = :sandbox AND phone = ANY(CAST(:phones AS bigint[]))"
-    " AND (:any_sender OR sender = :sender)"
-    f" AND (NOT :by_keyword_only OR {_BY_KEYWORD}) RETURNING phone, sender"
-)
-_LIFT_ONE: Final = (
-    "DELETE FROM suppressions WHERE account_id = ? AND sandbox = ? AND phone = ?"
-    f" AND (? OR sender = ?) AND (NOT ? OR {_BY_KEYWORD}) RETURNING phone, sender"
+        RETURNING phone, sender""",
 )
 
 
@@ -168,33 +149,10 @@ def _suppressed(
     now_ms: int,
     scope: OptOutScope,
 ) -> list[ChangedOptOut]:
-    """Stores opt-outs, and returns those that are new, in the order of their phones."""
-    made = _made(phones, now_ms)
-    if not made:
-        return []
-    rows: Sequence[sa.Row[tuple[object, ...]]] | list[tuple[object, ...]]
-    if tx.dialect.name == "postgresql":
-        values = {
-            **owner._asdict(),
-            "sender": scope.sender,
-            "source": source.value,
-            "phones": literal(list(made)),
-            "ids": literal(list(made.values())),
-        }
-        rows = tx.execute(_SUPPRESS_ALL, values).all()
-    else:
-        rows = [
-            tuple(row)
-            for phone, raw_id in made.items()
-            for row in tx.exec_driver_sql(
-                _SUPPRESS_ONE, (*owner, phone, scope.sender, raw_id, source.value)
-            )
-        ]
-    stored = {str(raw_id).replace("-", "") for raw_id, _ in rows}
-    new = [str(phone) for phone, raw_id in made.items() if raw_id in stored]
-    if scope == WHOLE_ACCOUNT:
-        notes.note(tx, owner, new)
-    return [ChangedOptOut(owner, phone, scope, source, opted_out=True) for phone in new]
+    return run_in(
+        tx,
+        lambda hot: store_opt_outs(hot, owner, phones, source=source, now_ms=now_ms, scope=scope),
+    )
 
 
 def _lifted(
@@ -204,37 +162,15 @@ def _lifted(
     by: OptOutSource,
     scope: OptOutScope | None,
 ) -> list[ChangedOptOut]:
-    """Deletes opt-outs, and returns them in the order of their phones."""
     numbers = sorted(map(int, phones))
-    if not numbers:
-        return []
-    sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
-    if scope in (None, WHOLE_ACCOUNT):
+    if numbers and scope in (None, WHOLE_ACCOUNT):
         notes.forget(tx, owner, numbers)
-    if tx.dialect.name == "postgresql":
-        values = {
-            **owner._asdict(),
-            "phones": literal(numbers),
-            "any_sender": scope is None,
-            "sender": sender,
-            "by_keyword_only": by_keyword,
-        }
-        rows = [tuple(row) for row in tx.execute(_LIFT_ALL, values)]
-    else:
-        rows = [
-            tuple(row)
-            for phone in numbers
-            for row in tx.exec_driver_sql(
-                _LIFT_ONE, (*owner, phone, scope is None, sender, by_keyword)
-            )
-        ]
-    return [
-        ChangedOptOut(owner, str(phone), OptOutScope(of_sender), by, opted_out=False)
-        for phone, of_sender in sorted(rows)
-    ]
+    return run_in(
+        tx, lambda hot: delete_opt_outs(hot, owner, map(str, numbers), by=by, scope=scope)
+    )
 
 
-async def suppress_hot(
+async def store_opt_outs(
     tx: HotTx,
     owner: OptOutOwner,
     phones: Iterable[str],
@@ -242,35 +178,41 @@ async def suppress_hot(
     source: OptOutSource,
     now_ms: int,
     scope: OptOutScope = WHOLE_ACCOUNT,
-) -> set[str]:
-    """Does what `suppress` does, in an awaited transaction, and tells nobody."""
+) -> list[ChangedOptOut]:
+    """Stores opt-outs, and returns those that are new, in the order of their phones. It tells
+    nobody.
+    """
     made = _made(phones, now_ms)
     given = [
         _NewSuppression(*owner, phone, scope.sender, raw_id, source.value)
         for phone, raw_id in made.items()
     ]
     stored = {row.id for row in await _SUPPRESS.rows(tx, given)}
-    new = {str(phone) for phone, raw_id in made.items() if raw_id in stored}
+    new = [str(phone) for phone, raw_id in made.items() if raw_id in stored]
     if scope == WHOLE_ACCOUNT:
-        await notes.note_hot(tx, owner, new)
-    return new
+        await notes.note(tx, owner, new)
+    return [ChangedOptOut(owner, phone, scope, source, opted_out=True) for phone in new]
 
 
-async def lift_hot(
+async def delete_opt_outs(
     tx: HotTx,
     owner: OptOutOwner,
     phones: Iterable[str],
     *,
     by: OptOutSource,
     scope: OptOutScope | None = WHOLE_ACCOUNT,
-) -> set[str]:
-    """Does what `lift` does, in an awaited transaction, and tells nobody."""
+) -> list[ChangedOptOut]:
+    """Deletes opt-outs, and returns them in the order of their phones. It tells nobody."""
     sender, by_keyword = scope.sender if scope else "", by is OptOutSource.KEYWORD
     given = [
         _ToLift(*owner, phone, sender, scope is None, by_keyword)
         for phone in sorted(map(int, phones))
     ]
-    return {str(row.phone) for row in await _LIFT.rows(tx, given)}
+    lifted = sorted((row.phone, row.sender) for row in await _LIFT.rows(tx, given))
+    return [
+        ChangedOptOut(owner, str(phone), OptOutScope(of_sender), by, opted_out=False)
+        for phone, of_sender in lifted
+    ]
 
 
 def _made(phones: Iterable[str], now_ms: int) -> dict[int, str]:

@@ -11,13 +11,14 @@ from sqlalchemy.engine import Connection
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
+from heliograph.opt_outs.events import ChangedOptOut
 from heliograph.opt_outs.read import (
     is_suppressed,
     opt_out_page,
     opt_outs_of,
     suppressed_among,
 )
-from heliograph.opt_outs.suppress import lift, lift_hot, suppress, suppress_hot
+from heliograph.opt_outs.suppress import delete_opt_outs, lift, store_opt_outs, suppress
 from heliograph.opt_outs.suppression import (
     WHOLE_ACCOUNT,
     OptOutOwner,
@@ -52,16 +53,18 @@ class _Awaited:
         self._db = db
 
     def suppress(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
-        return self._run(suppress_hot, owner, phones, now_ms=clock.now_ms(), **more)
+        return self._run(store_opt_outs, owner, phones, now_ms=clock.now_ms(), **more)
 
     def lift(self, owner: OptOutOwner, *phones: str, **more: Any) -> set[str]:
-        return self._run(lift_hot, owner, phones, **more)
+        return self._run(delete_opt_outs, owner, phones, **more)
 
-    def _run(self, use: Callable[..., Awaitable[set[str]]], *given: Any, **more: Any) -> set[str]:
+    def _run(
+        self, use: Callable[..., Awaitable[list[ChangedOptOut]]], *given: Any, **more: Any
+    ) -> set[str]:
         async def run() -> set[str]:
             try:
                 async with self._db.hot() as tx:
-                    return await use(tx, *given, **more)
+                    return {each.phone for each in await use(tx, *given, **more)}
             finally:
                 await self._db.close_hot()
 

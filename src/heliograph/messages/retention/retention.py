@@ -8,17 +8,16 @@ they can prove. What is queued or in flight is never touched, however old it is.
 
 from typing import Final, NamedTuple
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.base import ids
 from heliograph.base.clock import DAY_MS
 from heliograph.base.paging import first_id_of
-from heliograph.database.hot import HotTx
+from heliograph.database.hot import HotTx, run_in
 from heliograph.database.pruning import ROWS_AT_ONCE, PruningRule, prune_ids
 from heliograph.database.statements import AffectedRow, Id, Int, Nothing, Row, Text, same
 from heliograph.messages.states import QUEUED
-from heliograph.messages.tables import kept_from, messages, operator_decisions, sends
+from heliograph.messages.tables import messages, operator_decisions, sends
 
 TEXTS, MESSAGES, EVENTS = "texts", "messages", "events"  # what is kept from an id on
 NOTHING: Final = "0" * 32  # an id below all others: nothing of it has gone
@@ -131,16 +130,11 @@ def kept_for(erase_after_days: int | None, delete_after_days: int | None) -> Kep
 
 def first_kept(tx: Connection, what: str) -> str:
     """Returns the raw id from which on everything of `what` is there."""
-    return (
-        tx.execute(
-            sa.select(kept_from.c.from_id).where(kept_from.c.what == what)
-        ).scalar_one_or_none()
-        or NOTHING
-    )
+    return run_in(tx, lambda hot: from_id(hot, what))
 
 
 async def from_id(tx: HotTx, what: str) -> str:
-    """Returns the same, in a transaction of the hot paths."""
+    """Returns what `first_kept` does. Whoever retains asks within an awaited transaction."""
     kept = await _FROM.rows(tx, _What(what))
     return kept[0].from_id if kept else NOTHING
 

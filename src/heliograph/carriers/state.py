@@ -114,7 +114,7 @@ def unbound_links(tx: Connection) -> dict[int, tuple[int, list[str]]]:
     }
 
 
-def outdated_states(tx: Connection) -> dict[int, tuple[str, str]]:
+def outdated_states(tx: Connection) -> dict[int, _CarrierState]:
     """Returns the carriers whose stored state is not the one that their links make, as happens
     after a process has died or two have recorded at once.
     """
@@ -135,27 +135,26 @@ def served_carriers(tx: Connection) -> list[Carrier]:
     """Returns all carriers in the states that their links make: where no process is left that mends
     states, the stored ones are those of processes that died.
     """
-    found = outdated_states(tx)
-    return [
-        carrier._replace(state=found[carrier.id][0], state_detail=found[carrier.id][1])
-        if carrier.id in found
-        else carrier
-        for carrier in all_carriers(tx)
-    ]
+    outdated = outdated_states(tx)
+    found = []
+    for carrier in all_carriers(tx):
+        made = outdated.get(carrier.id, _CarrierState(carrier.state, carrier.state_detail))
+        found.append(carrier._replace(state=made.state, state_detail=made.detail))
+    return found
 
 
 def mend_states(tx: Connection, now_ms: int) -> None:
     """Stores the states that the links make where other ones are stored."""
     outdated = outdated_states(tx)
     if any(
-        state == LinkState.BOUND.value and _is_long_down(tx, carrier_id, now_ms)
-        for carrier_id, (state, _) in outdated.items()
+        made.state == LinkState.BOUND.value and _is_long_down(tx, carrier_id, now_ms)
+        for carrier_id, made in outdated.items()
     ):
         config.bump(tx)
     _locked(tx, carriers.c.id.in_(outdated))
-    for carrier_id, (state, detail) in outdated_states(tx).items():
+    for carrier_id, made in outdated_states(tx).items():
         if carrier_id in outdated:
-            _store(tx, carrier_id, _CarrierState(state, detail), now_ms)
+            _store(tx, carrier_id, made, now_ms)
 
 
 def _combined(of_links: list[_CarrierState]) -> _CarrierState:

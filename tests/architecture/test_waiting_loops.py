@@ -51,6 +51,9 @@ EXCEPTIONS: Final = {
     ),
     ("messages/carrier/turn.py", "finish"): "it empties lists, and goes on after a fault as `run`",
     ("messages/doubt/decide.py", "run_again"): TRIES,
+    ("messages/sweeps/accepted_meanwhile.py", "cancel_accepted_beside"): (
+        "it waits in a thread or in a command, after an opt-out"
+    ),
     ("otp/erase.py", "erase"): "it rests between batches, until none is left",
     ("portal/sign_in/mailer.py", "once"): "it empties a list, and no mail keeps another back",
     ("portal/sign_in/mailer.py", "_sign_ups"): "it empties a list, and no mail keeps another back",

@@ -10,11 +10,10 @@ from heliograph import accounts, wallet
 from heliograph.alerts.rules import AlertKind, AlertRule
 from heliograph.alerts.tables import SUBJECT_MAX, TITLE_MAX
 from heliograph.alerts.watched_wallets import all_watched
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, MINUTE_MS
 from heliograph.base.short_texts import cut
 from heliograph.carriers import SIMULATOR_ID, LinkState
 from heliograph.monitoring import SAMPLES_LATE_MS, Situation, carrier_checks, situation
-from heliograph.monitoring.tables import MINUTE_MS
 from heliograph.webhooks import endpoints
 
 FOUND_MAX: Final = 20  # of one rule: when all of them break at once, more letters tell no more

@@ -65,7 +65,7 @@ class _AuditedEvent(NamedTuple):
     error_code: str | None
 
 
-class _StoredEvent(NamedTuple):
+class _EventOfAnyKind(NamedTuple):
     """Holds an event of whatever kind. Its ids are raw."""
 
     id: str
@@ -306,7 +306,7 @@ def _of_endpoints(
         columns.kind,
         columns.created_at_ms.label("at_ms"),
     ).order_by(columns.id)
-    for event in streamed_records(tx, query, _StoredEvent):
+    for event in streamed_records(tx, query, _EventOfAnyKind):
         while of_event is not None and of_event < event.id:  # of an event that was pruned first
             of_event, places = next(placed, (None, iter(())))
         found = list[str]()

@@ -17,6 +17,7 @@ from typing import Final
 
 from heliograph.base.log import Log
 
+MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 # less than this apart, the machine's clock is right: so much time servers correct

@@ -16,7 +16,7 @@ from heliograph.text.phones_in_text import Quoted
 ENDING: Final = 6  # digits: as a number ends however a carrier writes it
 
 
-class _ReceivedText(NamedTuple):
+class _NamingText(NamedTuple):
     """Holds what of a text may name a number. There may be millions of texts."""
 
     id: str
@@ -48,7 +48,7 @@ def inbound_changes(tx: Connection, account_id: str, quoted: Quoted) -> Iterator
         ),
         columns.sender.is_not(None),
     )
-    for received in streamed_records(tx, query, _ReceivedText):
+    for received in streamed_records(tx, query, _NamingText):
         if is_number(received.sender):
             yield RowChange(inbound, (received.id,), {"sender": None, "text": None, "pdu": None})
         elif received.account_id is not None and quoted.stands_in(received.text):

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.clock import HOUR_MS
+from heliograph.base.clock import HOUR_MS, MINUTE_MS
 from heliograph.base.metrics import OTHER_STATUSES
 from heliograph.monitoring.process_figures import CarrierCounts
-from heliograph.monitoring.tables import MINUTE_MS, carrier_errors
+from heliograph.monitoring.tables import carrier_errors
 
 OTHERS: Final = -1  # statuses that were not counted one by one
 ERRORS_SHOWN_MAX: Final = 20

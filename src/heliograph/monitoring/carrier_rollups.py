@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph import carriers
-from heliograph.base.clock import HOUR_MS
+from heliograph.base.clock import HOUR_MS, MINUTE_MS
 from heliograph.messages.states import FAILED
 from heliograph.messages.tables import (
     DELIVERY_STEPS,
@@ -29,7 +29,6 @@ from heliograph.messages.tables import (
 from heliograph.monitoring.carrier_money import CarrierCurrency, SegmentMoney, SegmentPrices
 from heliograph.monitoring.sampling import NOT_DELIVERED
 from heliograph.monitoring.tables import (
-    MINUTE_MS,
     SEGMENT_COUNTS,
     carrier_money,
     carrier_rollup_counts,

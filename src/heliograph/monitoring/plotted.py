@@ -5,12 +5,11 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from heliograph.monitoring.tables import (
     COUNTS,
     EVERY_CARRIER,
     LEVELS,
-    MINUTE_MS,
     TEN_MINUTES_MS,
     TEN_SECONDS_MS,
     service_samples,

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from heliograph.base.clock import MINUTE_MS
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import all_carriers
 from heliograph.messages.tables import sends
@@ -20,7 +21,6 @@ from heliograph.monitoring.tables import (
     COUNTS,
     EVERY_CARRIER,
     LEVELS,
-    MINUTE_MS,
     STEPS_KEPT_MS,
     TEN_MINUTES_MS,
     TEN_SECONDS_MS,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.base.clock import HOUR_MS
+from heliograph.base.clock import HOUR_MS, MINUTE_MS
 from heliograph.carriers import (
     SIMULATOR_ID,
     Carrier,
@@ -29,7 +29,6 @@ from heliograph.monitoring.tables import (
     COUNTS,
     EVERY_CARRIER,
     LEVELS,
-    MINUTE_MS,
     TEN_SECONDS_MS,
     service_samples,
 )

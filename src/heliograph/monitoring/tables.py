@@ -7,7 +7,7 @@ thousand rows.
 
 import sqlalchemy as sa
 
-from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from heliograph.database.database import metadata
 from heliograph.database.pruning import PruningRule
 from heliograph.messages.tables import DELIVERY_STEPS
@@ -15,7 +15,6 @@ from heliograph.messages.tables import DELIVERY_STEPS
 EVERY_CARRIER = 0  # the id that samples of the whole service have; no carrier has it
 
 TEN_SECONDS_MS = 10_000
-MINUTE_MS = 60_000
 TEN_MINUTES_MS = 600_000
 # how long samples of each step are kept
 STEPS_KEPT_MS = {TEN_SECONDS_MS: HOUR_MS, MINUTE_MS: DAY_MS, TEN_MINUTES_MS: 8 * DAY_MS}

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from heliograph import accounts
-from heliograph.base.clock import DAY_MS, HOUR_MS, rfc3339
+from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS, rfc3339
 from heliograph.base.errors import FieldError, NotFound
 from heliograph.base.forms import REQUIRED, Query, shown
 from heliograph.base.paging import read_span
@@ -45,7 +45,6 @@ TELLS: Final = {
     "wallet.low_balance": marked("credits or money fell below the threshold"),
 }
 FIELDS: Final = ("url", "mode", "events")
-MINUTE_MS: Final = 60_000
 
 
 def listed(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from heliograph import alerts, carriers
 from heliograph.alerts import AlertKind
 from heliograph.base import clock
+from heliograph.base.clock import MINUTE_MS
 from heliograph.carriers import LinkState, record_state
 from heliograph.database.database import Database
 from heliograph.monitoring.tables import (
     COUNTS,
     LEVELS,
-    MINUTE_MS,
     TEN_SECONDS_MS,
     service_samples,
 )

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from heliograph.base import clock, metrics
-from heliograph.base.clock import DAY_MS, HOUR_MS
+from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
@@ -18,7 +18,6 @@ from heliograph.monitoring.carrier_errors import OTHERS, errors_of_hour
 from heliograph.monitoring.process_figures import CarrierCounts, read_figures
 from heliograph.monitoring.tables import (
     EVERY_CARRIER,
-    MINUTE_MS,
     STEPS_KEPT_MS,
     TEN_MINUTES_MS,
     TEN_SECONDS_MS,

@@ -18,7 +18,7 @@ from bench.processes import NotMeasured, helper, resident_mib
 from bench.reading import Conditions, Reading, together
 from bench.server import HELIOGRAPH, SECRET_KEY, environment, one_row, serving, set_up
 from bench.traffic import SENDER
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.messages.accept import Chunker
@@ -183,13 +183,13 @@ async def _expand(place: Place, people: int) -> tuple[float, float]:
         cache = ConfigCache(database)
         await cache.refresh()
         polling = asyncio.create_task(cache.poll())
-        jobs = Jobs(
+        advancer = Advancer(
             database, Chunker(cache, FairQueue()), lambda carrier_ids: None, ahead=2 * people
         )
         tune_collector()
         before_mib, began = resident_mib(os.getpid()), time.monotonic()
         while one_row(place, _TO_EXPAND)[0]:  # a look expands for a second at most
-            await jobs.once()
+            await advancer.once()
         per_s = people / (time.monotonic() - began)
         polling.cancel()
         await asyncio.gather(polling, return_exceptions=True)

@@ -18,8 +18,11 @@ EXCEPTIONS: Final = {
     ("base/periodic.py", "repeat"): "it is the helper",
     ("base/periodic.py", "until"): "it is the helper",
     ("base/cancelling.py", "end"): "it tells tasks to end until they have; the helper is above it",
-    ("campaigns/jobs.py", "once"): "it goes through a list, and no campaign keeps another back",
-    ("campaigns/jobs.py", "_expand"): "it takes from a list, and a campaign that fails is left out",
+    ("campaigns/advance.py", "once"): "it goes through a list, and no campaign keeps another back",
+    (
+        "campaigns/advance.py",
+        "_expand",
+    ): "it takes from a list, and a campaign that fails is left out",
     (
         "carriers/smpp/bind.py",
         "keep",

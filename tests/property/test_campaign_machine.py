@@ -131,7 +131,7 @@ class Campaigning(OneCampaign):
         replies.
         """
         self.house.db.fates, self.house.db.writes_lost = list(fates), writes_lost
-        self.run(self.refreshed(self.jobs.once()))
+        self.run(self.refreshed(self.advancer.once()))
         self.house.db.fates, self.house.db.writes_lost = [], 0
         if not any(fates) and not writes_lost:
             self.opting_out.looked()
@@ -199,7 +199,10 @@ class Campaigning(OneCampaign):
         """Another process begins where this one was killed."""
         self.worker += 1
         self.run(self.house.succeeded(self.worker))
-        self.link, self.jobs = self.house.turn(window=5, worker=self.worker), self.new_jobs()
+        self.link, self.advancer = (
+            self.house.turn(window=5, worker=self.worker),
+            self.new_advancer(),
+        )
         self.unreceipted = []
         self.seen.add("another process")
 

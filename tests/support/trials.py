@@ -77,7 +77,6 @@ LONG: Final = (
     "tests/crash/test_slow_readers.py",
     "tests/crash/test_warm_in_path.py",
     "tests/crash/test_warm_start.py",
-    "tests/unit/test_cli_modules.py",
     "tests/wire/test_generated_clients.py",
 )
 DATABASES: Final = ("sqlite", "postgresql")

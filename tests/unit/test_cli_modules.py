@@ -33,12 +33,12 @@ NOT_LOADED = {
     "uvloop",
 }
 MODULES_MAX = {
-    "account": 475,
+    "account": 480,
     "key": 465,
-    "message": 500,
-    "carrier": 445,
+    "message": 505,
+    "carrier": 450,
     "webhook": 465,
-    "contact": 495,
+    "contact": 500,
     "opt-out": 490,
     "sender": 465,
     "route": 445,

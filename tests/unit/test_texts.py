@@ -9,7 +9,7 @@ import pytest
 from babel.messages import pofile
 
 from heliograph.portal.languages import LANGUAGES, USUAL
-from heliograph.portal.languages.spoken import TRANSLATIONS
+from heliograph.portal.languages.page_language import TRANSLATIONS
 
 ROOT = Path(__file__).parents[2]
 PLACE = re.compile(r"%\(\w+\)s|%%|<[^>]*>|\{\}")

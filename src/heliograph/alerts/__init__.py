@@ -1,6 +1,6 @@
 """Tells those who run the service what is wrong: once when it begins, and once when it is over."""
 
-from heliograph.alerts.look import TEST, find_breaches, queue_telling, store_found
+from heliograph.alerts.check_rules import TEST, find_breaches, queue_telling, store_found
 from heliograph.alerts.past_alerts import (
     KnownAlert,
     Telling,

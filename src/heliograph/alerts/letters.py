@@ -4,7 +4,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from typing import Any, Final
 
-from heliograph.alerts.look import OVER, TEST
+from heliograph.alerts.check_rules import OVER, TEST
 from heliograph.alerts.tellings import DueTelling
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.look import OPENED, OVER
+from heliograph.alerts.check_rules import OPENED, OVER
 from heliograph.alerts.recipients import secret_of
 from heliograph.alerts.tables import FAILURE_MAX, alert_tellings, alerts
 from heliograph.base.secrets import Keys, SecretUnreadable

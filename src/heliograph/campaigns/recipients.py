@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from heliograph.accounts import MEASURES, StoredKind, charge, octets_of
 from heliograph.base import clock
 from heliograph.campaigns.campaign import AudienceHolder, Campaign
-from heliograph.campaigns.refuses import refuses
+from heliograph.campaigns.refused_phones import refuses
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.template import NAME
 from heliograph.contacts.tables import contacts

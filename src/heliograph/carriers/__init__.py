@@ -57,7 +57,7 @@ from heliograph.carriers.routes import (
 )
 from heliograph.carriers.simulated_texts import text_of_phone
 from heliograph.carriers.smpp import SmppSettings, user_message_reference
-from heliograph.carriers.smpp.described import DescribedSubmission
+from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.state import (
     mend_states,

@@ -19,7 +19,7 @@ from heliograph.base.short_texts import refused
 from heliograph.carriers.link import LinkState, Outgoing
 from heliograph.carriers.routes import all_routes
 from heliograph.carriers.smpp import SmppSettings, read_overrides
-from heliograph.carriers.smpp.described import DescribedSubmission, describe
+from heliograph.carriers.smpp.describe_submission import DescribedSubmission, describe
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
 from heliograph.database.sealed_columns import Encrypted, Sealed

@@ -2,7 +2,7 @@
 answered.
 """
 
-from heliograph.inbound.answered import answered_text
+from heliograph.inbound.answered_text import answered_text
 from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from heliograph.carriers import BINARY
 from heliograph.database.hot import HotTx
 from heliograph.inbound import route_sql as sql
-from heliograph.inbound.heed import SaidKeyword
+from heliograph.inbound.apply_keywords import SaidKeyword
 from heliograph.inbound.keywords import CameIn, KeywordAction, MatchedKeyword, match
 from heliograph.inbound.route import TextRoute
 from heliograph.opt_outs import scope_of_sender

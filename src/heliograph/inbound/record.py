@@ -13,16 +13,16 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
+from heliograph.inbound.apply_keywords import Heeded, SaidKeyword, heed
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
 from heliograph.inbound.former_tenants import built_in_word, for_former_tenants
-from heliograph.inbound.heed import Heeded, SaidKeyword, heed
-from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, hear
+from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, find_keywords
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
 from heliograph.inbound.route import TextRoute, Way, routes
-from heliograph.inbound.written import WrittenSender
+from heliograph.inbound.written_sender import WrittenSender
 from heliograph.messages.accept import Replier
 from heliograph.messages.sweeps import UnwantedTexts
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
@@ -334,7 +334,7 @@ async def _hear(
         )
         for row, each in zip(rows, whole, strict=True)
     ]
-    heard = await hear(tx, carrier_id, texts)
+    heard = await find_keywords(tx, carrier_id, texts)
     said = []
     for place, text in enumerate(texts):
         found = heard.get(text.id, NOTHING)

@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.database.hot import HotTx
 from heliograph.inbound import replies_sql as sql
-from heliograph.inbound.heed import Heeded, PhonesKeyword
+from heliograph.inbound.apply_keywords import Heeded, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT

@@ -9,7 +9,7 @@ from heliograph.base.paging import first_id_of
 from heliograph.database.hot import HotTx
 from heliograph.database.postgresql.partitions import first_id_of_month, month_of
 from heliograph.inbound import route_sql as sql
-from heliograph.inbound.written import (
+from heliograph.inbound.written_sender import (
     WrittenSender,
     international,
     is_dialled_at_home,

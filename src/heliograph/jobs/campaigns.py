@@ -9,7 +9,7 @@ from heliograph.base import clock, ids
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.campaigns import ID_PREFIX
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.database.database import Database
 
 LOOK_S: Final = 0.2  # while there are any
@@ -18,9 +18,9 @@ GLANCE_S: Final = 1.0  # while there are none; and whose time has come is seen a
 log = Log(__name__)
 
 
-async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
+async def keep_campaigning(db: Database, advancer: Advancer, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    looks = _Looks(db, jobs, is_ours)
+    looks = _Looks(db, advancer, is_ours)
     try:
         await repeat(
             looks.once, wait=looks.pause, first_after_s=0.0, fault="campaigns_not_looked_at"
@@ -32,9 +32,9 @@ async def keep_campaigning(db: Database, jobs: Jobs, is_ours: Callable[[], bool]
 class _Looks:
     """Looks at the campaigns for one process, at one after the other."""
 
-    def __init__(self, db: Database, jobs: Jobs, is_ours: Callable[[], bool]) -> None:
+    def __init__(self, db: Database, advancer: Advancer, is_ours: Callable[[], bool]) -> None:
         self._db = db
-        self._jobs = jobs
+        self._advancer = advancer
         self._is_ours = is_ours
         self._starting: asyncio.Task[None] | None = None
         self._glanced_s = float("-inf")
@@ -45,11 +45,11 @@ class _Looks:
             return
         if not self._at_work or clock.monotonic_s() - self._glanced_s >= GLANCE_S:
             self._glanced_s = clock.monotonic_s()
-            self._at_work, due = await self._jobs.glance()
+            self._at_work, due = await self._advancer.glance()
             if due and (self._starting is None or self._starting.done()):
                 self._starting = asyncio.create_task(_start_due(self._db))
         if self._at_work:
-            self._at_work = await self._jobs.once()
+            self._at_work = await self._advancer.once()
 
     async def pause(self) -> None:
         await asyncio.sleep(LOOK_S if self._at_work else GLANCE_S)

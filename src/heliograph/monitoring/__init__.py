@@ -19,9 +19,15 @@ from heliograph.monitoring.carrier_hours import (
 )
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.last_waiting import last_waiting
-from heliograph.monitoring.plotted import SPANS, PlottedPart, PlottedSpan, parts_of, span_named
+from heliograph.monitoring.plotted_samples import (
+    SPANS,
+    PlottedPart,
+    PlottedSpan,
+    parts_of,
+    span_named,
+)
 from heliograph.monitoring.process_figures import written_figures
-from heliograph.monitoring.registered import RegisteredProcess
+from heliograph.monitoring.process_list import RegisteredProcess
 from heliograph.monitoring.sampling import MeasuredQueue, Sampler
 from heliograph.monitoring.situation import SAMPLES_LATE_MS, Situation, Trouble, situation
 

@@ -16,7 +16,7 @@ from heliograph.carriers import all_carriers
 from heliograph.messages.tables import sends
 from heliograph.monitoring.carrier_errors import add_errors
 from heliograph.monitoring.process_figures import CarrierCounts
-from heliograph.monitoring.registered import registered
+from heliograph.monitoring.process_list import registered_processes
 from heliograph.monitoring.tables import (
     COUNTS,
     EVERY_CARRIER,
@@ -65,7 +65,7 @@ class Sampler:
         """Stores a sample of each carrier and of the whole service. The first call only remembers
         what there is. Makes the longer steps that are over, and deletes old samples.
         """
-        processes = registered(tx)
+        processes = registered_processes(tx)
         told = {
             _ToldBy(process.epoch, name): counts
             for process in processes

@@ -24,7 +24,7 @@ from heliograph.monitoring import carrier_checks, work_checks
 from heliograph.monitoring.carrier_errors import CarrierError, errors_of_hour
 from heliograph.monitoring.check_result import CheckResult
 from heliograph.monitoring.database_now import DatabaseNow, database_state
-from heliograph.monitoring.registered import RegisteredProcess, registered
+from heliograph.monitoring.process_list import RegisteredProcess, registered_processes
 from heliograph.monitoring.tables import (
     COUNTS,
     EVERY_CARRIER,
@@ -108,7 +108,7 @@ def situation(tx: Connection, now_ms: int) -> Situation:
         )
         for carrier in served_carriers(tx)
     ]
-    processes = registered(tx)
+    processes = registered_processes(tx)
     database = database_state(tx)
     service = last.get(EVERY_CARRIER, _NO_SAMPLE)
     troubles = [

@@ -14,14 +14,14 @@ from heliograph.messages.reports import rollup_reports
 from heliograph.messages.reports.rollup_reports import MessageFigures, ReportOf
 from heliograph.messages.tables import ERROR_CODES
 from heliograph.portal.languages import _, marked
-from heliograph.portal.languages.written import money
+from heliograph.portal.languages.formats import money
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import DAY, HOUR, Plot, plot_of
 from heliograph.portal.rendering import page
 from heliograph.portal.report_pages.report_tables import LAST_HOURS, last_hours
-from heliograph.portal.sign_in import you
+from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import Visit, home_of
 from heliograph.wallet import Wallet
 from heliograph.webhooks import endpoints, history
@@ -158,7 +158,7 @@ def _steps(tx: Connection, visit: Visit, has_sent: bool) -> list[FirstStep]:
         FirstStep(
             marked("Set a password"),
             marked("You need no link any more."),
-            you.PATH,
+            user_page.PATH,
             users.stored_password(tx, visit.session.user.email) is not None,
         ),
         FirstStep(

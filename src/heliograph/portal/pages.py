@@ -46,7 +46,7 @@ from heliograph.portal.sign_in import (
     passkey_pages,
     sign_in_pages,
     sign_up_pages,
-    you,
+    user_page,
 )
 from heliograph.portal.wallet_pages import levels_plot, low_balance, money, purchase
 from heliograph.senders import DOCUMENTS_PER_SENDER_MAX
@@ -65,14 +65,14 @@ ENDPOINT: Final = f"{OF_ACCOUNT}/webhooks/{{endpoint}}"
 
 # by which users sign in, and look after how they do: the portal and the console share them
 SIGN_IN_PAGES: Final = (
-    shows(you.PATH, to_users(you.shown)),
-    does(f"{you.PATH}/password", you.set_password, Lane.PASSWORDS),
-    does(f"{you.PATH}/sessions", by_users(you.end_session, you.shown)),
+    shows(user_page.PATH, to_users(user_page.shown)),
+    does(f"{user_page.PATH}/password", user_page.set_password, Lane.PASSWORDS),
+    does(f"{user_page.PATH}/sessions", by_users(user_page.end_session, user_page.shown)),
     shows(authenticator.PATH, to_users(authenticator.shown)),
     does(authenticator.PATH, by_users(authenticator.change, authenticator.shown)),
     shows(passkey_pages.PATH, to_users(passkey_pages.how_to_make)),
-    does(passkey_pages.PATH, by_users(passkey_pages.change, you.shown)),
-    does(f"{you.PATH}/language", by_users(language_pages.choose_for_user, you.shown)),
+    does(passkey_pages.PATH, by_users(passkey_pages.change, user_page.shown)),
+    does(f"{user_page.PATH}/language", by_users(language_pages.choose_for_user, user_page.shown)),
     shows(f"{language_pages.PATH}/{{language}}", language_pages.choose),
     shows("/portal/sign-in/passkey", passkey_pages.how_to_sign_in),
     does("/portal/sign-in/passkey", passkey_pages.sign_in),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from heliograph.messages.reports.rollup_reports import MessageFigures, ReportPart
-from heliograph.portal.languages import marked, written
+from heliograph.portal.languages import formats, marked
 
 HOUR: Final = marked("Hour")
 DAY: Final = marked("Day")
@@ -72,7 +72,7 @@ def plot_of(name: str, title: str, of: str, parts: Sequence[ReportPart]) -> Plot
     name them.
     """
     top = top_of(max((part.figures.messages for part in parts), default=0))
-    label = written.hour_name if of == HOUR else written.day_name
+    label = formats.hour_name if of == HOUR else formats.day_name
     bars = tuple(
         Bar(label(part.start_ms), part.figures, place * BAR, _pieces(part.figures, top))
         for place, part in enumerate(parts)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
-from heliograph.portal.languages import refusals, written
+from heliograph.portal.languages import formats, refusals
 from heliograph.portal.page_request import OF_ONE_REQUEST, SAID_COOKIE, TOKEN_FIELD, PageRequest
 
 # A page runs no script but files of this site, none of which evaluates text.
@@ -226,18 +226,18 @@ def _environment(language: str, room: str) -> jinja2.Environment:
     install(catalog, newstyle=True)
     environment.filters |= {
         "rfc3339": rfc3339,
-        "grouped": written.grouped,
-        "signed": written.signed,
-        "signed_money": written.signed_money,
+        "grouped": formats.grouped,
+        "signed": formats.signed,
+        "signed_money": formats.signed_money,
         "entry_words": _entry_words,
-        "signed_percent": written.signed_percent,
-        "percent": written.percent,
-        "ago": written.ago,
-        "in_ms": written.in_ms,
-        "day": written.day,
-        "day_named": written.day_named,
-        "written": written.moment,
-        "money": written.money,
+        "signed_percent": formats.signed_percent,
+        "percent": formats.percent,
+        "ago": formats.ago,
+        "in_ms": formats.in_ms,
+        "day": formats.day,
+        "day_named": formats.day_named,
+        "written": formats.moment,
+        "money": formats.money,
         "word": languages.said,
         "told": refusals.told,
     }

@@ -13,7 +13,7 @@ from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.base.periodic import repeat, until
 from heliograph.base.secrets import key_ids
 from heliograph.base.settings import SettingError, Settings
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.database import clock_check, clock_watch, restored_copy
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
@@ -137,7 +137,7 @@ class Sending:
             asyncio.create_task(
                 keep_campaigning(
                     self._db,
-                    Jobs(self._db, Chunker(self._cache, self._queue), self.wake),
+                    Advancer(self._db, Chunker(self._cache, self._queue), self.wake),
                     self._is_scheduler,
                 )
             ),

@@ -10,7 +10,7 @@ import pytest
 from heliograph import campaigns, contacts, wallet
 from heliograph.audit.audit import audit
 from heliograph.base import clock
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.carriers import Outcome
 from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.messages.accept import Chunker
@@ -220,21 +220,21 @@ async def test_who_opts_out_while_the_audience_is_frozen_is_no_part_of_it_though
     with house.db.write() as tx:
         wallet.grant(tx, house.amina, 10, "enough", now_ms=clock.now_ms())
     add_contacts(house.db, house.amina, phones(3))
-    jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
+    advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
     draft = write_down(house.db, house.amina)
     loop = asyncio.get_running_loop()
 
     def goes(people: int) -> None:
         opts(house, 1)
         is_removed(house, 1)
-        asyncio.run_coroutine_threadsafe(jobs.once(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(advancer.once(), loop).result(10)
 
     await asyncio.to_thread(lambda: campaigns.launch(house.db, draft.id, tell=goes))
     assert len(written(house.db, draft)) == 3
     clock.move(by_ms=1_000)
     try:
         await house.cache.refresh()
-        await jobs.once()
+        await advancer.once()
     finally:
         clock.move(by_ms=-1_000)
     assert [message.recipient for message in house.messages()] == [
@@ -259,7 +259,7 @@ async def test_who_opts_in_again_at_once_gets_it(house: House) -> None:
 async def test_a_look_ends_in_time_and_the_next_one_goes_on_with_whose_turn_it_is(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heliograph.campaigns.jobs.EXPAND_S", 0.0)
+    monkeypatch.setattr("heliograph.campaigns.advance.EXPAND_S", 0.0)
     running = Running(house, 25, chunk=10)
     other = campaigns.launch(house.db, write_down(house.db, house.amina).id).campaign
     figures = []

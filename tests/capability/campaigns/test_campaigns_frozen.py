@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.contacts import OPERATOR, ContactOwner, ContactPatch, upsert
 from heliograph.database.database import Database
@@ -37,8 +37,8 @@ MANY = 20_000
 def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_was_read(
     postgresql_url: str, audience: str, who: int, *, opts_out: bool
 ) -> None:
-    """Between any two statements of a launch. The notes of opt-outs, which `jobs` heeds, take out
-    afterwards who is still to come.
+    """Somebody opts out between any two statements of a launch. The notes of opt-outs, which
+    `Advancer` heeds, take out afterwards who is still to come.
     """
     db = Database(postgresql_url)
     open_route(db)
@@ -164,7 +164,7 @@ async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_o
                 tx, ContactOwner(house.amina, False), changes, by=OPERATOR, now_ms=clock.now_ms()
             )
     await house.cache.refresh()
-    await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=2).once()
+    await Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append, chunk=2).once()
     assert sorted(message.recipient for message in house.messages()) == people[1:4]
     row = now(house.db, campaign)
     assert (row.recipients_total, row.opted_out, row.expanded, row.cursor) == (

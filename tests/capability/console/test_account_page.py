@@ -12,7 +12,7 @@ from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.messages.tables import QUARTER_MS
 from heliograph.plugin import SiteDetails
-from heliograph.portal.languages.written import NARROW
+from heliograph.portal.languages.formats import NARROW
 from heliograph.users import Role
 from tests.support.console.looked_up import page_of
 from tests.support.console.operators import come_in, waiting_sender

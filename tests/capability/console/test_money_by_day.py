@@ -10,7 +10,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.jobs.proofs import Proofs
-from heliograph.portal.languages.written import NARROW
+from heliograph.portal.languages.formats import NARROW
 from heliograph.users import OperatorRole
 from tests.support.console.operators import come_in
 from tests.support.factories import open_account

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from heliograph import wallet
 from heliograph.audit.audit import audit
 from heliograph.base import clock
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.console.pages import PAGES
 from heliograph.console.seen_pages.seen_portal import FILES, SEEN
 from heliograph.database import migrate
@@ -93,10 +93,10 @@ def assert_who_has_opted_out_is_left_alone(house: House) -> None:
 
 def assert_the_campaign_that_was_under_way_ends(house: House, made: Furnished) -> None:
     async def expand(there: House) -> None:
-        jobs = Jobs(there.db, Chunker(there.cache, there.queue), there.woken.append)
+        advancer = Advancer(there.db, Chunker(there.cache, there.queue), there.woken.append)
         for _ in range(LOOKS_MAX):
             await there.cache.refresh()
-            await jobs.once()
+            await advancer.once()
             if now(there.db, made.launched).expanded:
                 return
         raise AssertionError("not all of them have become messages")

@@ -11,8 +11,8 @@ from sqlalchemy.engine import Connection
 from heliograph import campaigns
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
+from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.audience_lock import SILENT_MS, AudienceLock, AudienceTaken
-from heliograph.campaigns.jobs import Jobs
 from heliograph.campaigns.lifecycle import NoRecipients
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
@@ -98,7 +98,7 @@ async def test_a_text_that_quotes_the_number_keeps_it_until_its_campaign_has_end
     with house.db.write() as tx:
         campaigns.cancel(tx, campaign.id, now_ms=clock.now_ms())
     await house.cache.refresh()
-    await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append).once()
+    await Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append).once()
     assert now(house.db, campaign).ended_at_ms is not None
     assert erased(run) == {"campaign_recipients": 1}
     assert {text for text, _ in written(house.db, campaign).values()} == {"…", "hello"}

@@ -15,7 +15,7 @@ from heliograph.audit.events import verify_events
 from heliograph.base import clock, ids, metrics
 from heliograph.base.clock import DAY_MS
 from heliograph.base.errors import InsufficientCredits
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.states import WrongState
 from heliograph.campaigns.tables import campaigns as campaign_table
 from heliograph.carriers import ReceiptState
@@ -273,13 +273,13 @@ async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_
     try:
         with house.db.write() as tx:
             campaigns.resume(tx, late.id)
-        jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
-        await jobs.once()
+        advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
+        await advancer.once()
         with house.db.write() as tx:
             campaigns.pause(tx, late.id)
         await retention.retain(house.db, WEEK)
         assert [len(written(house.db, campaign)) for campaign in (paused, late)] == [0, 3]
-        await jobs.once()
+        await advancer.once()
         gone = now(house.db, paused)
         assert (gone.status, gone.status_reason, gone.ended_at_ms is None, gone.cursor) == (
             "canceled",

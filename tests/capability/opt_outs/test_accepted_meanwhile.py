@@ -12,7 +12,7 @@ import pytest
 
 from heliograph import contacts
 from heliograph.base import clock
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.messages.accept import LOOKS_BEFORE_LOCK, Chunker
 from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS
@@ -102,7 +102,7 @@ async def test_so_does_a_contact_that_opts_out_at_the_next_look(gated_house: Hou
     house = gated_house
 
     async def look() -> None:
-        await Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+        await Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)._heed()
 
     change = ContactPatch(parse_phone(PHONE), {"opted_out": True})
     db = house.db

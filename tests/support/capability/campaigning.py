@@ -1,11 +1,11 @@
-"""Holds campaigns that are sent, and the jobs that look after them, for tests."""
+"""Holds campaigns that are sent, and what moves them on, for tests."""
 
 from typing import Any
 
 from heliograph import accounts, campaigns, wallet
 from heliograph.base import clock
 from heliograph.campaigns import Campaign
-from heliograph.campaigns.jobs import Jobs
+from heliograph.campaigns.advance import Advancer
 from heliograph.database import config
 from heliograph.messages.accept import Chunker
 from heliograph.messages.groups import GroupTally, tally_of
@@ -19,7 +19,7 @@ LOOKS_MAX = 20
 
 
 class Sent:
-    """Holds a campaign that has become messages, and the jobs that look after it."""
+    """Holds a campaign that has become messages, and what moves it on."""
 
     def __init__(self, house: House, people: int, message: str) -> None:
         self.house = house
@@ -27,13 +27,13 @@ class Sent:
         self.campaign: Campaign = campaigns.launch(
             house.db, write_down(house.db, house.amina, message=message).id
         ).campaign
-        self.jobs = Jobs(house.db, Chunker(house.cache, house.queue), house.woken.append)
+        self.advancer = Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)
 
     async def look(self) -> None:
         """Looks as the process does that looks after it, five times a second."""
         await self.house.cache.refresh()
-        if (await self.jobs.glance()).at_work:
-            await self.jobs.once()
+        if (await self.advancer.glance()).at_work:
+            await self.advancer.once()
 
     async def looks(self, waiting: int, held: int) -> None:
         """Looks until so many are waiting and so many held; one look ends after a second's work."""
@@ -62,7 +62,7 @@ class Running:
         self, house: House, people: int, *, chunk: int = 10, ahead: int = 1_000, **fields: Any
     ) -> None:
         self.house = house
-        self.jobs = Jobs(
+        self.advancer = Advancer(
             house.db,
             Chunker(house.cache, house.queue),
             house.woken.append,
@@ -77,8 +77,8 @@ class Running:
 
     async def look(self) -> None:
         await self.house.cache.refresh()
-        if (await self.jobs.glance()).at_work:
-            await self.jobs.once()
+        if (await self.advancer.glance()).at_work:
+            await self.advancer.once()
 
     async def send(self) -> None:
         """Lets the carrier take all that waits, and report each as delivered."""

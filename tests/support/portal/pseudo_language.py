@@ -11,7 +11,7 @@ from pathlib import Path
 from babel.messages import pofile
 
 from heliograph.portal import rendering
-from heliograph.portal.languages import spoken
+from heliograph.portal.languages import page_language
 
 BEGIN, END = "⟦", "⟧"
 _HTML_OR_PLACE = re.compile(r"<[^>]*>|%\(\w+\)s|%%")
@@ -31,7 +31,7 @@ def marked_french(directory: Path) -> Iterator[None]:
     """Has French pages made of a catalog in which each translation is in marks. The values that are
     filled into it are outside of them.
     """
-    with spoken.TRANSLATIONS.joinpath("fr", "LC_MESSAGES", "portal.po").open("rb") as real:
+    with page_language.TRANSLATIONS.joinpath("fr", "LC_MESSAGES", "portal.po").open("rb") as real:
         catalog = pofile.read_po(real, locale="fr")
     for message in catalog:
         if message.id and isinstance(message.string, str):
@@ -42,17 +42,17 @@ def marked_french(directory: Path) -> Iterator[None]:
     file.parent.mkdir(parents=True)
     with file.open("wb") as texts:
         pofile.write_po(texts, catalog)
-    ours, spoken.TRANSLATIONS = spoken.TRANSLATIONS, directory
+    ours, page_language.TRANSLATIONS = page_language.TRANSLATIONS, directory
     _forget()
     try:
         yield
     finally:
-        spoken.TRANSLATIONS = ours
+        page_language.TRANSLATIONS = ours
         _forget()
 
 
 def _forget() -> None:
-    spoken.catalog.cache_clear()
+    page_language.catalog.cache_clear()
     rendering._environment.cache_clear()
 
 

@@ -11,8 +11,8 @@ from hypothesis.stateful import (
 )
 
 from heliograph.base import clock
+from heliograph.campaigns.advance import Advancer
 from heliograph.campaigns.campaign import by_id as campaign_by_id
-from heliograph.campaigns.jobs import Jobs
 from heliograph.messages.accept import Chunker
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.tables import queue
@@ -36,7 +36,7 @@ class OneCampaign(RuleBasedStateMachine):
         self.house = House(url)
         self.worker = WORKER
         self.link = self.house.turn(window=5)
-        self.jobs = self.new_jobs()
+        self.advancer = self.new_advancer()
         self.moved_ms = 0
         self.steps = 0
         self.seen: set[str] = set()
@@ -51,8 +51,8 @@ class OneCampaign(RuleBasedStateMachine):
         await self.house.cache.refresh()
         return await work
 
-    def new_jobs(self) -> Jobs:
-        return Jobs(
+    def new_advancer(self) -> Advancer:
+        return Advancer(
             self.house.db,
             Chunker(self.house.cache, self.house.queue),
             lambda carrier_ids: None,

@@ -24,7 +24,7 @@ from heliograph.console.navigation import IN_DOUBT
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
-from heliograph.messages.doubt import by_hand, trace, work_lists
+from heliograph.messages.doubt import audited_decisions, trace, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.messages.states import RESEND_AFTER_MS
@@ -33,7 +33,7 @@ from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on
 
-SHOWN_MAX: Final = by_hand.AT_ONCE_MAX
+SHOWN_MAX: Final = audited_decisions.AT_ONCE_MAX
 CHOICES: Final = (
     Decision.SENT,
     Decision.DELIVERED,
@@ -145,9 +145,10 @@ def _wanted(tx: Connection, asking: PageRequest) -> _WantedDecision:
     carrier = chosen(work, form.get("carrier", ""), "in_doubt")
     assert carrier is not None  # a number was asked for
     named = [name for name in form if name.startswith(f"{MESSAGE_PREFIX}_")]
-    if not 1 <= len(named) <= by_hand.AT_ONCE_MAX:
+    if not 1 <= len(named) <= audited_decisions.AT_ONCE_MAX:
         raise refused(
-            "messages", f"must be 1 to {by_hand.AT_ONCE_MAX} of the list, not {len(named)}"
+            "messages",
+            f"must be 1 to {audited_decisions.AT_ONCE_MAX} of the list, not {len(named)}",
         )
     found = trace.traced_by_ids(tx, list(trace.found(tx, named)))
     return _WantedDecision(carrier, found, decision)
@@ -156,7 +157,7 @@ def _wanted(tx: Connection, asking: PageRequest) -> _WantedDecision:
 def _settle(
     tx: Connection, asking: PageRequest, visit: OperatorVisit, wanted: _WantedDecision, reason: str
 ) -> list[DecisionResult]:
-    return by_hand.settle(
+    return audited_decisions.settle(
         tx,
         carrier_names(tx).facts(wanted.carrier.id),
         [each.message.id for each in wanted.found],
@@ -173,7 +174,9 @@ def _asked(
     wanted: _WantedDecision,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    results = by_hand.tried_out(tx, lambda: _settle(tx, asking, visit, wanted, "tried out"))
+    results = audited_decisions.tried_out(
+        tx, lambda: _settle(tx, asking, visit, wanted, "tried out")
+    )
     return _results(tx, asking, visit, wanted, results, errors=errors)
 
 

@@ -27,7 +27,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.messages.carrier import facts_of
-from heliograph.messages.doubt import by_hand, trace, unmatched, work_lists
+from heliograph.messages.doubt import audited_decisions, trace, unmatched, work_lists
 from heliograph.messages.doubt.decide import DecisionResult
 from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, ReceiptToMatch
 from heliograph.messages.read import MESSAGE_PREFIX
@@ -147,14 +147,14 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
     traced = trace.one(tx, _message_id(asking))
     if is_tried:
-        tried = by_hand.tried_out(
+        tried = audited_decisions.tried_out(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, tried=tried)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
-        tried = by_hand.tried_out(
+        tried = audited_decisions.tried_out(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, missing.fields, tried)
@@ -188,11 +188,13 @@ def _matched(
     message_id: str,
 ) -> DecisionResult:
     """Gives the receipt to the message (raw id). What speaks against that stands at the field."""
-    wanted = by_hand.ReceiptMatch(
+    wanted = audited_decisions.ReceiptMatch(
         receipt.line.text_id, message_id, as_one=setting(receipt.carrier, "long") == "payload"
     )
     try:
-        return by_hand.match(tx, facts_of(receipt.carrier), wanted, visit.by, asking.now_ms)
+        return audited_decisions.match(
+            tx, facts_of(receipt.carrier), wanted, visit.by, asking.now_ms
+        )
     except InvalidRequest as unlike:
         raise refused("message", f"cannot be this one: {unlike}") from unlike
 

@@ -7,7 +7,13 @@ from heliograph.inbound.keywords.by_operator import (
     remove_any_keyword,
     save_keyword_for,
 )
-from heliograph.inbound.keywords.hear import NOTHING, CameIn, KeywordBrand, brands, hear
+from heliograph.inbound.keywords.find_keywords import (
+    NOTHING,
+    CameIn,
+    KeywordBrand,
+    brands,
+    find_keywords,
+)
 from heliograph.inbound.keywords.keyword import (
     KeywordOwner,
     action_of,
@@ -32,8 +38,8 @@ __all__ = [
     "as_keyword_record",
     "brands",
     "built_in_answer",
+    "find_keywords",
     "give_back_keywords",
-    "hear",
     "match",
     "remove_any_keyword",
     "save_keyword_for",

@@ -14,7 +14,7 @@ from heliograph.messages.accept.chunk import (
     ChunkRequest,
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
-from heliograph.messages.accept.looks import LOOKS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_looks import LOOKS_BEFORE_LOCK
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
 from heliograph.messages.accept.request import (

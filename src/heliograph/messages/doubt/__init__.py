@@ -3,7 +3,7 @@ decides what became of them.
 """
 
 __all__ = [
-    "by_hand",
+    "audited_decisions",
     "decide",
     "find",
     "match_receipt",

@@ -24,7 +24,7 @@ from heliograph.campaigns import Campaign, Quote, states
 from heliograph.messages.groups import GroupTally, tallies_of, tally_of
 from heliograph.messages.reports import failure_reasons
 from heliograph.portal.campaign_pages.campaign_reasons import REASONS
-from heliograph.portal.languages.written import start_time
+from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
 from heliograph.portal.once import once_after

@@ -1,6 +1,6 @@
 """A page is written in one language: its texts, numbers, times and refusals."""
 
-from heliograph.portal.languages.spoken import (
+from heliograph.portal.languages.page_language import (
     LANGUAGES,
     USUAL,
     _,

@@ -4,7 +4,7 @@ has places for what differs (`refusal_sentences.py`).
 
 from typing import Final
 
-from heliograph.portal.languages.spoken import marked
+from heliograph.portal.languages.page_language import marked
 
 OF_FIELDS: Final = (
     marked("is required"),

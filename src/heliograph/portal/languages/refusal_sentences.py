@@ -8,7 +8,7 @@ Those of fields are in `field_sentences.py`.
 from typing import Final
 
 from heliograph.portal.languages.field_sentences import OF_FIELDS, OF_FORMS
-from heliograph.portal.languages.spoken import marked
+from heliograph.portal.languages.page_language import marked
 
 REFUSALS: Final = (
     # of pages

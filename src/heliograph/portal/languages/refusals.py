@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from heliograph.base.errors import ServiceError
 from heliograph.base.forms import SHOWN_MAX
-from heliograph.portal.languages import written
+from heliograph.portal.languages import formats
+from heliograph.portal.languages.page_language import USUAL, language, said
 from heliograph.portal.languages.refusal_sentences import BY_REASON, SENTENCES
-from heliograph.portal.languages.spoken import USUAL, language, said
 
 PLACE: Final = re.compile(r"%\((\w+)\)s")
 # what begins with this is words of ours, too, and is translated before it is filled in
@@ -118,7 +118,7 @@ def _value(place: str, value: str, depth: int) -> str:
         ends = BETWEEN_NAMES.findall(value)
         shown = [said(name) if place.startswith(CHOICES) else name for name in names]
         return "".join(name + said(end) for name, end in zip(shown, [*ends, ""], strict=True))
-    return value if place.startswith(TYPED) else written.number_in(value)
+    return value if place.startswith(TYPED) else formats.number_in(value)
 
 
 def _of_fields(text: str, depth: int) -> str | None:

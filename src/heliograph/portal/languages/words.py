@@ -5,7 +5,7 @@ and files.
 
 from typing import Final
 
-from heliograph.portal.languages.spoken import marked
+from heliograph.portal.languages.page_language import marked
 
 WORDS: Final = (
     # between the names of a list

@@ -12,10 +12,10 @@ from heliograph.base.errors import FieldError, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.sign_in import you
+from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import OwnVisit
 
-PATH: Final = f"{you.PATH}/authenticator"
+PATH: Final = f"{user_page.PATH}/authenticator"
 CHOICES: Final = ("begin", "confirm", "new codes", "turn off")
 _GROUP: Final = 4  # characters of the secret, for whoever types it
 
@@ -32,7 +32,7 @@ def shown(
     try:
         secret = users.two_step.unconfirmed_secret(tx, asking.service.secret_keys, user.id)
     except NotFound:
-        return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
+        return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
     address = users.two_step.address_for_app(secret, user.email)
     starts = range(0, len(secret), _GROUP)
     return page(
@@ -68,7 +68,7 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     if wanted == "turn off":
         users.two_step.turn_off(tx, user.id)
         users.end_others(tx, visit.session)
-        return RedirectResponse(you.PATH, SEE_OTHER, HEADERS)
+        return RedirectResponse(user_page.PATH, SEE_OTHER, HEADERS)
     users.two_step.begin(tx, keys, user.id, now_ms=asking.now_ms)
     return RedirectResponse(PATH, SEE_OTHER, HEADERS)
 

@@ -14,7 +14,7 @@ from heliograph.portal.cookies import set_cookie
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import LANGUAGE_COOKIE, PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
-from heliograph.portal.sign_in import you
+from heliograph.portal.sign_in import user_page
 from heliograph.portal.visit import OwnVisit
 
 PATH: Final = "/portal/language"
@@ -36,7 +36,7 @@ def choose_for_user(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Res
     given = asking.sent.form.get("language", "")
     wanted = choice_of("language", given, tuple(languages.LANGUAGES))
     users.choose_language(tx, visit.session.user.id, wanted)
-    return _kept(wanted, you.PATH)
+    return _kept(wanted, user_page.PATH)
 
 
 def _kept(language: str, back: str) -> Response:

@@ -12,14 +12,14 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, Said, led_on
-from heliograph.portal.sign_in import code_page, sign_in_pages, you
+from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.coming_in import welcome
 from heliograph.portal.visit import OwnVisit
 from heliograph.users import passkeys
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
-PATH: Final = f"{you.PATH}/passkeys"
-PATH_SHOWN: Final = f"{you.PATH}#passkeys"
+PATH: Final = f"{user_page.PATH}/passkeys"
+PATH_SHOWN: Final = f"{user_page.PATH}#passkeys"
 CHOICES: Final = ("make", "rename", "remove")
 
 

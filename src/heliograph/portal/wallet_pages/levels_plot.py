@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from heliograph.base.csv.cells import DELIMITER, line_of
 from heliograph.messages.reports.rollup_reports import day_of, midnight_ms
-from heliograph.portal.languages import written
+from heliograph.portal.languages import formats
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.plots import BAR, HEIGHT, axis_of, top_of, width_of
 from heliograph.portal.rendering import Download
@@ -66,7 +66,7 @@ def plot(tx: Connection, visit: Visit, now_ms: int) -> LevelPlot | None:
     return LevelPlot(
         tuple(
             LevelBar(
-                written.day_name(midnight_ms(each.day, zone)),
+                formats.day_name(midnight_ms(each.day, zone)),
                 each,
                 place * BAR,
                 y=round(HEIGHT - HEIGHT * each.credits / top, 2),

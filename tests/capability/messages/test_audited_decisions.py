@@ -15,7 +15,7 @@ from heliograph.base.errors import InvalidRequest
 from heliograph.base.paging import first_id_of
 from heliograph.carriers import ReceiptState
 from heliograph.messages.carrier import CarrierFacts
-from heliograph.messages.doubt import by_hand, find, slices, unmatched, work_lists
+from heliograph.messages.doubt import audited_decisions, find, slices, unmatched, work_lists
 from heliograph.messages.doubt.decide import Decision, DecisionResult, decided_by
 from heliograph.messages.tables import inflight, operator_decisions, queue
 from heliograph.wallet.tables import ledger_entries
@@ -42,9 +42,9 @@ def settling(
 
     def settle(tx: Connection) -> list[DecisionResult]:
         def change() -> list[DecisionResult]:
-            return by_hand.settle(tx, facts, message_ids, decision, WHO, clock.now_ms())
+            return audited_decisions.settle(tx, facts, message_ids, decision, WHO, clock.now_ms())
 
-        return by_hand.tried_out(tx, change) if is_tried else change()
+        return audited_decisions.tried_out(tx, change) if is_tried else change()
 
     return in_page(house, settle)
 
@@ -91,14 +91,14 @@ async def test_a_message_that_is_not_in_doubt_is_refused_beside_those_that_are(
 
 
 async def matching(house: House, receipt_id: str, *, is_tried: bool = False) -> DecisionResult:
-    wanted = by_hand.ReceiptMatch(receipt_id, house.messages()[0].id, as_one=False)
+    wanted = audited_decisions.ReceiptMatch(receipt_id, house.messages()[0].id, as_one=False)
     facts = CarrierFacts(house.carrier_id, "carrier", id_format="as_is")
 
     def match(tx: Connection) -> DecisionResult:
         def change() -> DecisionResult:
-            return by_hand.match(tx, facts, wanted, "kofi", clock.now_ms())
+            return audited_decisions.match(tx, facts, wanted, "kofi", clock.now_ms())
 
-        return by_hand.tried_out(tx, change) if is_tried else change()
+        return audited_decisions.tried_out(tx, change) if is_tried else change()
 
     return await in_page(house, match)
 

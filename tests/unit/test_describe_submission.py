@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.carriers.link import Outgoing
 from heliograph.carriers.smpp import SmppSettings
-from heliograph.carriers.smpp.described import DescribedSubmission, describe
+from heliograph.carriers.smpp.describe_submission import DescribedSubmission, describe
 
 TEXT = "nobody's business, " * 20
 MESSAGE_ID = "0197a5c0ffee70008000000000000abc"

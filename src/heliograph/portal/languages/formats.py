@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from heliograph.base.clock import rfc3339
-from heliograph.portal.languages.spoken import USUAL, _, language, ngettext, zone
+from heliograph.portal.languages.page_language import USUAL, _, language, ngettext, zone
 from heliograph.wallet import to_text
 
 MINUTE_S: Final = 60

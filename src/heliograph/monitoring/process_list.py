@@ -29,7 +29,7 @@ class RegisteredProcess(NamedTuple):
         return silent_ms if silent_ms > LATE_MS else None
 
 
-def registered(tx: Connection) -> list[RegisteredProcess]:
+def registered_processes(tx: Connection) -> list[RegisteredProcess]:
     """Returns the processes that are registered, the oldest first. One that died is among them for
     half a minute yet.
     """

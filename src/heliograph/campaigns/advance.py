@@ -46,7 +46,7 @@ class _Bucket(NamedTuple):
     at_s: float
 
 
-class Jobs:
+class Advancer:
     """Moves on the campaigns of one database, as long as this process has them. `on_queued` is told
     which carriers have something to send. `chunk` is how many recipients one transaction takes, and
     `ahead` how many messages of a campaign are queued at most.

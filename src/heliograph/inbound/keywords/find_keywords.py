@@ -16,7 +16,7 @@ from heliograph.inbound.keywords.match import (
     match,
 )
 from heliograph.inbound.tables import ONE_SENDER_SCOPE
-from heliograph.inbound.written import WrittenSender, international
+from heliograph.inbound.written_sender import WrittenSender, international
 from heliograph.text import parse_phone
 
 _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
@@ -66,7 +66,7 @@ class Heard(NamedTuple):
 NOTHING: Final = Heard()
 
 
-async def hear(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
+async def find_keywords(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
     """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
     no keyword. On a number that several accounts share, a text is the account's whose keyword it
     is, whoever it was before, and a sender as it is dialled at home is read by its country.

@@ -1,16 +1,19 @@
 """Finds what a change of a cost, a price, a route or a rate makes sell below cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
 from heliograph import carriers
+from heliograph.base.clock import rfc3339
 from heliograph.carriers import GENERAL, Rate, Rates
 from heliograph.database import config
 from heliograph.pricing.costs import CarrierCost
+from heliograph.pricing.difference import difference, weighed_after
 from heliograph.pricing.market import DEFAULT, Market, Weighed, load_market
 from heliograph.pricing.rate_change import losses_in_words, refuse_losses
+from heliograph.pricing.sheets import RateSheet, rates_of, sheets_that_may_not_lose
 
 T = TypeVar("T")
 
@@ -22,16 +25,42 @@ class _NumbersOfAccount(NamedTuple):
     digits: str
 
 
+class _Placed(NamedTuple):
+    """Holds what segments to some numbers of an account bring and cost."""
+
+    place: _NumbersOfAccount
+    weighed: Weighed
+
+
+class _Losses(NamedTuple):
+    """Holds what sells below cost now and did not, or did less, the worst first: at the rates that
+    hold, and at those of each sheet that is planned.
+    """
+
+    of_today: list[Weighed]
+    of_sheets: dict[RateSheet, list[Weighed]]
+
+    def in_words(self, tx: Connection) -> str:
+        """Returns a part of a sentence; empty: nothing sells below cost."""
+        said = [losses_in_words(tx, self.of_today)] if self.of_today else []
+        for sheet, losses in self.of_sheets.items():
+            at = rfc3339(sheet.effective_at_ms or 0)
+            words = losses_in_words(tx, losses)
+            said.append(f"when the rate sheet {sheet.text_id} is applied at {at}, {words}")
+        return "; ".join(said)
+
+
 def changed_without_loss(tx: Connection, change: Callable[[], T], *, allows_loss: bool) -> T:
     """Makes a change of a cost, a price or a route, and returns what `change` returns. Raises
     InvalidRequest if it makes somebody pay less for a segment than it costs, or still less, unless
-    that is allowed. Two changes wait for each other, so that each sees what the other one has made.
+    that is allowed: at once, or when a sheet is applied that is planned and may not lose. Two
+    changes wait for each other, so that each sees what the other one has made.
     """
     config.bump(tx)  # its row's lock
     if allows_loss:
         return change()
     made, losses = _changed(tx, change)
-    refuse_losses(tx, losses)
+    refuse_losses(losses.in_words(tx))
     return made
 
 
@@ -39,31 +68,51 @@ def changed_with_warning(
     tx: Connection, change: Callable[[], T], warn: Callable[[str], object]
 ) -> T:
     """Makes a change of one of them or of a rate, and returns what `change` returns. It tells
-    `warn` what sells below cost then, if that is more than before.
+    `warn` what sells below cost then, at once or by a planned sheet, if that is more than before.
     """
     config.bump(tx)  # first, as above
     made, losses = _changed(tx, change)
-    if losses:
-        warn(losses_in_words(tx, losses))
+    if words := losses.in_words(tx):
+        warn(words)
     return made
 
 
-def _changed(tx: Connection, change: Callable[[], T]) -> tuple[T, list[Weighed]]:
-    """Returns what `change` returns, and what sells below cost now and did not, or did less, the
-    worst first.
-    """
+def _changed(tx: Connection, change: Callable[[], T]) -> tuple[T, _Losses]:
+    """Returns what `change` returns, and what sells below cost by it."""
     before, rates_before = load_market(tx), carriers.load_rates(tx)
     made = change()
     after, rates = load_market(tx), carriers.load_rates(tx)
     prefixes = before.prefixes | after.prefixes
     about = _destinations([*rates_before, *rates])
-    was = {place: each.cost_share for place, each in _placed(before, rates_before, about, prefixes)}
+    of_today = _worse(
+        _placed(before, rates_before, about, prefixes), _placed(after, rates, about, prefixes)
+    )
+    of_sheets = {}
+    for sheet in sheets_that_may_not_lose(tx):
+        then = difference(rates, rates_of(tx, sheet), is_whole=sheet.is_whole)
+        losses = _worse(
+            _by_place(weighed_after(before, rates, then)),
+            _by_place(weighed_after(after, rates, then)),
+        )
+        if losses:
+            of_sheets[sheet] = losses
+    return made, _Losses(of_today, of_sheets)
+
+
+def _worse(before: Iterable[_Placed], after: Iterable[_Placed]) -> list[Weighed]:
+    """Returns what sells below cost now and did not, or did less, the worst first."""
+    was = {of_one.place: of_one.weighed.cost_share for of_one in before}
     # one cost and one rate are told once, whatever numbers they are for
     worse: dict[tuple[Rate, CarrierCost], Weighed] = {}
-    for place, each in _placed(after, rates, about, prefixes):
+    for place, each in after:
         if each.is_loss and each.cost_share > was.get(place, 0.0):
             worse.setdefault((each.rate, each.cost), each)
-    return made, sorted(worse.values(), key=lambda each: -each.cost_share)
+    return sorted(worse.values(), key=lambda each: -each.cost_share)
+
+
+def _by_place(weighed: Iterable[Weighed]) -> Iterator[_Placed]:
+    for each in weighed:
+        yield _Placed(_NumbersOfAccount(each.rate.account_id, each.beginning.digits), each)
 
 
 def _destinations(rates: Sequence[Rate]) -> dict[str, list[Rate]]:
@@ -79,8 +128,8 @@ def _placed(
     rates: Sequence[Rate],
     about: Mapping[str, Sequence[Rate]],
     prefixes: frozenset[str],
-) -> Iterator[tuple[_NumbersOfAccount, Weighed]]:
+) -> Iterator[_Placed]:
     every = Rates(rates)
     for account_id, of_one in about.items():
         for each in market.weighed(every, account_id, of_one, also=prefixes):
-            yield _NumbersOfAccount(account_id, each.beginning.digits), each
+            yield _Placed(_NumbersOfAccount(account_id, each.beginning.digits), each)

@@ -24,13 +24,14 @@ def require_no_loss(
     if allows_loss:
         return
     weighed = weighed_after(load_market(tx), today, planned)
-    refuse_losses(tx, [each for each in weighed if each.is_loss])
+    losses = [each for each in weighed if each.is_loss]
+    refuse_losses(losses_in_words(tx, losses) if losses else "")
 
 
-def refuse_losses(tx: Connection, losses: Sequence[Weighed]) -> None:
-    """Raises InvalidRequest if there are any."""
-    if losses:
-        raise refused("allow_loss", f"is needed, because {losses_in_words(tx, losses)}")
+def refuse_losses(words: str) -> None:
+    """Raises InvalidRequest unless `words`, which says what sells below cost, is empty."""
+    if words:
+        raise refused("allow_loss", f"is needed, because {words}")
 
 
 def losses_in_words(tx: Connection, losses: Sequence[Weighed]) -> str:

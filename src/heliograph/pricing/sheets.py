@@ -193,6 +193,17 @@ def due_sheet(tx: Connection, *, now_ms: int) -> RateSheet | None:
     return None if row is None else RateSheet(**row._asdict())
 
 
+def sheets_that_may_not_lose(tx: Connection) -> list[RateSheet]:
+    """Returns the planned sheets that may not sell below cost, the one that comes first first."""
+    columns = rate_sheets.c
+    query = (
+        sa.select(*_COLUMNS)
+        .where(columns.status == PLANNED, columns.allows_loss.is_(False))
+        .order_by(columns.effective_at_ms, columns.id)
+    )
+    return records_of(RateSheet, tx.execute(query))
+
+
 def sheet_by_id(tx: Connection, text_id: str) -> RateSheet:
     """Raises NotFound."""
     raw = ids.raw_of_text(PREFIX, text_id)

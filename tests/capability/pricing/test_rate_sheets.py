@@ -4,7 +4,7 @@ import pytest
 
 from heliograph import accounts, carriers, pricing, users, wallet
 from heliograph.base import clock
-from heliograph.base.clock import DAY_MS
+from heliograph.base.clock import DAY_MS, rfc3339
 from heliograph.base.errors import InvalidRequest, NotFound
 from heliograph.base.paging import PageWanted
 from heliograph.carriers import GENERAL, Rate
@@ -93,6 +93,37 @@ def test_of_carriers_that_share_a_route_the_dearest_is_weighed_and_not_who_stand
         carriers.set_route(tx, "233", ["cheap", "dear", "dearest"])
         carriers.set_route(tx, "", ["cheap"])
     planned(db, [Rate(GENERAL, "GH", 1)])
+
+
+def test_a_change_is_refused_that_a_planned_sheet_would_lose_by(db: Database) -> None:
+    """A sheet is looked at when it is planned. What changes between then and its time is held
+    against it, too. One that may lose, and one that was withdrawn, keep nothing back.
+    """
+    at_ms = clock.now_ms() + DAY_MS
+    sheet = planned(db, [Rate(GENERAL, "GH", 2)], at_ms=at_ms)
+    planned(db, [Rate(GENERAL, "23355", 1)], at_ms=at_ms, allows_loss=True)
+    with db.write() as tx:
+        carriers.set_rate(tx, "GH", 3)
+
+    def cost(amount: str) -> None:
+        with db.write() as tx:
+            pricing.changed_without_loss(
+                tx,
+                lambda: pricing.set_cost(tx, "simulator", "233", amount, "GHS"),
+                allows_loss=False,
+            )
+
+    with pytest.raises(InvalidRequest) as refused:
+        cost("0.09")
+    assert refused.value.fields[0].message == (
+        f"is needed, because when the rate sheet {sheet.text_id} is applied at {rfc3339(at_ms)},"
+        " this sells below cost: GH brings 0.07 GHS a segment, and simulator charges 0.09 GHS for"
+        " 233"
+    )
+    cost("0.07")
+    with db.write() as tx:
+        sheets.withdraw(tx, sheet, now_ms=clock.now_ms())
+    cost("0.09")
 
 
 def test_what_a_sheet_has_nothing_to_do_with_does_not_stop_it(db: Database) -> None:

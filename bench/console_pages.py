@@ -44,12 +44,16 @@ from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import ROOTS, Portal
 from heliograph.processes.exclusive import tune_collector
 from heliograph.users import OperatorRole, passkeys
+from heliograph.webhooks.events import EVENT_PREFIX
+from heliograph.webhooks.tables import webhook_events
 from tests.support.api.service import Loop
 from tests.support.console.operators import come_in
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import SITE, Visitor
+from tests.support.portal.webhook_pages import exhaust, happens
 
 KINDS: Final = ("sqlite", "postgresql")
+EVENTS: Final = 1_000  # that the endpoint of the busiest account has been told of
 # how the paths of files end that the console makes, beside those of an account's portal
 _FILES: Final = (
     *FILES,
@@ -57,18 +61,21 @@ _FILES: Final = (
     f"{CONSOLE}/money/days",
 )
 # by parameter of a path: the table that a record is taken from, and how its text id begins
-_RECORDS: Final = {
+RECORDS: Final = {
     "message": ("messages", "msg"),
     "contact": ("contacts", "con"),
     "campaign": ("campaigns", "cmp"),
     "key": ("api_keys", "key"),
     "endpoint": ("webhook_endpoints", "whe"),
+    "event": ("webhook_events", EVENT_PREFIX),
     "site": ("sites", "site"),
     "file": ("contact_imports", "imp"),
     "sheet": ("rate_sheets", "rsh"),
     "recipient": ("alert_recipients", "alr"),
     "receipt": ("unmatched_receipts", "rcp"),
 }
+# the other parameters that paths have
+OTHERS: Final = ("account", "carrier", "carrier_id", "customer", "month", "phone", "sender")
 _OF_NO_ACCOUNT: Final = ("rate_sheets", "alert_recipients", "unmatched_receipts")
 _SEARCHES: Final = (
     "/now?span=week",
@@ -131,6 +138,7 @@ def main(arguments: list[str]) -> int:
             print(f"filled in {time.monotonic() - began_s:.0f} s", flush=True)
         db, run = Database(url), Loop()
         try:
+            _tell_events(db, run)
             costs = _measured(db, run, options.only)
         finally:
             db.close()
@@ -208,7 +216,7 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
         costs = []
         tune_collector()  # as every process that serves pages does
         print("     p95   median      cpu    octets  page")
-        for path in _paths(known):
+        for path in (path.format(**known) for path in paths()):
             if only not in path:
                 continue
             status = visitor.get(path).status_code
@@ -228,6 +236,15 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
         visitor.close()
         run(portal.close())
         run(cache.close())
+
+
+def _tell_events(db: Database, run: Loop) -> None:
+    """Tells the busiest account of events, if its endpoint has not been told of any."""
+    with db.read() as tx:
+        if tx.execute(sa.select(webhook_events.c.id).limit(1)).first():
+            return
+    run(happens(db, BUSY, EVENTS))
+    exhaust(db)
 
 
 def _used_s(plain: sa.Engine) -> float:
@@ -254,7 +271,7 @@ def _records(db: Database) -> dict[str, str]:
     }
     with db.read() as tx:
         found["account"] = accounts.text_id(accounts.by_id(tx, BUSY))
-        for parameter, (table, prefix) in _RECORDS.items():
+        for parameter, (table, prefix) in RECORDS.items():
             columns = metadata.tables[table].columns
             query = sa.select(columns.id).order_by(columns.id.desc()).limit(1)
             if table not in _OF_NO_ACCOUNT:
@@ -265,17 +282,18 @@ def _records(db: Database) -> dict[str, str]:
         customer = sa.select(metadata.tables["customers"].columns.account_id).limit(1)
         raw = tx.execute(customer).scalar_one()
         found["customer"] = accounts.text_of_id(raw, is_customer=True)
+    assert found.keys() == {*RECORDS, *OTHERS}
     return found
 
 
-def _paths(known: dict[str, str]) -> list[str]:
-    """Returns all pages of the console but files, those of an account's portal that an operator
-    looks at, and searches.
+def paths() -> list[str]:
+    """Returns the paths of all pages of the console but files, those of an account's portal that an
+    operator looks at, and searches. Parameters stand in braces.
     """
-    paths = [page.path for page in CONSOLE_PAGES if not page.is_form]
-    pages = [path for path in paths if not path.endswith(_FILES)]
+    every = [page.path for page in CONSOLE_PAGES if not page.is_form]
+    pages = [path for path in every if not path.endswith(_FILES)]
     searches = [CONSOLE + each for each in _SEARCHES]
-    return [path.format(**known) for path in (*pages, *searches)]
+    return [*pages, *searches]
 
 
 if __name__ == "__main__":

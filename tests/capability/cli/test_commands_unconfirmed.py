@@ -1,5 +1,5 @@
-"""What commands say and do while PostgreSQL does not confirm commits: nothing hangs with locks, and
-nothing is promised that is not so.
+"""The tests ask what commands say and do while PostgreSQL does not confirm commits: nothing hangs
+with locks, and nothing is promised that is not so.
 """
 
 import json

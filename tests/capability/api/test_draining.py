@@ -40,8 +40,8 @@ def test_who_was_there_is_accepted_and_who_comes_is_not() -> None:
 
 
 class Crowded(Server):
-    """Is a server to which many clients come when it is about to close its port. They say what they
-    want when it has closed it.
+    """Lets many clients come when it is about to close its port. They say what they want when it
+    has closed it.
     """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

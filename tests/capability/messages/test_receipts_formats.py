@@ -255,7 +255,7 @@ async def test_ids_that_differ_only_in_case_are_two_unless_they_are_numbers(hous
 
 
 class AtWork:
-    """Is a carrier that this process serves, as `carrier set` and the sweeps see it."""
+    """Holds a carrier that this process serves, as `carrier set` and the sweeps see it."""
 
     def __init__(self, house: House, link: ScriptedLink) -> None:
         self._house, self._link = house, link

@@ -19,7 +19,7 @@ LOG_TAIL_CHARACTERS = 2_000
 
 
 class PrivateService(ABC):
-    """Is a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
+    """Runs a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
     stopped; use it as a context or call `close`.
     """
 

@@ -19,7 +19,7 @@ NAME: Final = "standby"  # the application_name that the primary knows it by
 
 
 class Standby(PrivatePostgres):
-    """Is a copy of a primary that runs, which follows it. `start` and `kill` it, or stop and
+    """Runs a copy of a running primary, which follows it. `start` and `kill` it, or stop and
     continue its process.
     """
 

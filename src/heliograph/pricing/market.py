@@ -109,8 +109,8 @@ class Market:
         also: frozenset[str] = frozenset(),
     ) -> Iterator[Weighed]:
         """Yields what segments bring and cost for an account, or GENERAL, wherever `about`, which
-        are rates of it that hold or have held, may decide. `also`: the prefixes of another market,
-        which this one is compared with.
+        are rates of it that hold or have held, may decide. `also` are the prefixes of another
+        market, which this one is compared with.
         """
         if not self.has_costs:
             return

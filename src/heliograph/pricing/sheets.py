@@ -83,7 +83,7 @@ def upload(
     is_whole: bool,
     now_ms: int,
 ) -> RateSheet:
-    """Stores a sheet as a draft. `by`: who uploads it, or None for a command. Raises
+    """Stores a sheet as a draft. `by` is who uploads it, or None for a command. Raises
     InvalidRequest.
     """
     columns = rate_sheets.c

@@ -31,7 +31,8 @@ from heliograph.requests import KeyPlace
 class LockedWallet(Row, frozen=True):
     """Holds a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
     `config_epoch` is the current epoch of the configuration. `closed` says whether the account is
-    closed now, because the cached account may be older. `has_opt_outs`: of either mode.
+    closed now, because the cached account may be older. `has_opt_outs` says whether there are any
+    of either mode.
     """
 
     account_id: Id

@@ -42,8 +42,8 @@ class Beginning(NamedTuple):
 
 class Weighed(NamedTuple):
     """Says what a segment to numbers with this beginning brings and costs. `rate` decides what it
-    brings. `price` sells credits in the currency of the cost; None: they are not sold in it, so
-    nothing can be compared.
+    brings. `price` sells credits in the currency of the cost. If it is None, they are not sold in
+    it, so nothing can be compared.
     """
 
     beginning: Beginning

@@ -115,8 +115,8 @@ def plan(
     by: User | None,
     now_ms: int,
 ) -> RateSheet:
-    """Gives a draft its time; None: it is applied at once. It is `by` who answers for it from now
-    on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
+    """Gives a draft its time, or applies it at once if that is None. It is `by` who answers for it
+    from now on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
     the time is past or too far ahead, or it sells below cost and that is not allowed.
     """
     said = one_line("reason", reason, most=REASON_MAX)

@@ -214,8 +214,8 @@ async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
-    """Returns the id of each carrier, and the rank of bulk that its queue serves next; None: none
-    waits.
+    """Returns the id of each carrier, and the rank of bulk that its queue serves next, or None if
+    none waits.
     """
     return [
         (head.carrier_id, head.rank_us)

@@ -46,8 +46,8 @@ class Seen(NamedTuple):
 
 
 class Deployment:
-    """Runs a deployment: open a `carrier` and `start` it, send with `clients`, do the fault,
-    `settle`, and end with `holds`.
+    """Runs a deployment: a test opens a `carrier`, calls `start`, sends with `clients`, does the
+    fault, calls `settle`, and ends with `holds`.
     """
 
     def __init__(self, kind: str, url: str, redis_url: str, directory: Path) -> None:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Loss:
-    """Describes something that is to be lost; `wait` until it was."""
+    """Describes something that is to be lost; `wait` returns once it was."""
 
     def __init__(
         self, when: When, said_by: Party, times: int, then: Literal["cut", "swallow"]

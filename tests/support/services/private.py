@@ -20,7 +20,7 @@ LOG_TAIL_CHARACTERS = 2_000
 
 class PrivateService(ABC):
     """Runs a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
-    stopped; use it as a context or call `close`.
+    stopped. It is used as a context, or ended with `close`.
     """
 
     user = ""  # whom it runs as when we are root; empty: root

@@ -39,6 +39,7 @@ FIRST_FAULTS: Final = (
     "tests/faults/test_receipts.py",
     "tests/faults/test_redis.py",
 )
+_LISTS: Final = "tests/unit/test_cli_modules.py::test_a_list_loads_only_what_it_needs"
 # What takes a minute, or long for what changes seldom: installing, starting, restarting, clients
 # that others generate, crowds, French, half of the journeys, and what tests are run with.
 LONG: Final = (
@@ -46,11 +47,17 @@ LONG: Final = (
     "tests/api/test_schemathesis.py",
     "tests/architecture/test_package.py",
     "tests/architecture/test_skips.py",
+    "tests/browser/test_console_alerts.py",
     "tests/browser/test_console_fail_over.py",
     "tests/browser/test_console_looks.py",
+    "tests/browser/test_console_money.py",
     "tests/browser/test_console_now.py",
+    "tests/browser/test_console_rates.py",
     "tests/browser/test_console_sender_from_both_sides.py",
     "tests/browser/test_console_suspends.py",
+    # the narrow one stays, where more does not fit
+    "tests/browser/test_console_widths.py::test_no_page_and_no_navigation_is_wider_than_its_place[1440]",
+    "tests/browser/test_portal_by_itself.py::test_a_page_with_several_parts_says_after_a_quarter",
     "tests/browser/test_portal_components.py",
     "tests/browser/test_portal_connect.py",
     "tests/browser/test_portal_french.py",
@@ -77,6 +84,9 @@ LONG: Final = (
     "tests/crash/test_slow_readers.py",
     "tests/crash/test_warm_in_path.py",
     "tests/crash/test_warm_start.py",
+    # what lists of accounts and messages load is counted at each change
+    *(f"{_LISTS}[{noun}" for noun in ("key", "webhook", "contact", "sender", "route", "site")),
+    *(f"{_LISTS}[{noun}" for noun in ("carrier", "opt-out")),
     "tests/wire/test_generated_clients.py",
 )
 DATABASES: Final = ("sqlite", "postgresql")

@@ -55,4 +55,4 @@ def test_what_is_named_is_there() -> None:
         file, _, test = name.partition("::")
         found = list(ROOT.glob(f"{file}*"))
         assert found, name
-        assert not test or test in (ROOT / file).read_text(), name
+        assert not test or test.partition("[")[0] in (ROOT / file).read_text(), name

@@ -1,4 +1,4 @@
-"""`python -m tests.faults` runs all rows of the matrix, then writes the matrix. Its exit status is
+"""`python -m tests.faults` runs all rows of the matrix, then prints the matrix. Its exit status is
 1 when a row has no result, or has not held.
 """
 

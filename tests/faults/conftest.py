@@ -39,7 +39,7 @@ def new_deployment(
 def deployment(
     request: pytest.FixtureRequest, new_deployment: Callable[[str], Deployment]
 ) -> Deployment:
-    """Returns a deployment. In its long form the test runs on both: everything in one process on
+    """Returns a deployment. The long form of a test runs on both: everything in one process on
     SQLite, and in several on PostgreSQL with Redis.
     """
     return new_deployment(request.param)

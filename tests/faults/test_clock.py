@@ -25,8 +25,8 @@ SCRIPT: Final = "\n".join(
 def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
     deployment: Deployment, tmp_path: Path
 ) -> None:
-    """It is moved all at once for every process, because it is the machine's clock. Monotonic
-    clocks go on, as the kernel's do.
+    """The clock is the machine's, so it moves all at once for every process. Monotonic clocks go
+    on, as the kernel's do.
     """
     clock = tmp_path / "clock"
     clock.write_text("+0")

@@ -47,7 +47,9 @@ class Tenant:
 
 @pytest.fixture
 def tenant(deployment: Deployment) -> Iterator[Callable[..., Tenant]]:
-    """Yields `tenant("chidi", credits=10)`, for once the deployment has started."""
+    """Yields what makes a tenant, once the deployment has started: `tenant("chidi",
+    credits=10)`.
+    """
     made: list[Tenant] = []
 
     def make(name: str, credits: int = 0) -> Tenant:

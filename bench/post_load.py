@@ -1,4 +1,4 @@
-"""Bare aiohttp posts the same signed request again and again, as fast as it can (`python -m
+"""Bare aiohttp sends the same signed POST again and again, as fast as it can (`python -m
 bench.post_load --help`), and prints one line of JSON.
 """
 

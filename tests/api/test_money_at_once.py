@@ -1,4 +1,4 @@
-"""Clients try double spending and repeated requests over HTTP, all at once, against `heliograph
+"""Clients want to spend twice and to repeat requests over HTTP, all at once, against `heliograph
 serve` on each database.
 """
 

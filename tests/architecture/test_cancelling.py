@@ -1,5 +1,5 @@
-"""Code that goes on after any error asks first whether it was told to end: otherwise one lost
-CancelledError is a task that never ends.
+"""Code asks first whether it was told to end, wherever it goes on after any error: otherwise one
+lost CancelledError is a task that never ends.
 """
 
 import ast

@@ -1,5 +1,5 @@
-"""deploy/Containerfile and deploy/compose.yaml name only what there is. They are looked at as far
-as that can be done where no container engine runs.
+"""deploy/Containerfile and deploy/compose.yaml speak only of what there is. They are looked at as
+far as that can be done where no container engine runs.
 """
 
 import json

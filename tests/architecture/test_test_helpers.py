@@ -28,7 +28,7 @@ HIDES_FOR_A_REASON = {
 
 
 def test_no_test_reads_certificate_authorities_to_ask_a_server_without_tls() -> None:
-    """Reading them costs each call 25 ms of a processor (tests/support/plain_http.py)."""
+    """Each call needs 25 ms of a processor to read them (tests/support/plain_http.py)."""
     calls = [
         f"tests/{source.path}:{node.lineno}: httpx.{node.attr}; call tests.support.plain_http"
         for source in sources(TESTS)
@@ -65,8 +65,8 @@ def test_one_class_is_called_house() -> None:
 
 
 def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
-    """A test that needs more of her adds it in a fixture that says what it is, or has an account of
-    another name.
+    """If a test needs more of her, it adds that in a fixture that says what it is, or has an
+    account of another name.
     """
     assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
 

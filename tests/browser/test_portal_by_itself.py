@@ -1,5 +1,5 @@
-"""Some things on pages of the portal change by themselves while somebody types or looks. They may
-not overwrite what is newer, take the focus away, or ask for anything that the policy forbids.
+"""Pages of the portal renew some things by themselves while somebody types or looks. They may not
+overwrite what is newer, take the focus away, or ask for anything that the policy forbids.
 """
 
 import re

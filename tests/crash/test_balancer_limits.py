@@ -1,4 +1,6 @@
-"""The handbook's HAProxy limits what one address may hold: its connections keep nobody else out."""
+"""The handbook's HAProxy lets one address hold only so much: its connections keep nobody
+else out.
+"""
 
 import re
 import socket

@@ -1,5 +1,6 @@
-"""A campaign lives in any order, under any loss: nobody gets it twice, nobody is left out but who
-opts out, who then gets nothing more; each credit is accounted for, and its end is told once.
+"""A campaign goes through its life in any order, under any loss: nobody gets it twice, nobody is
+left out but who opts out, who then gets nothing more; each credit is accounted for, and its end is
+told once.
 """
 
 from collections import Counter

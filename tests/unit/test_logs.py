@@ -1,5 +1,5 @@
-"""Errors that libraries and the event loop log are told by their kind and place, never by their
-text.
+"""Errors that are logged by libraries and the event loop are told by their kind and place, never by
+their text.
 """
 
 import asyncio

@@ -64,7 +64,7 @@ class Phone(NamedTuple):
         return await self.carrier.until_heard(self.session, pdu.DELIVER_SM_RESP, answers)
 
     def stored(self) -> list[tuple[str, str, bool, int]]:
-        """Returns of each text its sender, the text, whether it is whole, and how often it came
+        """Returns the sender and the text of each, whether it is whole, and how often it came
         again.
         """
         with self.db.read() as tx:

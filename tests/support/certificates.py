@@ -14,7 +14,9 @@ Key = ec.EllipticCurvePrivateKey
 
 
 class Authority:
-    """Is an authority. `file` is its own certificate, in PEM, in the folder where all are kept."""
+    """Signs certificates as an authority. `file` is its own certificate, in PEM, in the folder
+    where all are kept.
+    """
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         self._folder = folder

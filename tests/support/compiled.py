@@ -20,7 +20,9 @@ _shared: dict[str, MutableMapping[Any, Any]] = {}
 
 
 def share() -> None:
-    """Lets engines share, from now on, what is compiled. Call it once, before the first is made."""
+    """Lets engines share, from now on, what is compiled. It is called once, before the first one is
+    made.
+    """
     made = sa.create_engine
 
     @wraps(made)

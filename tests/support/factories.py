@@ -130,8 +130,8 @@ def send_request(
     key_account_id: str | None = None,
     **fields: Any,
 ) -> SendRequest:
-    """Returns a request as POST /sms/send reads it. `key`: the Idempotency-Key; `kind`: its type,
-    which a body cannot choose.
+    """Returns a request as POST /sms/send reads it. `key` is the Idempotency-Key, and `kind` is its
+    type, which a body cannot choose.
     """
     body = {
         "sender": SENDER,

@@ -14,7 +14,7 @@ _HEAD: Final = struct.Struct(">IIII")
 
 def slowness() -> float:
     """Returns how much more processor time than on the machine of reference is needed now; 1.0 is
-    the least. It takes about a second, so ask before and after what is measured.
+    the least. It takes about a second, and is asked before and after what is measured.
     """
     return max(1.0, min(_work_s() for _ in range(8)) / REFERENCE_S)
 

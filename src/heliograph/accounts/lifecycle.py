@@ -57,8 +57,9 @@ def create(
     daily_credits: int | None = DAILY_CREDITS,
     now_ms: int,
 ) -> Account:
-    """Creates an active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`:
-    raw id of the partner whose customer it is. `daily_credits`: its cap a UTC day, None for none.
+    """Creates an active account without a wallet (`wallet.open_wallet` gives it one). `parent_id`
+    is the raw id of the partner whose customer it is. `daily_credits` is its cap a UTC day, and
+    None for none.
 
     It bumps no epoch: nothing is remembered of an account that was not there, and provisioning
     customers makes no process read everything anew.

@@ -94,7 +94,9 @@ class StorageQuotaReached(RateLimited):
 
 
 class QuotaUsage(NamedTuple):
-    """Describes a quota of an account, as the operator sees it. `octets_a_day` None: no bound."""
+    """Describes a quota of an account, as the operator sees it. `octets_a_day` None means no
+    bound.
+    """
 
     kind: StoredKind
     octets_a_day: int | None
@@ -211,7 +213,8 @@ def used_today(tx: Connection, account_id: str, now_ms: int) -> dict[tuple[Store
 
 
 def set_quotas(tx: Connection, account_id: str, quotas: Mapping[StoredKind, int | None]) -> None:
-    """Sets these of an account (raw id); None: no bound. Running processes know of it within 0.3 s.
+    """Sets these of an account (raw id), where None means no bound. Running processes know of it
+    within 0.3 s.
 
     Raises NotFound; InvalidRequest, also for a customer, unless it is of the keys that its own key
     uses: all else is counted with its partner's.

@@ -120,8 +120,8 @@ def remove_recipient(tx: Connection, text_id: str) -> AlertRecipient:
 
 
 def secret_of(tx: Connection, recipient_id: str, secret_key: Keys) -> str | None:
-    """Returns the secret that signs what goes to a recipient (raw id); None: it has none. Raises
-    SecretUnreadable.
+    """Returns the secret that signs what goes to a recipient (raw id), or None if it has none.
+    Raises SecretUnreadable.
     """
     query = sa.select(alert_recipients.c.secret).where(alert_recipients.c.id == recipient_id)
     stored = tx.execute(query).scalar()

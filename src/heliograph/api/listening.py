@@ -53,7 +53,7 @@ async def answer(
     keeping: "Iterable[asyncio.Task[None]]",
     when_ready: WhenReady | None = None,
 ) -> None:
-    """Answers requests until the server is told to stop, or the end of one of `keeping`: then this
+    """Answers requests until the server is told to stop, or until one of `keeping` ends: then this
     process may not go on. `when_ready(port)` runs once requests are answered; when it returns
     False, that is the end too.
     """

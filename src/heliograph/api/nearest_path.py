@@ -40,8 +40,8 @@ class Meant:
         )
 
     def not_below_base(self, method: str, path: str, pages: Iterable[str]) -> str:
-        """Returns the message of a 404 elsewhere, which anybody may cause without a key:
-        so nothing is searched for. `pages`: what is there.
+        """Returns the message of a 404 elsewhere, which anybody may cause without a key: so nothing
+        is searched for. `pages` are those that there are.
         """
         plain = _plain(path)
         page = [
@@ -53,7 +53,7 @@ class Meant:
         )
 
     def not_answered(self, method: str, template: str, allowed: list[str]) -> str:
-        """Returns the message of a 405. `template`: the path as the table has it."""
+        """Returns the message of a 405. `template` is the path as the table has it."""
         others = [
             path
             for path in self._methods

@@ -26,7 +26,7 @@ Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
 
 async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant: Meant) -> None:
     """Answers a request for one of the pages, each of which raises ServiceError when it cannot be
-    shown. `meant`: of the API's paths.
+    shown. `meant` knows the API's paths.
     """
     path: str = scope["path"]
     request_id = new_request_id()

@@ -42,8 +42,8 @@ class Threads:
         self._turns: dict[str, asyncio.Semaphore] = {}  # of accounts that have requests here
 
     async def run(self, account_id: str, work: Callable[[], T], *, changes: bool = False) -> T:
-        """Returns what `work` returns. Raises Unavailable when too many wait, Unconfirmed, and
-        whatever `work` raises. `changes`: it stores something.
+        """Returns what `work` returns. `changes` says whether it stores something. Raises
+        Unavailable when too many wait, Unconfirmed, and whatever `work` raises.
         """
         if (
             self._waiting[account_id] >= WAITING_OF_ACCOUNT_MAX

@@ -42,8 +42,8 @@ def causes(
     is_unmatched: Callable[[Submit], bool],
 ) -> Iterator[tuple[str, str]]:
     """Tells what a terminal message came to without that the SMSC, or the operator, has said so.
-    `submits`: those that are its. `is_unmatched`: whether a submission's receipt has found no
-    message.
+    `submits` are those of this message. `is_unmatched` says whether a submission's receipt has
+    found no message.
     """
     said = _said(message, submits, overrides, log, is_unmatched)
     if message.status == DELIVERED:

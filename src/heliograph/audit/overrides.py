@@ -62,9 +62,9 @@ class Overrides:
     def delivered(
         self, taken: Sequence[tuple[int, int]], said_delivered: bool, segments: int
     ) -> int:
-        """Returns the bits of segments whose delivery nobody else needs to have said. `taken`: when
-        the SMSC took which; `said_delivered`: to that handset it has sent such a receipt, of
-        whichever message.
+        """Returns the bits of segments whose delivery nobody else needs to have said. `taken` says
+        when the SMSC took which. `said_delivered` says whether it has sent such a receipt to that
+        handset, of whichever message.
         """
         bits = self.matched if said_delivered else 0
         ever_taken = 0

@@ -18,8 +18,8 @@ def repetitions(
     repeated: set[Submit],
 ) -> Iterator[tuple[str, str]]:
     """Tells which submissions of one segment, counted from 0, were sent again without a reason, and
-    adds all that were sent again to `repeated`. `resent_ms`: when the operator has said that it is
-    to be sent again. What came after `asked_ms` need not have a reason.
+    adds all that were sent again to `repeated`. `resent_ms` says when the operator has said that it
+    is to be sent again. What came after `asked_ms` need not have a reason.
 
     What was taken is sent again because nobody knew: once by itself, and once each time that the
     operator has said so, after which it is not sent again by itself. Both are marked, and neither

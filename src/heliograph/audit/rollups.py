@@ -24,8 +24,8 @@ from heliograph.wallet import DISCREPANCIES_MAX, Discrepancy
 
 
 def verify_rollups(tx: Connection, *, marked_too: bool = False) -> list[Discrepancy]:
-    """Returns what is wrong with roll-ups: nothing, if all agree, and at most
-    DISCREPANCIES_MAX. `marked_too`: whoever asks has just counted the marked quarters.
+    """Returns what is wrong with roll-ups: nothing, if all agree, and at most DISCREPANCIES_MAX.
+    `marked_too` says whether whoever asks has just counted the marked quarters.
     """
     return list(islice(_wrong(tx, marked_too=marked_too), DISCREPANCIES_MAX))
 

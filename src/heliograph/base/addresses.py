@@ -82,7 +82,7 @@ class MailServer(NamedTuple):
 
 
 def mail_server(url: str) -> MailServer | None:
-    """Returns the server; None: mail is shown on the terminal. Raises ValueError."""
+    """Returns the server, or None if mail is shown on the terminal. Raises ValueError."""
     if url == TERMINAL:
         return None
     parts = urlsplit(url)

@@ -70,8 +70,8 @@ def secret_keys(
     given: Any, given_old: Any, directory: Path, database_url: str, *, make: bool
 ) -> tuple[str, str | None]:
     """Returns the key, and another one that is known while one of them replaces the other; from the
-    settings, else from the files. `make`: makes the file of the key where there is none. Raises
-    SettingError.
+    settings, else from the files. With `make`, it makes the file of the key where there is none.
+    Raises SettingError.
     """
     if given:
         secret, old = str(given), str(given_old) if given_old else None

@@ -51,7 +51,7 @@ def make_file(path: Path) -> None:
 
 def open_to_others(data_dir: Path, database: Path | None) -> Found:
     """Returns which files and folders of the data directory others may read, and whether the
-    database is one. `database`: the file, on SQLite. Symbolic links are not followed.
+    database is one. `database` is the file, on SQLite. Symbolic links are not followed.
     """
     databases = [data_dir / "heliograph.db", *([database] if database is not None else [])]
     own = [data_dir / name for name in _OURS]

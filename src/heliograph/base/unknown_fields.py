@@ -129,8 +129,8 @@ SENDING: Final = (TIME, VALIDITY, TEST, COUNTRY, PRICE, PAYER, EFFECT, ONCE)
 def refusals(
     unknown: Iterable[str], known: tuple[str, ...], costly_names: tuple[CostlyNames, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Yields those of the `unknown` names that could cost, each with what is wrong with it.
-    `known`: the names that the body may have, in order.
+    """Yields those of the `unknown` names that could cost, each with what is wrong with it. `known`
+    are the names that the body may have, in order.
     """
     near = _nearness(known)
     longest = max(map(len, known), default=0) + _LONGER_MAX

@@ -87,9 +87,9 @@ def launch(
     as_far_as_credits_reach: bool | None = None,
     tell: Tell = lambda people: None,
 ) -> Launched:
-    """Freezes the audience, prices it, and lets it be sent. `as_far_as_credits_reach` None: as it
-    was scheduled; else only if they reach for all. `tell`: of each so many people that were looked
-    at.
+    """Freezes the audience, prices it, and lets it be sent. If `as_far_as_credits_reach` is None,
+    it does as it was scheduled, or else sends only if the credits reach for all. `tell` is called
+    with each number of people that were looked at.
 
     If it is refused, it is what it was. It raises WrongState, AccountSuspended, InvalidRequest for
     the sender, NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken

@@ -254,7 +254,8 @@ def resume_carrier(tx: Connection, name: str) -> Carrier:
 
 
 def remove_carrier(tx: Connection, name: str, *, messages_waiting: int) -> Carrier:
-    """Forgets a carrier. `messages_waiting`: how many the caller found queued for it or in flight.
+    """Forgets a carrier. `messages_waiting` is the number that the caller found queued for it or in
+    flight.
 
     Raises NotFound; InvalidRequest for the simulator, and while a route leads to the carrier or
     messages wait for it.

@@ -15,8 +15,8 @@ def text_of_phone(
     phone: str, recipient: str, text: str, encoding: str, once: str, sandbox_of: str | None
 ) -> HandsetText:
     """Returns a text that a phone sends: whole, as carriers may bring it in message_payload. It is
-    the same text if `once` is the same. `sandbox_of` is the account whose sandbox has the phone;
-    None: the text is live, and belongs to whom the number belongs to.
+    the same text if `once` is the same. `sandbox_of` is the account whose sandbox has the phone. If
+    it is None, the text is live, and belongs to whom the number belongs to.
     """
     is_ucs2 = encoding == UCS_2
     message = pdu.ShortMessage(

@@ -14,8 +14,8 @@ from heliograph.cli.failure import Failure
 
 
 def refuse_same(path: str, source: str | int, *, option: str) -> None:
-    """Raises BadParameter when both are one file, by whatever path or link. Opens nothing.
-    `source`: its path, or its descriptor.
+    """Raises BadParameter when both are one file, by whatever path or link. Opens nothing. `source`
+    is its path, or its descriptor.
     """
     if os.path.exists(path) and os.path.samefile(path, source):
         raise click.BadParameter(

@@ -15,8 +15,8 @@ from heliograph.database.schema import found_version, is_usable, newest_version
 
 
 def require_usable(database: Database, settings: Settings, *, makes: bool, any_key: bool) -> None:
-    """Makes sure of all that. `makes`: a database of SQLite in which nothing is gets the schema.
-    `any_key`: whatever the secret key is.
+    """Makes sure of all that. With `makes`, a database of SQLite in which nothing is gets the
+    schema. With `any_key`, it does not matter what the secret key is.
 
     Raises Failure, ClockApart, SettingError, Unavailable.
     """

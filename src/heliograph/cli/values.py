@@ -225,7 +225,7 @@ def month_option(*, required: bool) -> Callable[[Callable[..., None]], Callable[
 
 
 def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds --mode, as `sandbox`: True or False. `of`: what depends on it."""
+    """Adds --mode, which gives `sandbox` as True or False. `of` says what depends on it."""
     return click.option(
         "--mode",
         "sandbox",
@@ -354,8 +354,8 @@ def listen_options(port: int = 8080) -> list[click.Parameter]:
 
 
 def read_password(file: str | None, *, of: str) -> str:
-    """Reads a password from a file's first line (`-`: standard input), else asked for: never an
-    argument, which every user of the machine sees.
+    """Reads a password from a file's first line (`-` is standard input), or else asks for it: it is
+    never an argument, which every user of the machine sees.
     """
     if file is None:
         if not sys.stdin.isatty():

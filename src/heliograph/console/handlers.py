@@ -41,10 +41,10 @@ def to_operators(show: OperatorsPage) -> Handler:
 def by_operators(
     right: OperatorRight, do: OperatorsPage, show: OperatorsFormPage, *, is_fresh: bool = False
 ) -> Handler:
-    """Returns a handler for a form of operators who have this right. `is_fresh`: it takes a fresh
-    sign-in, as what moves money or a tenant's rights does. It does all in one transaction.
-    If the form is refused, or what it is about is gone, nothing is done, and the page is shown
-    again with what is wrong.
+    """Returns a handler for a form of operators who have this right. With `is_fresh`, it takes a
+    fresh sign-in, as what moves money or a tenant's rights does. It does all in one transaction. If
+    the form is refused, or what it is about is gone, nothing is done, and the page is shown again
+    with what is wrong.
     """
 
     def handle(asking: PageRequest) -> Response:

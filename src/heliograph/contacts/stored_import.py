@@ -73,8 +73,8 @@ class FileToImport(NamedTuple):
 
 
 class StoredImport(NamedTuple):
-    """Holds an import as it is stored, without its file. `id` is raw. `ended_at_ms` None: it has
-    not ended. `why` None: nothing has stopped it.
+    """Holds an import as it is stored, without its file. `id` is raw. `ended_at_ms` is None until
+    it has ended, and `why` is None if nothing has stopped it.
     """
 
     id: str

@@ -178,9 +178,10 @@ class Hosts:
         return chosen or self._found(finds)
 
     def failed(self, turn: int, *, silent: bool = False) -> None:
-        """Tells that a connection of that turn was lost, or can be written to no more; `silent`:
-        that it got no answer. A silent host is asked what it is before it is connected to again,
-        also if it is the only one: that is found out sooner, and once for all who want to know.
+        """Tells that a connection of that turn was lost, or can be written to no more. `silent`
+        says whether it got no answer. A silent host is asked what it is before it is connected to
+        again, also if it is the only one: that is found out sooner, and once for all who want to
+        know.
         """
         with self._guard:
             if turn == self._turn:

@@ -23,9 +23,9 @@ _PLACE: Final = re.compile(r"\$(\d+)")
 
 
 class HotTx(Protocol):
-    """Carries out statements in a transaction of the hot paths. `signals`: the names of what it has
-    done, of which listeners of this process are told once it is committed (`CommitListeners`).
-    `learned`: what the next ones may know of it then, in `known`, so that they need not store it
+    """Carries out statements in a transaction of the hot paths. `signals` are the names of what it
+    has done, of which listeners of this process are told once it is committed (`CommitListeners`).
+    `learned` is what the next ones may know of it then, in `known`, so that they need not store it
     again.
     """
 

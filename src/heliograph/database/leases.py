@@ -90,7 +90,8 @@ workers = sa.Table(
 
 def common_worker(kinds: Mapping[int, str]) -> int | None:
     """Returns which of the processes (kinds by epoch) does what is everybody's: the oldest
-    scheduler or, while there is none, the oldest of the others that can; None: nobody can.
+    scheduler or, while there is none, the oldest of the others that can. It returns None if nobody
+    can.
     """
     for each in _COMMON:
         if able := [epoch for epoch, kind in kinds.items() if kind in each]:

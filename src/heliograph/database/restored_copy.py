@@ -72,8 +72,8 @@ class _PlaceMark(NamedTuple):
 
 def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     """Says whether the database has been served, and is not what it was then: it is a copy, or it
-    was moved. `anew`: a process asks that has run, whose database may have failed over to a standby
-    that did not have the last mark yet. Raises Unavailable.
+    was moved. With `anew`, a process asks that has run before, and whose database may have failed
+    over to a standby that did not have the last mark yet. Raises Unavailable.
     """
     if db.postgresql:
         with db.read() as tx:
@@ -84,7 +84,7 @@ def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
 
 
 def settle(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
-    """Says that the database is at home here, by a new mark. `checked_s`: the time, when it may be
+    """Says that the database is at home here, by a new mark. `checked_s` is the time, if it may be
     a copy and somebody has seen to it; other data directories may remember what the copy does not.
     Raises Unavailable; on SQLite OSError.
     """

@@ -44,7 +44,9 @@ def newest_version() -> str:
 
 
 def found_version(tx: Connection) -> str | None:
-    """Returns the number of the last migration that the database has had; None: it has had none."""
+    """Returns the number of the last migration that the database has had, or None if it has had
+    none.
+    """
     if not sa.inspect(tx).has_table("alembic_version"):
         return None
     found = tx.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()

@@ -66,7 +66,7 @@ def reseal_some(
     tx: Connection, place: Sealed, keys: SecretKeys, after: Any, now_ms: int
 ) -> Resealed:
     """Seals with `keys.sealing` what is under `keys.other`, in one batch of rows past the id
-    `after` (None: from the first). What neither key reads stays as it is.
+    `after`, or from the first if that is None. What neither key reads stays as it is.
     """
     own, either = place.cipher(keys.sealing), place.cipher(keys)
     rows = tx.execute(_query(place, now_ms, after).limit(ROWS_AT_ONCE)).all()

@@ -52,8 +52,8 @@ class Canary(NamedTuple):
 
 
 def found(tx: Connection, *, shared: bool = False, locked: bool = False) -> Canary | None:
-    """Returns the row; None: nobody has begun with a key yet. `shared`: nobody replaces the key
-    while the transaction lasts; `locked`: it is to be replaced.
+    """Returns the row, or None when nobody has begun with a key yet. With `shared`, nobody replaces
+    the key while the transaction lasts; with `locked`, it is to be replaced.
     """
     query = sa.select(secret_canary.c.sealed, secret_canary.c.former, secret_canary.c.since_ms)
     if shared or locked:
@@ -110,8 +110,8 @@ def make(tx: Connection, secret_key: str, now_ms: int) -> Canary:
 
 
 def replace(tx: Connection, secret_key: str, *, former: str | None, now_ms: int) -> None:
-    """Brings a key into use. `former`: the canary of the one before, when its secrets are still to
-    be sealed anew. Processes know of it within a second.
+    """Brings a key into use. `former` is the canary of the one before, when its secrets are still
+    to be sealed anew. Processes know of it within a second.
     """
     tx.execute(
         sa.update(secret_canary).values(

@@ -113,8 +113,8 @@ def remove_carrier_and_numbers(
 def set_catch_all(
     tx: Connection, digits: str, carrier: str | None, catch_all_id: str | None, *, now_ms: int
 ) -> OwnNumber:
-    """Sets which account gets those texts to a shared number that are no other's; None: nobody. It
-    holds from the next text on. Raises NotFound, AccountClosed, InvalidRequest.
+    """Sets which account gets those texts to a shared number that are no other's, or with None that
+    nobody does. It holds from the next text on. Raises NotFound, AccountClosed, InvalidRequest.
     """
     if catch_all_id is not None:
         accounts.kept_open(tx, catch_all_id)

@@ -21,7 +21,7 @@ log = Log(__name__)
 
 
 async def store_all_overdue(db: Database, names: dict[int, str], now_ms: int) -> None:
-    """Stores all that is overdue. `names`: those of the carriers, by their ids."""
+    """Stores all that is overdue. `names` are those of the carriers, by their ids."""
     while True:
         async with db.hot() as tx:
             found = await OVERDUE.rows(tx, Overdue(now_ms - WAITED_MS, TEXTS_AT_ONCE))

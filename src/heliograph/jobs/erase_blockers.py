@@ -28,7 +28,9 @@ class StillUnderWay(Conflict):
 def refuse_while_under_way(
     tx: Connection, account_id: str, quoted: Quoted, *, erased: int = 0
 ) -> None:
-    """Raises StillUnderWay, with all that is. `erased`: rows that were by then."""
+    """Raises StillUnderWay, with all that is. `erased` is the number of rows that were erased by
+    then.
+    """
     found = [
         *_messages(tx, account_id, quoted),
         *_texts(tx, account_id, quoted),

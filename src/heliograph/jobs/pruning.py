@@ -61,7 +61,7 @@ log = Log(__name__)
 
 def tables(texts_ms: int | None) -> tuple[PruningRule, ...]:
     """Returns all that is pruned. What holds texts and numbers of messages is kept no longer than
-    those (`texts_ms`; None: for ever).
+    those (`texts_ms`, where None means for ever).
     """
     return tuple(
         kept if texts_ms is None or kept.is_counts else kept._replace(ms=min(kept.ms, texts_ms))

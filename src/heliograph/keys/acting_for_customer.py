@@ -56,8 +56,8 @@ def acting_for(
     takes_connect: bool = True,
 ) -> str:
     """Returns the raw id of the account that a request is about: the customer's, or the key's own
-    when there is no `customer_id`, which is an id (`cus_…`) or an `external_ref`. `takes_connect`:
-    the permission `connect.customers` beside the endpoint's own.
+    when there is no `customer_id`, which is an id (`cus_…`) or an `external_ref`. With
+    `takes_connect`, it takes the permission `connect.customers` beside the endpoint's own.
 
     Raises Forbidden without the permission, NotFound for somebody else's customer, for one of the
     other mode and for none, and, if the request `changes` something, Forbidden

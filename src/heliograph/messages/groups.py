@@ -162,7 +162,7 @@ def tallies_of(tx: Connection, group_ids: Iterable[int]) -> dict[int, GroupTally
 
 async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -> None:
     """Adds to the figures of some groups, each once. They are the last of what a transaction locks.
-    `slot`: any number that tells apart who may do so at once.
+    `slot` is any number that tells apart who may do so at once.
     """
     of_process = (os.getpid() + slot) % SLOTS
     await _ADD.rows(

@@ -288,8 +288,8 @@ def _looked_through(
 def _messages_of(
     send_id: str, message_count: int, below: int | None, looked_at: int
 ) -> Iterator[_Looked]:
-    """Yields the messages of a send that passes, newest first, from below an id. `looked_at`: sends
-    that were looked at for it, itself among them.
+    """Yields the messages of a send that passes, newest first, from below an id. `looked_at` counts
+    the sends that were looked at for it, itself among them.
     """
     number = int(send_id, 16)
     last = number + message_count if below is None else min(number + message_count, below - 1)

@@ -15,9 +15,9 @@ def binds(
     unbound: dict[int, tuple[int, list[str]]],
     connect: Callable[[Carrier], object],
 ) -> Iterator[CheckResult]:
-    """Tells of each carrier whether it is bound. `unbound`: of a carrier that is bound in some
-    processes only, in how many it should be, and what those that are not bound say. `connect`
-    raises SecretUnreadable when a carrier's password cannot be read.
+    """Tells of each carrier whether it is bound. Of a carrier that is bound in some processes only,
+    `unbound` says in how many it should be, and what those that are not bound say. `connect` raises
+    SecretUnreadable when a carrier's password cannot be read.
     """
     for carrier in carriers:
         check = f"carrier {carrier.name}"

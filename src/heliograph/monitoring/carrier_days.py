@@ -18,8 +18,8 @@ CARRIER_DAYS_SHOWN: Final = 30
 
 
 class CarrierDay(NamedTuple):
-    """Holds what a carrier took on a day in UTC, of what costs in one currency; empty: no cost is
-    known. `price` sells credits in it; None: they are not sold in it.
+    """Holds what a carrier took on a day in UTC, of what costs in one currency, which is empty if
+    no cost is known. `price` sells credits in it, and is None if they are not sold in it.
     """
 
     day_ms: int

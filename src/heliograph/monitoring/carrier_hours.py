@@ -66,7 +66,7 @@ class SegmentFigures(NamedTuple):
 
 
 class CarrierHour(NamedTuple):
-    """Holds the figures of a carrier in one country (empty: not known) and one hour."""
+    """Holds the figures of a carrier in one country (empty if it is not known) and one hour."""
 
     start_ms: int
     country_code: str

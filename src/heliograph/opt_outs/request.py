@@ -20,8 +20,8 @@ class OptOutRequest(NamedTuple):
 
 
 def read_opt_out(body: dict[str, Any], home: str) -> OptOutRequest:
-    """Reads a body of POST /opt-outs. `home`: the country in which a phone with a leading 0 is read
-    when no country is given. Raises InvalidRequest for all bad fields together.
+    """Reads a body of POST /opt-outs. `home` is the country in which a phone with a leading 0 is
+    read when no country is given. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
     country_code = form.value("country_code", "countryCode", read=read_country)

@@ -42,7 +42,7 @@ def sent_to(
     tx: Connection, account_id: str, given: str, now_ms: int, *, sandbox: bool
 ) -> int | None:
     """Returns the phone of an account (raw id) that was sent a code and is written so in its own
-    country. `given`: `is_as_dialled`.
+    country. `given` passes `is_as_dialled`.
 
     If there are several, it returns the only one whose code is outstanding. It returns None if that
     is not one, or if there is none at all.

@@ -49,7 +49,7 @@ class Given(NamedTuple):
 
 
 def read_otp_request(body: dict[str, Any], home: str | None = None) -> OtpSendRequest:
-    """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home`: the account's
+    """Reads the body of POST /otp/send (docs/api.md, "One-time passwords"). `home` is the account's
     country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(*SENDING, CODE, TEXT, SENDER))
@@ -72,8 +72,8 @@ def read_otp_request(body: dict[str, Any], home: str | None = None) -> OtpSendRe
 
 
 def read_given(body: dict[str, Any], home: str | None = None) -> Given:
-    """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home`: the account's
-    country. Raises InvalidRequest for all bad fields together.
+    """Reads the body of POST /otp/verify (docs/api.md, "One-time passwords"). `home` is the
+    account's country. Raises InvalidRequest for all bad fields together.
     """
     form = Form(body, costly=(COUNTRY, PAYER))
     phone, as_dialled = _read_phone_given_back(form, home)

@@ -67,9 +67,9 @@ def store_logs(
     """Stores what is new, and answers the id of each in text form: of one that its site told
     before, by `external_ref`, the id of then.
 
-    `sites`, by URL (None: of entries that name none) and all of one account and mode, are locked.
-    The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its `meta`.
-    Raises StorageQuotaReached.
+    `sites`, by URL (None stands for entries that name none) and all of one account and mode, are
+    locked. The text of a one-time password is not stored (docs/api.md, "Site plugin"), nor is its
+    `meta`. Raises StorageQuotaReached.
     """
     known = _known(tx, sites, entries)
     one_time = one_time_passwords(

@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 def set_cookie(response: Response, cookie: str, value: str, *, kept_s: int | None = None) -> None:
     """Sets a cookie, which no script reads and no plain HTTP carries. It comes along when a link of
-    another site is followed (lax), so that a bookmark or a mail leads where it should. `kept_s`:
-    for how long; otherwise until the browser ends.
+    another site is followed (lax), so that a bookmark or a mail leads where it should. `kept_s`
+    says for how long it is kept; without it, the cookie is kept until the browser ends.
     """
     response.set_cookie(cookie, value, kept_s, path="/", secure=True, httponly=True, samesite="lax")
 

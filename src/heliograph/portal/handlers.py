@@ -104,9 +104,9 @@ def to_members_in_steps(show: LongPage) -> Handler:
 
 
 def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
-    """Returns a handler for a form of members who have this right; None: of all of them. It does
-    all in one transaction, which is run again if another one was in its way.
-    If the form is refused, nothing is done, and the page is shown again with what is wrong.
+    """Returns a handler for a form of members who have this right, or of all of them if it is None.
+    It does all in one transaction, which is run again if another one was in its way. If the form is
+    refused, nothing is done, and the page is shown again with what is wrong.
     """
 
     def handle(asking: PageRequest) -> Response:

@@ -75,7 +75,7 @@ class Sent(NamedTuple):
 
     @property
     def file(self) -> bytes:
-        """Returns the content of the only file; empty: there is none."""
+        """Returns the content of the only file, which is empty if there is none."""
         return self.files[0].content if self.files else b""
 
     @property
@@ -94,7 +94,7 @@ class Service(NamedTuple):
     """Holds what pages use of the service. `acceptor` accepts sends. `service_sender` is what
     one-time passwords come from, which no account may register. `secret_keys` encrypt secrets.
     Webhooks may be sent to `webhook_networks` beside the public internet. `passkey_site` is what
-    passkeys are made for; None: there are none.
+    passkeys are made for; it is None if there are none.
     """
 
     db: Database
@@ -116,16 +116,15 @@ class PageRequest(NamedTuple):
     `site` is the address of this service, such as `https://sms.example.com`. `session` is the
     secret of the visitor's session, or empty; `waiting` that of a sign-in that waits for a code.
     `form_secret` is what the tokens of this visitor's forms are made of. `page` is the path of the
-    page that is asked for, or that a
-    form was filled in at, with its query. `browser` is the secret of a browser that users have
-    signed in with, or empty. `address` is the client's, or empty if it is not known. `loop` is the
-    server's event loop. `language` is what the browser has chosen, or else prefers; a user's own
-    choice comes before it (`visit_of`). `back` is the page that a mailed link leads to in this
-    browser, or empty. `said` is the name of what was done just before, which the page says once.
-    `shown` is what the page that asks was made of, if a live part of it asks for itself
-    (`rendering.page`).
-    `visit_of` returns the visit of somebody who looks at the pages of an account that is not his
-    or her own; None: the visitor is a member, or acts for a customer.
+    page that is asked for, or that a form was filled in at, with its query. `browser` is the secret
+    of a browser that users have signed in with, or empty. `address` is the client's, or empty if it
+    is not known. `loop` is the server's event loop. `language` is what the browser has chosen, or
+    else prefers; a user's own choice comes before it (`visit_of`). `back` is the page that a mailed
+    link leads to in this browser, or empty. `said` is the name of what was done just before, which
+    the page says once. `shown` is what the page that asks was made of, if a live part of it asks
+    for itself (`rendering.page`). `visit_of` returns the visit of somebody who looks at the pages
+    of an account that is not his or her own, or None: then the visitor is a member, or acts for a
+    customer.
     """
 
     service: Service

@@ -115,9 +115,9 @@ def page(
     is_live: bool = False,
     **values: Any,
 ) -> Response:
-    """Returns the page that a template of a room makes of these values. `is_live`: it has parts
-    that ask for themselves again and again. If one of them shows these values already, the answer
-    is empty, and no page is made.
+    """Returns the page that a template of a room makes of these values. `is_live` says whether it
+    has parts that ask for themselves again and again. If one of them shows these values already,
+    the answer is empty, and no page is made.
     """
     language = languages.language()
     live_shown = _made_of(language, asking, values) if is_live else ""

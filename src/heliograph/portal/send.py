@@ -38,7 +38,7 @@ BETWEEN_NUMBERS: Final = re.compile(r"[,;\s]*[,;\r\n]\s*")
 
 class Counted(NamedTuple):
     """Says what a text takes, and what would have been enough without the characters that make it
-    UCS-2. `answer`: what sending it would be answered, if it can be sent as it is.
+    UCS-2. `answer` is what sending it would be answered, if it can be sent as it is.
     """
 
     characters: int

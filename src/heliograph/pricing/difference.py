@@ -59,8 +59,8 @@ class Difference(NamedTuple):
 
 
 def difference(today: Iterable[Rate], sheet: Iterable[Rate], *, is_whole: bool) -> Difference:
-    """Returns what a sheet changes. `is_whole`: of the accounts that it has rates of (the general
-    ones count as an account), rates that it does not have are removed.
+    """Returns what a sheet changes. With `is_whole`, the rates that it does not have are removed
+    for each account that it has rates of (the general ones count as an account).
     """
     before = {(rate.account_id, rate.destination): rate for rate in today}
     after = {(rate.account_id, rate.destination): rate for rate in sheet}

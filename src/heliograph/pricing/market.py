@@ -42,8 +42,8 @@ class Beginning(NamedTuple):
 
 class Weighed(NamedTuple):
     """Says what a segment to numbers with this beginning brings and costs. `rate` decides what it
-    brings. `price` sells credits in the currency of the cost; None: they are not sold in it, so
-    nothing can be compared.
+    brings. `price` sells credits in the currency of the cost. If it is None, they are not sold in
+    it, so nothing can be compared.
     """
 
     beginning: Beginning
@@ -109,8 +109,8 @@ class Market:
         also: frozenset[str] = frozenset(),
     ) -> Iterator[Weighed]:
         """Yields what segments bring and cost for an account, or GENERAL, wherever `about`, which
-        are rates of it that hold or have held, may decide. `also`: the prefixes of another market,
-        which this one is compared with.
+        are rates of it that hold or have held, may decide. `also` are the prefixes of another
+        market, which this one is compared with.
         """
         if not self.has_costs:
             return

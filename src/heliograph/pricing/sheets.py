@@ -83,7 +83,7 @@ def upload(
     is_whole: bool,
     now_ms: int,
 ) -> RateSheet:
-    """Stores a sheet as a draft. `by`: who uploads it, or None for a command. Raises
+    """Stores a sheet as a draft. `by` is who uploads it, or None for a command. Raises
     InvalidRequest.
     """
     columns = rate_sheets.c
@@ -115,8 +115,8 @@ def plan(
     by: User | None,
     now_ms: int,
 ) -> RateSheet:
-    """Gives a draft its time; None: it is applied at once. It is `by` who answers for it from now
-    on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
+    """Gives a draft its time, or applies it at once if that is None. It is `by` who answers for it
+    from now on, whoever uploaded it; a command has nobody. Raises InvalidRequest: it is no draft,
     the time is past or too far ahead, or it sells below cost and that is not allowed.
     """
     said = one_line("reason", reason, most=REASON_MAX)

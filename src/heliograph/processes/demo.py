@@ -88,8 +88,8 @@ class NotDelivered(Exception):
 def run(
     settings: Settings, host: str, port: int, say: Callable[[str], None], *, once: bool
 ) -> None:
-    """Serves with a ready account. `once`: ends after the first delivery. Raises NotDelivered, and
-    what `serve.run` raises.
+    """Serves with a ready account. With `once`, it ends after the first delivery. Raises
+    NotDelivered, and what `serve.run` raises.
     """
 
     # only now: a second demo that cannot start must not revoke the keys of the first

@@ -137,7 +137,7 @@ def require_schema(db: Database) -> None:
 
 def require_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
     """Makes sure that a copy which was restored neither sends what has left already nor accepts
-    more. `anew`: the process has run. Raises SettingError, Unavailable.
+    more. `anew` says whether the process has run before. Raises SettingError, Unavailable.
     """
     if restored_copy.is_elsewhere(db, data_dir, anew=anew):
         raise SettingError(

@@ -48,9 +48,9 @@ class Share:
     def now(
         self, senders: Sequence[int], me: int, *, others: bool, looked_s: float, now_s: float
     ) -> float:
-        """Returns how many submit_sm a second this process may send now. `senders`: who shares the
-        carrier, `others`: whether anybody else may send to it; both as of `looked_s`. All times are
-        of one monotonic clock.
+        """Returns how many submit_sm a second this process may send now. `senders` share the
+        carrier, and `others` says whether anybody else may send to it; both as of `looked_s`. All
+        times are of one monotonic clock.
         """
         sees = now_s - looked_s <= BLIND_S
         due = part_of(self._tps, senders.index(me), len(senders)) if sees and me in senders else 0.0

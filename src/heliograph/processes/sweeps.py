@@ -52,7 +52,7 @@ log = Log(__name__)
 
 
 class Sweeps:
-    """Makes the checks of one process. `running`: its carriers at any moment; `wake` is told
+    """Makes the checks of one process. `running` holds its carriers at any moment; `wake` is told
     which of them got work.
     """
 

@@ -12,7 +12,8 @@ def audit_call(
     tx: Connection, call: Call, account_id: str, entry: AuditEntry, *, is_counted: bool = False
 ) -> None:
     """Stores that the key of this request has made a change to the account (raw id), which is its
-    own or a Connect customer's. `is_counted`: it is one of very many, which are counted by hour.
+    own or a Connect customer's. `is_counted` says whether it is one of very many, which are counted
+    by hour.
     """
     who = call.principal
     author = Author(AuthorKind.KEY, who.key_id, f"{who.key_prefix}…")

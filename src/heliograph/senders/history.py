@@ -66,7 +66,7 @@ def counted_by_past_status(
 
 
 def last_decision_ms(tx: Connection, sender_id: str) -> int | None:
-    """Returns when the operator last decided on a sender. None: nobody has decided yet."""
+    """Returns when the operator last decided on a sender, or None if nobody has decided yet."""
     columns = sender_history.c
     query = sa.select(sa.func.max(columns.at_ms)).where(
         columns.sender_id == sender_id, columns.status != SUBMITTED

@@ -18,7 +18,7 @@ NAMES_COMPARED_MAX: Final = 2_000  # of all hosts together: each is a parameter 
 
 
 class LikeName(NamedTuple):
-    """Holds a name that a host looks like, and the account (raw) whose sender it is. None: the
+    """Holds a name that a host looks like, and the account (raw) whose sender it is, or None if the
     operator has reserved it.
     """
 

@@ -42,8 +42,9 @@ def register(
 ) -> Sender:
     """Submits a sender for approval; in sandbox it is approved at once. The same sender again,
     whatever its case, is the existing record; a rejected one is submitted anew, with what is given
-    now in place of what was then. `by`: the operator, who may register reserved names too; None:
-    the account, which may not register `service_sender` either (`HELIOGRAPH_OTP_SENDER`).
+    now in place of what was then. `by` is the operator, who may register reserved names too. If it
+    is None, the account registers, which may not register `service_sender` either
+    (`HELIOGRAPH_OTP_SENDER`).
 
     Raises NotFound for the account, InvalidRequest for a sender, country or purpose that cannot be,
     and for a reserved name.
@@ -271,7 +272,7 @@ def _move(
     """Brings a sender into the state `to`, with further columns, and notes it in its history.
     Returns None when it is in none of the states that `to` may follow.
 
-    `by`: who decided, None for the account itself.
+    `by` is who decided, and None for the account itself.
     """
     config.bump(tx)
     row = tx.execute(

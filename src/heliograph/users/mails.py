@@ -33,8 +33,8 @@ MAILED_LINKS_MAX: Final = LINKS_MAX // 2
 
 class DueMail(NamedTuple):
     """Says what is to be mailed to whom. `link` is the secret of the link in it. `account_id` is
-    raw, of the account that invites; None: it is a link that signs in. `language`: the one that
-    the receiver has chosen, or else that of whoever asked for the mail.
+    raw, of the account that invites; it is None for a link that signs in. `language` is the one
+    that the receiver has chosen, or else that of whoever asked for the mail.
     """
 
     id: str
@@ -47,7 +47,7 @@ class DueMail(NamedTuple):
 def mail_link(tx: Connection, email: str, *, now_ms: int, language: str | None = None) -> None:
     """Has a sign-in link mailed to this email address, if it is a user's. Whether it is, is looked
     at later (`judge_link_request`): so asking does the same work for all addresses, and its time
-    tells nothing. `language`: that of the page.
+    tells nothing. `language` is that of the page.
     """
     if len(email) <= EMAIL_MAX:  # nobody has a longer one
         tx.execute(

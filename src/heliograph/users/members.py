@@ -85,8 +85,8 @@ def invite(
     now_ms: int,
     language: str | None = None,
 ) -> None:
-    """Invites somebody to an account, by mail. Who was invited before gets a new mail. `language`:
-    that of whoever invites.
+    """Invites somebody to an account, by mail. Who was invited before gets a new mail. `language`
+    is that of whoever invites.
 
     Raises InvalidRequest for what is no address, for a member, and for too many.
     """
@@ -139,7 +139,7 @@ def accept(
 ) -> tuple[Invitation, str | None]:
     """Makes who has the link a member. Returns the invitation, and the secret of a session for who
     was no user yet: the link proves that the address is theirs, and there is nothing else that it
-    could open. `by`: the raw id of who is signed in. `seen_by`: the browser's User-Agent.
+    could open. `by` is the raw id of who is signed in. `seen_by` is the browser's User-Agent.
 
     Raises NotSignedIn for a link that is not valid, SignInFirst for who is a user already and not
     signed in as that one, InvalidRequest if the account is full, and AccountClosed.

@@ -180,8 +180,8 @@ def sign_in(
     now_ms: int,
 ) -> tuple[str, str]:
     """Returns the raw id of the user whose passkey has answered, and the secret of the session that
-    begins. No further code is asked for. `only`: who has begun to sign in; a passkey of another
-    user is refused. `seen_by`: the browser's User-Agent.
+    begins. No further code is asked for. `only` is who has begun to sign in; a passkey of another
+    user is refused. `seen_by` is the browser's User-Agent.
 
     Raises PasskeyRefused.
     """

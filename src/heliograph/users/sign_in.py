@@ -95,7 +95,7 @@ def make_link(tx: Connection, user_id: str, *, now_ms: int) -> str:
 
 
 def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
-    """Uses a sign-in link up, and returns the sign-in that it begins. `seen_by`: the browser's
+    """Uses a sign-in link up, and returns the sign-in that it begins. `seen_by` is the browser's
     User-Agent.
 
     Raises NotSignedIn for a link that there is not, or not any more.
@@ -114,7 +114,7 @@ def begin(tx: Connection, link: str, *, seen_by: str, now_ms: int) -> SignIn:
 def begin_with_password(
     tx: Connection, stored: StoredPassword, *, seen_by: str, now_ms: int
 ) -> SignIn:
-    """Returns the sign-in that the user begins whose password was right. `seen_by`: the browser's
+    """Returns the sign-in that the user begins whose password was right. `seen_by` is the browser's
     User-Agent.
 
     Raises NotSignedIn if the password was changed meanwhile.
@@ -167,7 +167,7 @@ def begin_session(
     tx: Connection, user_id: str, *, is_two_step: bool = False, seen_by: str, now_ms: int
 ) -> str:
     """Returns the secret of a new session of a user (raw id) who has proven who he or she is.
-    `is_two_step`: by a passkey, or by a code too.
+    `is_two_step` says whether it was proven by a passkey, or by a code too.
     """
     tx.execute(users.update().where(users.c.id == user_id).values(signed_in_at_ms=now_ms))
     make_room(tx, user_sessions, user_id, user_sessions.c.seen_at_ms, SESSIONS_MAX)

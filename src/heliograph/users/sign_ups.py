@@ -31,8 +31,9 @@ class SignUp(NamedTuple):
 
 
 class DueSignUp(NamedTuple):
-    """Says what is to be mailed. `link` opens the account, or, for a user, signs in; None: a user
-    who has enough links. `language`: the one that the user has chosen, or else that of the form.
+    """Says what is to be mailed. `link` opens the account, or signs a user in; it is None for a
+    user who has enough links. `language` is the one that the user has chosen, or else that of the
+    form.
     """
 
     id: str
@@ -44,7 +45,7 @@ class DueSignUp(NamedTuple):
 
 def ask(tx: Connection, wanted: SignUp, *, now_ms: int, language: str | None = None) -> None:
     """Has a link mailed that makes the account. It replaces what the same address asked before.
-    `language`: that of the form.
+    `language` is that of the form.
     """
     tx.execute(sign_ups.delete().where(sign_ups.c.email == wanted.email))
     tx.execute(

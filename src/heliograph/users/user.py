@@ -133,7 +133,9 @@ def find(tx: Connection, word: str) -> User:
 
 
 def page(tx: Connection, *, limit: int, before_id: str | None = None) -> Sequence[User]:
-    """Returns users, newest first; `before_id`: only those that were made before this one."""
+    """Returns users, newest first. With `before_id`, it returns only those that were made before
+    this one.
+    """
     query = sa.select(users).order_by(users.c.id.desc()).limit(limit)
     if before_id is not None:
         query = query.where(users.c.id < before_id)

@@ -107,7 +107,8 @@ def _turned(entry: Entry, currency: str) -> Entry:
 
 def sides_of(within: sa.ColumnElement[bool], account_id: str | None = None) -> sa.Subquery:
     """Returns both sides of the selected entries: account_id, type, currency, credits and
-    amount_minor, with the signs of the account. `account_id` (raw) is whose sides; None: all.
+    amount_minor, with the signs of the account. `account_id` (raw) is whose sides these are; None
+    means all.
     """
     columns = ledger_entries.c
     own: list[sa.ColumnElement[bool]] = [within]

@@ -49,8 +49,8 @@ class DaySums(NamedTuple):
 
 
 class SummedDays(NamedTuple):
-    """Holds the sums of the last days, oldest first. `missing_from_ms`: the hours from then on are
-    not added up yet, and not read either; None if nothing is missing.
+    """Holds the sums of the last days, oldest first. The hours from `missing_from_ms` on are not
+    added up yet, and not read either; it is None if nothing is missing.
     """
 
     days: list[DaySums]

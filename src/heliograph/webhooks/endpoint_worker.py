@@ -131,8 +131,8 @@ class EndpointWorker:
         )
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was read of the queue; None: it could not be, and is read again when
-        it is found to have something due.
+        """Takes what was read of the queue, or None if it could not be read: then it is read again
+        when it is found to have something due.
         """
         self._reading = False
         if found is not None and not self.stopped:

@@ -26,8 +26,8 @@ DELIVERIES_WAIT: Final = "webhooks"  # something waits for an endpoint
 class Event(NamedTuple):
     """Holds a change as it is told: `data` is the record, as the API shows it. `account_id` is raw.
 
-    `number`: of the event's id, where the change decides it (`ids.derived_number`); None: the id is
-    a new one.
+    `number` is that of the event's id, where the change decides it (`ids.derived_number`). If it is
+    None, the id is a new one.
     """
 
     account_id: str

@@ -45,8 +45,8 @@ class Reading(Protocol):
         ...
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was found, the earliest first; None: the queue could not be read.
-        `whole`: there was no more.
+        """Takes what was found, the earliest first, or None when the queue could not be read.
+        `whole` says whether that was all.
         """
         ...
 

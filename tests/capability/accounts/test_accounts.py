@@ -1,4 +1,4 @@
-"""Accounts: made, found, changed, suspended."""
+"""The operator makes, finds, changes and suspends accounts."""
 
 from collections.abc import Callable
 from typing import Any

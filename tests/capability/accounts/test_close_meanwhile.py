@@ -1,4 +1,4 @@
-"""What is under way while an account is closed: it was there before, and is owed, or it is
+"""Whatever is under way while an account is closed is owed if it was there before, or it is
 refused.
 """
 
@@ -35,7 +35,9 @@ def closed_now(db: Database, account_id: str) -> None:
 async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(
     house: House, run: Run, sandbox: bool
 ) -> None:
-    """Whatever the process remembers of the account; and a text that costs nothing too."""
+    """It does not matter what the process remembers of the account, nor whether the text costs
+    anything.
+    """
     await asyncio.to_thread(run, "rate", "set", "default", "0")
     await asyncio.to_thread(run, "account", "pay-out", text(house.db, house.amina), "--reason", "x")
     wish: dict[str, Any] = {"sandbox": sandbox, "sender": "SANDBOX" if sandbox else SENDER}
@@ -85,8 +87,8 @@ async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_r
 async def test_a_campaign_that_was_just_started_makes_no_message_of_a_closed_account(
     house: House,
 ) -> None:
-    """As when its process read that the account was active, and the account was closed
-    before it got the wallet.
+    """Its process read that the account was active, and the account was closed before the process
+    got the wallet.
     """
     with house.db.write() as tx:
         close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")
@@ -144,8 +146,8 @@ def test_what_is_being_added_while_the_account_is_closed_is_refused(
 
 
 def wait_for_a_waiter(db: Database, work: "Future[Any]") -> None:
-    """Until the work waits for a lock. PostgreSQL shows a transaction the same activity again and
-    again.
+    """Waits until the work waits for a lock. PostgreSQL shows a transaction the same activity again
+    and again.
     """
     waiting = """
         SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()

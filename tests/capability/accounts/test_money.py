@@ -1,5 +1,5 @@
-"""Money on the way out: what is charged, refused and paid back, at once and under load. The ledger
-proves it each time.
+"""Money on the way out is charged, refused and paid back, at once and under load. The ledger proves
+it each time.
 """
 
 import asyncio
@@ -90,8 +90,8 @@ async def test_a_refund_arms_the_alarm_again_that_a_charge_had_fired(house: Hous
 async def test_charges_refunds_and_the_operators_commands_at_once_lose_nothing(
     house: House,
 ) -> None:
-    """Sends and turns in the event loop, grants and corrections in threads beside it, all on one
-    wallet.
+    """Sends and turns run in the event loop, and grants and corrections run in threads beside it.
+    All of them use one wallet.
     """
 
     def operate(k: int) -> None:

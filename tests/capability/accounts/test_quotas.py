@@ -1,4 +1,4 @@
-"""Storage quotas below HTTP: two at once, contacts' files, campaigns' recipients, and the
+"""Storage quotas hold below HTTP: for two at once, contacts' files, campaigns' recipients, and the
 operator's commands.
 """
 
@@ -51,8 +51,8 @@ def count(db: Database, table: sa.Table) -> int:
 
 
 def test_many_at_once_store_no_more_than_one_after_the_other(db: Database, amina: str) -> None:
-    """Threads here, processes elsewhere: the counter's row is the lock. Whoever is refused
-    has counted nothing.
+    """The test uses threads where a service has processes: the counter's row is the lock. Whoever
+    is refused has counted nothing.
     """
     allow(db, amina, events=1_000)
     together = Barrier(THREADS)
@@ -112,8 +112,8 @@ async def test_keys_of_two_processes_at_once_pass_the_quota_once(postgresql_url:
 
 @awaited
 async def test_a_sandbox_key_is_counted_and_the_wallet_holds_what_it_held(house: House) -> None:
-    """The wallet's row is written for its count alone: of a partner for a customer, and in sandbox,
-    where nobody pays.
+    """The wallet's row is written for its count alone: a partner's for its customer, and in
+    sandbox, where nobody pays.
     """
     customer = open_account(house.db, "bilal", credits=50, parent_id=house.amina)
     with house.db.read() as tx:
@@ -259,7 +259,7 @@ def test_the_operator_sees_and_sets_quotas_and_old_counts_go(
 def test_a_customers_quotas_are_shown_and_set_as_its_partners(
     db: Database, amina: str, run: Run
 ) -> None:
-    """But for the keys that its own key uses."""
+    """The keys that its own key uses are an exception."""
     open_account(db, "dede", parent_id=amina)
     refused = run("quota", "set", "dede", "logs=2MB")
     assert (refused.status, ids.text_of_raw("acc", amina) in refused.err) == (1, True)

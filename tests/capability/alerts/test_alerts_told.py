@@ -39,7 +39,7 @@ DOWN, OVER = "[Heliograph] Carrier alpha is down", "[Heliograph] Over: Carrier a
 
 @pytest.fixture
 def carrier_id(db: Database) -> int:
-    """A carrier that is bound."""
+    """Returns the id of a carrier that is bound."""
     made = open_carrier(db, "alpha")
     process_tells(db, 7)
     state(db, made)
@@ -75,7 +75,7 @@ def _one(db: Database, query: sa.TextClause) -> int:
 
 
 def dies(db: Database, carrier_id: int) -> None:
-    """The carrier is down for so long that it is told."""
+    """Lets the carrier be down for so long that it is told."""
     state(db, carrier_id, LinkState.BACKING_OFF)
     look(db)
     look(db, HOLD_MS)

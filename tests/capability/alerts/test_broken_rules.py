@@ -33,7 +33,7 @@ def _at_once(db: Database) -> None:
 
 @pytest.fixture
 def carrier_id(db: Database) -> int:
-    """A carrier that is bound."""
+    """Returns the id of a carrier that is bound."""
     made = open_carrier(db, "alpha")
     tell(db, 7)
     with db.write() as tx:

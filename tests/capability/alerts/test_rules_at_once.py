@@ -1,4 +1,4 @@
-"""Two operators who change one rule, or watch one wallet, at the same time."""
+"""Two operators change one rule, or watch one wallet, at the same time."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How the port is closed: nobody new comes in, and nobody who was in is cut off."""
+"""When the port is closed, nobody new comes in, and nobody who was in is cut off."""
 
 import asyncio
 import socket
@@ -40,8 +40,8 @@ def test_who_was_there_is_accepted_and_who_comes_is_not() -> None:
 
 
 class Crowded(Server):
-    """One to which many clients come when it is about to close its port. They say what
-    they want when it has.
+    """Lets many clients come when it is about to close its port. They say what they want when it
+    has closed it.
     """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Bodies over the wire, in chunks of one octet or sent on after the answer: no request
+"""Bodies come over the wire in chunks of one octet, or are sent on after the answer: no request
 holds the event loop, and no client loses its answer.
 """
 
@@ -30,7 +30,7 @@ def in_chunks_of_one(body: bytes) -> bytes:
 
 
 def in_chunks_of_values(recipients: list[str]) -> bytes:
-    """As a client sends it that writes each value as it comes."""
+    """Returns the body as a client sends it that writes each value as it comes."""
     parts = json.JSONEncoder().iterencode(
         {"sender": "AMINA", "message": "hello", "dry_run": True, "recipients": recipients}
     )
@@ -38,7 +38,9 @@ def in_chunks_of_values(recipients: list[str]) -> bytes:
 
 
 def answered(address: tuple[str, int], octets: bytes) -> bytes:
-    """What a client reads that sends all before it reads: b"" when it was cut off while it sent."""
+    """Returns what a client reads that sends all before it reads: b"" when it was cut off in the
+    middle.
+    """
     with socket.create_connection(address, timeout=WITHIN_S) as client, suppress(ConnectionError):
         client.sendall(octets)
         answer = b""
@@ -77,7 +79,7 @@ async def test_a_body_in_chunks_of_one_octet_does_not_hold_the_loop(
 
 
 def answered_early(address: tuple[str, int], head: bytes, body: bytes) -> bytes:
-    """The status that a client is told that sends most of its body after the answer, and
+    """Returns the status that a client is told that sends most of its body after the answer, and
     after its end if the connection is to be closed.
     """
     with socket.create_connection(address, timeout=WITHIN_S) as client:

@@ -1,5 +1,5 @@
-"""Bodies that come slowly: a limit for each, and an answer to those that are still coming when the
-process ends.
+"""Each body that comes slowly has a limit, and those that are still coming when the process ends
+are answered.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ HEAD = (
 def trickled(
     address: tuple[str, int], key: str
 ) -> tuple[int, dict[str, Any], str | None, str | None]:
-    """What is answered to a body that comes an octet at a time: status, body, Retry-After,
+    """Returns what is answered to a body that comes an octet at a time: status, body, Retry-After,
     Connection. Then the connection ends.
     """
     with socket.create_connection(address, timeout=0.05) as client:
@@ -81,7 +81,9 @@ async def test_each_body_has_its_own_time(
     async with served(database_url, tmp_path) as (_, address, key):
 
         async def send(pieces: int, every_s: float) -> tuple[int, float]:
-            """What a body of ten pieces is answered, of which so many come; and after how long."""
+            """Returns what a body of ten pieces is answered, of which so many come; and after how
+            long.
+            """
             reader, writer = await asyncio.open_connection(*address)
             began_s = time.monotonic()
             writer.write(HEAD.format(key=key, length=10).encode())

@@ -1,4 +1,4 @@
-"""Connections that bring nothing, or bring it slowly, or do not take what they asked for: each is
+"""A connection that brings nothing, or brings it slowly, or does not take what it asked for, is
 closed in its time.
 """
 
@@ -46,8 +46,8 @@ def closed(why: str) -> float:
 async def ended(
     address: tuple[str, int], first: bytes, more: Iterable[bytes] = ()
 ) -> tuple[bytes, float]:
-    """What is answered to these octets and, one every 50 ms, those; and after how many seconds the
-    connection ended.
+    """Returns what is answered to the octets of `first` and, one every 50 ms, those of `more`; and
+    after how many seconds the connection ended.
     """
     reader, writer = await asyncio.open_connection(*address)
     began_s = time.monotonic()
@@ -113,8 +113,8 @@ async def test_each_part_of_a_request_has_its_time(sqlite_url: str, tmp_path: Pa
 
 
 def framings(key: bytes) -> list[tuple[bytes, ...]]:
-    """A request with a key and an odd framing, and one more after it; each in one packet,
-    and in one for the head and one for what follows.
+    """Returns requests with a key and an odd framing, each followed by one more request: in one
+    packet, and in one for the head and one for what follows.
     """
     every = product(
         (b"", b"0", b"00", b"+0", b"002"),
@@ -170,7 +170,9 @@ async def test_whatever_its_framing_a_request_is_answered_and_its_connection_end
 
 
 class Clients:
-    """Connections to one address, from whichever of this machine's, that are closed at the end."""
+    """Holds connections to one address, from whichever of this machine's, and closes them at the
+    end.
+    """
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
@@ -220,7 +222,7 @@ async def test_a_client_that_does_not_take_its_answers_is_left(
 
 
 def unread(server: Server) -> list[protocol.Protocol]:
-    """The connections whose clients do not take their answers."""
+    """Yields the connections whose clients do not take their answers."""
     return [
         each
         for each in server.server_state.connections

@@ -1,5 +1,5 @@
-"""The audit against the SMSC's log: what has lived is found in order, and whatever is then
-changed in the log is found.
+"""The audit against the SMSC's log finds what has lived in order, and finds whatever is then
+changed in the log.
 """
 
 import random
@@ -123,7 +123,7 @@ def test_a_submission_that_is_another_ones_is_nobodys(lived: Lived, tmp_path: Pa
 
 
 def test_a_submission_that_the_smsc_never_took_is_missed(lived: Lived, tmp_path: Path) -> None:
-    """Gone from the log, refused there, or under another id."""
+    """It is gone from the log, or was refused there, or has another id."""
     with lived.db.read() as tx:
         found_ids = tx.execute(sa.select(messages.c.recipient, messages.c.id)).all()
     ways: tuple[Event, ...] = (
@@ -173,7 +173,7 @@ def test_a_submission_that_the_smsc_took_once_more_has_no_explanation(
 
 
 def test_what_was_sent_twice_has_to_have_been_unheard(lived: Lived, tmp_path: Path) -> None:
-    """Answered at once, on connections that have lived on: then nothing was in doubt."""
+    """If all was answered at once, on connections that have lived on, nothing was in doubt."""
     answers = [
         {**event, "event": "answer"} for event in lived.events if event["event"] == "submit_sm"
     ]
@@ -325,7 +325,7 @@ def test_a_rotated_log_and_logs_of_several_smscs_say_the_same(lived: Lived, tmp_
 
 
 def _is_of(event: Event, half: int, lived: Lived) -> bool:
-    """Whether this half of the recipients' messages is what it is about."""
+    """Returns whether the event is about this half of the recipients' messages."""
     halves = {
         (one["session"], one["sequence"]): int(one["recipient"]) // 1_000 % 2
         for one in lived.events

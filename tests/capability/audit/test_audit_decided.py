@@ -1,5 +1,5 @@
-"""The audit after an operator's decisions: what his word replaces is not asked of the
-SMSC's log, and everything else is.
+"""After an operator's decisions the audit does not ask the SMSC's log for what his word replaces,
+and asks for everything else.
 """
 
 import json
@@ -173,7 +173,9 @@ def test_what_was_sent_again_and_accepted_was_taken(
 def test_what_he_has_not_decided_about_is_asked_of_the_smsc(
     decided: Decided, tmp_path: Path
 ) -> None:
-    """The other parts of a message, and a receipt of which he has only said whose it is."""
+    """He has not decided about the other parts of a message, nor about a receipt of which he has
+    only said whose it is.
+    """
     events = decided.lived.events
     for name, part in (("long", 1), ("long sent", 3), ("long delivered", 1)):
         found = audited(

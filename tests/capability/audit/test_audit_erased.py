@@ -1,4 +1,4 @@
-"""The audit against the SMSC's log, when numbers and texts are no longer there."""
+"""The audit works against the SMSC's log, when numbers and texts are no longer there."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The audit of the database: whatever is changed of messages, queue or flights is found."""
+"""The audit of the database finds whatever is changed of messages, queue or flights."""
 
 from pathlib import Path
 from typing import Any
@@ -347,7 +347,7 @@ def test_what_the_operator_sends_again_is_sent_again(lived: Lived, tmp_path: Pat
 
 
 def _places(lived: Lived, row: Any) -> list[int]:
-    """Of a message's submissions, as long as it was taken."""
+    """Returns the places of a message's submissions that were taken."""
     return [
         place
         for place in submits_of(lived)

@@ -1,5 +1,5 @@
-"""What the log says of a carrier that cannot be reached: by a real server, in the form
-that programs read.
+"""The log of a real server tells of a carrier that cannot be reached, in the form that programs
+read.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""The proof of charges: what the ledger took and gave back for a send is what its messages say."""
+"""The proof of charges holds when what the ledger took and gave back for a send is what its
+messages say.
+"""
 
 from typing import Any
 
@@ -23,8 +25,8 @@ def wrong(db: Database) -> list[str]:
 
 @pytest.fixture
 def sent(db: Database) -> list[str]:
-    """The raw ids of sends of two accounts, charged, free, paid back whole and in part, and one in
-    sandbox.
+    """Returns the raw ids of sends of two accounts: charged, free, paid back whole and in part, and
+    one in sandbox.
     """
     amina, chidi = account(db, "amina", credits=1_000), account(db, "chidi", credits=1_000)
     return [

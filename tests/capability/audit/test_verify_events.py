@@ -1,5 +1,5 @@
-"""The proof of the events: it finds nothing where texts have lived, and whatever is then
-taken away, added or changed it finds.
+"""The proof of the events finds nothing where texts have lived, and finds whatever is then taken
+away, added or changed.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ HOUR_MS = 3_600_000
 
 
 async def lived(house: House) -> None:
-    """Two texts: one is delivered, the other is not."""
+    """Makes two texts: one is delivered, the other is not."""
     for state in (ReceiptState.DELIVRD, ReceiptState.UNDELIV):
         link = await house.submitted()
         link.receive(link.answer(*link.open.values())[0], PHONE, state)

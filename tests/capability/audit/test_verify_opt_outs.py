@@ -1,5 +1,5 @@
-"""The proof of the events of opt-outs: it finds nothing where opt-outs were told, and finds each
-that was not.
+"""The proof of the events of opt-outs finds nothing where opt-outs were told, and finds each that
+was not.
 """
 
 from collections.abc import Callable, Sequence

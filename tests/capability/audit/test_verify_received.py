@@ -1,5 +1,5 @@
-"""The proof of the events of texts that came in: it finds nothing where texts were stored, and
-whatever is then taken away, added or changed it finds.
+"""The proof of the events of texts that came in finds nothing where texts were stored, and finds
+whatever is then taken away, added or changed.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tests.support.factories import awaited
 
 @pytest.fixture
 def inbox(database_url: str) -> Inbox:
-    """Amina listens for an hour by now."""
+    """Returns an inbox to which Amina has listened for an hour."""
     inbox = Inbox(database_url)
     _asks(inbox, created_at_ms=clock.now_ms() - HOUR_MS)
     return inbox
@@ -38,7 +38,7 @@ def found(inbox: Inbox) -> list[str]:
 
 
 def _text_deleted(tx: Connection) -> None:
-    """The one that the first event is about."""
+    """Deletes the text that the first event is about."""
     tx.execute(inbound.delete().where(inbound.c.text == "one"))
 
 

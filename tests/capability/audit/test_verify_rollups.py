@@ -1,5 +1,5 @@
-"""The proof of the roll-ups: they are what messages add up to, however these move, and whatever
-figure is not is found.
+"""The proof of the roll-ups holds while they are what messages add up to, however these move, and
+finds whatever figure is not.
 """
 
 import importlib
@@ -35,7 +35,7 @@ LATE_MS = 4_000
 
 
 async def moved_on(house: House) -> None:
-    """Of three texts one is delivered after a while, one is refused and paid back, and one is
+    """Makes three texts: one is delivered after a while, one is refused and paid back, and one is
     queued.
     """
     await sent(house, people=3)
@@ -49,7 +49,7 @@ async def moved_on(house: House) -> None:
 
 
 def stored(house: House) -> dict[str, int]:
-    """The sums of all counts that are not 0, once all that is marked was counted."""
+    """Returns the sums of all counts that are not 0, once all that is marked was counted."""
     count_all(house.db)
     with house.db.read() as tx:
         sums = tx.execute(sa.select(*(sa.func.sum(rollups.c[name]) for name in COUNTS))).one()

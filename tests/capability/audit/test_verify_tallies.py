@@ -1,6 +1,4 @@
-"""The proof of the tallies: whatever figure of a campaign is not what its messages add up
-to is found.
-"""
+"""The proof of the tallies finds each figure of a campaign that its messages do not add up to."""
 
 import pytest
 import sqlalchemy as sa
@@ -31,7 +29,7 @@ TAMPERED = {
 async def test_a_tally_that_is_not_what_its_messages_add_up_to_is_found(
     house: House, figure: str
 ) -> None:
-    """Of three texts one is delivered, one refused and paid back, and one is queued."""
+    """Of three texts, one is delivered, one is refused and paid back, and one is queued."""
     made = await sent(house, people=3)
     link = house.turn()
     await link.turn.once()

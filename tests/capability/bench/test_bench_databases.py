@@ -1,4 +1,4 @@
-"""Databases of the benchmark: nobody else's are dropped."""
+"""The benchmark drops its own databases, and nobody else's."""
 
 from pathlib import Path
 

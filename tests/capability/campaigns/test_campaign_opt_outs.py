@@ -1,5 +1,5 @@
 """Whoever opts out while a campaign is under way gets nothing more of it, wherever his text is; who
-did not gets his.
+did not opt out gets his.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def opts(house: House, *places: int, out: bool = True) -> None:
 
 
 def changes_phone(house: House, place: int) -> None:
-    """Of a contact, to one that nobody has."""
+    """Changes a contact's phone to one that nobody has."""
     owner = ContactOwner(house.amina, False)
     with house.db.write() as tx:
         contact = contacts.by_phone(tx, owner, phones(1, first=place)[0])
@@ -64,7 +64,7 @@ def is_removed(house: House, place: int) -> None:
 
 
 def reached(running: Running) -> set[int]:
-    """Whom the carrier was given a text for."""
+    """Returns for whom the carrier was given a text."""
     return {int(submission.recipient) - int(phones(1)[0]) for submission in running.link.submitted}
 
 

@@ -1,4 +1,4 @@
-"""What a campaign is estimated at is what judging its messages would charge, over generated routes,
+"""The estimate of a campaign is what judging its messages would charge, over generated routes,
 rates and countries.
 """
 

@@ -19,7 +19,7 @@ from tests.support.factories import awaited, open_account
 
 
 def _made(db: Database, status: str) -> campaigns.Campaign:
-    """A campaign that is in this state, whatever led to it."""
+    """Makes a campaign that is in this state, whatever led to it."""
     with db.read() as tx:
         amina = tx.execute(sa.text("SELECT id FROM accounts WHERE name = 'amina'")).scalar()
     campaign = write_down(db, str(amina).replace("-", "") if amina else open_account(db))

@@ -1,5 +1,5 @@
-"""Campaigns, up to the moment in which they are sent: written down, priced, frozen,
-launched; and what can be done with them when.
+"""A campaign is written down, priced, frozen and launched, up to the moment in which it is sent;
+each thing can be done with it at some times only.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""An audience that changes while it is frozen: all figures are of those who were written down."""
+"""An audience changes while it is frozen: all figures are of those who were written down."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -37,8 +37,8 @@ MANY = 20_000
 def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_was_read(
     postgresql_url: str, audience: str, who: int, *, opts_out: bool
 ) -> None:
-    """Between any two statements of a launch. The notes of opt-outs, which `jobs` heeds, take out
-    afterwards who is still to come.
+    """The change comes between any two statements of a launch. The notes of opt-outs, which `jobs`
+    heeds, take out afterwards who is still to come.
     """
     db = Database(postgresql_url)
     open_route(db)
@@ -72,8 +72,8 @@ def test_whoever_opts_out_or_in_while_the_audience_is_frozen_is_counted_as_he_wa
 
 @pytest.mark.parametrize("audience", ["all", "numbers"])
 def test_a_refused_launch_leaves_a_campaign_as_it_was(db: Database, audience: str) -> None:
-    """For want of credits, then of anybody; whoever opts in after it is reached by the next one,
-    whoever opts out is not.
+    """It is refused for want of credits, then of anybody; whoever opts in after it is reached by
+    the next one, whoever opts out is not.
     """
     open_route(db)
     account_id = open_account(db, credits=3)
@@ -148,7 +148,7 @@ def test_a_file_is_frozen_though_more_have_opted_out_than_fit_into_the_servers_m
 async def test_who_was_left_out_when_a_file_was_frozen_stays_so_and_is_counted_once(
     house: House,
 ) -> None:
-    """Whatever he wishes afterwards: back in, and out again."""
+    """It does not matter what he wishes afterwards: to be back in, and out again."""
     people = [int(phone) for phone in phones(5)]
     add_contacts(house.db, house.amina, map(str, people))
     campaign = write_down_file(house.db, house.amina, people)
@@ -182,8 +182,8 @@ def _opt(db: Database, account_id: str, out: dict[int, bool]) -> None:
 
 @contextmanager
 def _after_statement(number: int, act: Callable[[], None]) -> Iterator[list[int]]:
-    """Acts once, after the statement with this number, from 0; told by what comes out of it whether
-    there were so many.
+    """Acts once, after the statement with this number, from 0. What it yields tells whether there
+    were so many statements.
     """
     seen, done = itertools.count(), list[int]()
 

@@ -1,4 +1,4 @@
-"""A campaign's jobs, killed half way, and whoever decides otherwise meanwhile: nothing
+"""When a campaign's jobs are killed half way, and somebody decides otherwise meanwhile, nothing
 stays held that shall go, and nothing goes that shall not.
 """
 
@@ -84,7 +84,9 @@ async def test_what_is_paid_is_let_go_though_the_campaign_stops_again_by_itself(
 
 @awaited
 async def test_what_comes_back_while_it_is_paused_waits_too(house: House) -> None:
-    """Throttled, to be tried again, in doubt, or never written because the process died."""
+    """It was throttled, is to be tried again, is in doubt, or was never written because the process
+    died.
+    """
     running = Running(house, 6)
     await running.look()
     running.link.window = 4
@@ -162,7 +164,7 @@ async def test_a_look_waits_for_what_is_just_coming_back(postgresql_house: House
 
 @awaited
 async def test_parts_of_one_message_that_come_back_one_after_the_other_meet(house: House) -> None:
-    """One before the pause, one while it is let go again: both have the same place."""
+    """One comes before the pause, and one while it is let go again: both have the same place."""
     made = await sent(house, people=2)
     made.decide("pause")
     _copied(house, by_us=HELD_FROM_US)
@@ -173,7 +175,7 @@ async def test_parts_of_one_message_that_come_back_one_after_the_other_meet(hous
 
 
 def _copied(house: House, by_us: int) -> None:
-    """Each run stands in the queue twice."""
+    """Puts each run into the queue once more, so that it stands there twice."""
     columns = [
         (queue.c.rank_us + by_us).label("rank_us") if column.name == "rank_us" else column
         for column in queue.c

@@ -1,5 +1,5 @@
-"""A campaign that is sent, by the jobs that look after it and the carrier's own turn: whom
-it reaches, what it costs, why it stops and goes on.
+"""A campaign is sent by the jobs that look after it and the carrier's own turn. The tests ask whom
+it reaches, what it costs, and why it stops and goes on.
 """
 
 import json
@@ -122,7 +122,7 @@ async def test_it_waits_for_credits_and_goes_on_by_itself_as_far_as_those_reach_
 
 @awaited
 async def test_it_waits_until_the_next_recipient_can_be_paid(house: House) -> None:
-    """And does not go on and stop again meanwhile: the others may have cost less."""
+    """It does not go on and stop again meanwhile: the others may have cost less."""
     with house.db.write() as tx:
         carriers.set_rate(tx, "23320000002", 100)
         config.bump(tx)

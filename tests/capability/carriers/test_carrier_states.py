@@ -1,4 +1,4 @@
-"""What a carrier's state is when several processes serve it, and when one of them is gone."""
+"""A carrier has one state when several processes serve it, and when one of them is gone."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,7 +42,7 @@ def carrier_id(db: Database) -> int:
 
 
 def recorded(db: Database, carrier_id: int, *states: tuple[int, LinkState, str]) -> tuple[str, str]:
-    """What the carrier shows after these, in order."""
+    """Returns what the carrier shows after these states, in order."""
     with db.write() as tx:
         for epoch, state, detail in states:
             record_state(tx, epoch, carrier_id, state, detail, clock.now_ms())

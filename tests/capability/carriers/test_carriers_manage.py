@@ -1,4 +1,4 @@
-"""Carriers as the operator keeps them."""
+"""The operator adds and changes carriers."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Routes and rates as the operator sets them."""
+"""The operator sets routes and rates."""
 
 import pytest
 import sqlalchemy as sa

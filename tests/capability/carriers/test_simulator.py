@@ -1,4 +1,4 @@
-"""What the simulator held when its process was killed: nothing of it is lost, for nothing of it had
+"""Nothing is lost of what the simulator held when its process was killed, for nothing of it had
 left the house.
 """
 
@@ -17,7 +17,7 @@ DELIVERED, LATE, FAILING = "233201234567", "233201234003", "233201234000"
 
 
 def dispatch(house: House, worker: int) -> Dispatch:
-    """Of a process that begins, after all others have died."""
+    """Returns the Dispatch of a process that begins, after all others have died."""
     only_worker(house.db, worker)
     return Dispatch(
         house.db,
@@ -35,8 +35,8 @@ async def until(house: House, statuses: list[str]) -> None:
 
 
 async def kill(tasks: "set[asyncio.Task[None]]") -> None:
-    """As a process that is killed stops: in the middle of whatever it is doing, and without another
-    word.
+    """Stops the tasks as a killed process stops: in the middle of whatever it is doing, and without
+    another word.
     """
     for task in tasks:
         task.cancel()
@@ -44,7 +44,7 @@ async def kill(tasks: "set[asyncio.Task[None]]") -> None:
 
 
 async def start(of: Dispatch) -> "set[asyncio.Task[None]]":
-    """The tasks that are its life."""
+    """Starts it, and returns the tasks that are its life."""
     before = asyncio.all_tasks()
     await of.start()
     return asyncio.all_tasks() - before

@@ -1,4 +1,6 @@
-"""Which way a text would go is what accepting decides, and says why."""
+"""The way that is told for a text is the one that accepting would decide, and the reason is told
+too.
+"""
 
 from heliograph import accounts, carriers
 from heliograph.base import clock

@@ -1,5 +1,5 @@
-"""`amina_foods`: an account that commands made. `beside`: what a server does beside the commands.
-`doubtful`: messages in doubt.
+"""`amina_foods` is an account that commands made. `beside` does what a server does beside the
+commands. `doubtful` holds messages in doubt.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.support.capability.sending import House
 
 @pytest.fixture
 def amina_foods(run: Run) -> str:
-    """The id of an account with 1,000 credits and 50 GHS, as commands take it."""
+    """Returns the id of an account with 1,000 credits and 50 GHS, as commands take it."""
     made = run(
         *typed(
             "account create 'Amina Foods' --country gh --currency ghs --credits 1000 "
@@ -34,7 +34,7 @@ def beside(house: House) -> Iterator[Beside]:
 
 @pytest.fixture
 def doubtful(beside: Beside) -> list[str]:
-    """The ids of three messages in doubt (bulk, of three segments, OTP) and one that is
+    """Returns the ids of three messages in doubt (bulk, of three segments, OTP) and one that is
     sent, in the order of acceptance.
     """
     return beside.do(doubtful_messages)

@@ -1,4 +1,6 @@
-"""The operator's commands, run as they are typed: what goes wrong, and how it is told."""
+"""The operator's commands are run as they are typed: the tests ask what goes wrong, and how it is
+told.
+"""
 
 import pytest
 import sqlalchemy as sa

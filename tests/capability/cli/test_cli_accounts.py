@@ -1,6 +1,4 @@
-"""Accounts with their keys, senders and ledgers, as the operator's commands show and change
-them.
-"""
+"""The operator's commands show and change accounts with their keys, senders and ledgers."""
 
 import re
 from typing import Any

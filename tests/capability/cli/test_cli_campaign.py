@@ -1,4 +1,4 @@
-"""`heliograph campaign …`, as it is typed."""
+"""`heliograph campaign …` is run as it is typed."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ def ready_to_launch(db: Database, amina: str) -> None:
 
 
 def spring(run: Run) -> Any:
-    """A campaign to all contacts, as it is written down."""
+    """Returns a campaign to all contacts, as it is written down."""
     return run(
         *typed("campaign create Spring --message 'Hi {name|friend}!' --all"),
         *ACCOUNT,

@@ -1,4 +1,4 @@
-"""Carriers, routes, rates and tiers, as the operator's commands show and change them."""
+"""The operator's commands show and change carriers, routes, rates and tiers."""
 
 from contextlib import closing
 

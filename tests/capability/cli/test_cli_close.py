@@ -1,5 +1,5 @@
-"""`heliograph account close`: refused while anything is owed, with all of it and what
-settles it; and what a closed account can no longer do.
+"""`heliograph account close` is refused while anything is owed, and then names all of it and what
+settles it. The tests also ask what a closed account can no longer do.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ COMMAND = re.compile(r"heliograph ((?:account|campaign|message|webhook) .*)$")
 
 @pytest.fixture
 def account(run: Run) -> str:
-    """The id of an account whose wallet is empty, as commands take it."""
+    """Returns the id of an account whose wallet is empty, as commands take it."""
     return str(
         run(
             "account", "create", "Amina Foods", "--country", "GH", "--currency", "GHS", "--json"
@@ -42,7 +42,7 @@ def account(run: Run) -> str:
 
 @pytest.fixture
 def settled(house: House) -> Iterator[House]:
-    """A house that nothing is awaited of."""
+    """Yields a house that nothing is awaited of."""
     yield house
     house.db.close()
 
@@ -54,7 +54,7 @@ def raw(text_id: str) -> str:
 
 
 def told(run: Run, account: str) -> list[list[str]]:
-    """The commands that a refusal names, one of each line."""
+    """Returns the commands that a refusal names, one for each line."""
     refused = run("account", "close", account)
     assert (refused.status, refused.out) == (1, "")
     first, *lines = refused.err.splitlines()
@@ -70,7 +70,7 @@ def told(run: Run, account: str) -> list[list[str]]:
 
 
 def proven(db: Database) -> None:
-    """By `ledger verify`, and by SQL alone."""
+    """Asserts that the books are right, by `ledger verify` and by SQL alone."""
     with db.read() as tx:
         wallet.read_one_snapshot(tx)
         assert [*wallet.verify(tx), *verify_charges(tx)] == []
@@ -78,8 +78,8 @@ def proven(db: Database) -> None:
 
 
 def settle(run: Run, db: Database, account: str) -> Any:
-    """Runs each command that the refusal names as it stands there, once; the account as it
-    is closed then.
+    """Runs each command that the refusal names as it stands there, once, and returns the account as
+    it is closed then.
     """
     for command in told(run, account):
         said = run(*command)

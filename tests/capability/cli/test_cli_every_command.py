@@ -1,5 +1,5 @@
-"""What is so of every command: what it says of a wrong directory, of a wrong secret key, and of a
-value that cannot be.
+"""Every command answers in the same way to a wrong directory, to a wrong secret key, and to a value
+that cannot be.
 """
 
 from pathlib import Path
@@ -87,7 +87,7 @@ def checked(typed: Typed) -> list[str]:
 def test_a_value_that_cannot_be_is_exit_status_2(
     typed: Typed, shell: Shell, tmp_path: Path
 ) -> None:
-    """Also in no directory at all, for it is judged first."""
+    """The same holds in no directory at all, for the value is judged first."""
     for option in checked(typed):
         for value in ("soon", "-1x", "٣", "1e999", "1_0"):
             said = shell(*typed.args(tmp_path), option, value)
@@ -96,7 +96,7 @@ def test_a_value_that_cannot_be_is_exit_status_2(
 
 
 def with_value(typed: Typed, param: click.Parameter, value: str, tmp_path: Path) -> list[str]:
-    """The command with this value in place of the option's or argument's."""
+    """Returns the command with this value in place of the option's or argument's."""
     args = typed.args(tmp_path)
     if isinstance(param, click.Option):
         at = args.index(param.opts[0]) + 1 if param.opts[0] in args else len(args)

@@ -1,5 +1,5 @@
-"""`heliograph listen`, a process of its own; the receiver is a real one, and the secret checks what
-it got.
+"""`heliograph listen` runs as a process of its own; the receiver is a real one, and the secret
+checks what it got.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""`message list` as whoever answers a complaint uses it: which text, and why it failed."""
+"""Whoever answers a complaint uses `message list` to see which text failed, and why."""
 
 import re
 
@@ -15,8 +15,8 @@ from tests.support.factories import phones
 
 @pytest.fixture
 def failed(house: House) -> list[str]:
-    """The ids of three messages: sent, refused with 0x0000000B, and refused by a status of the
-    carrier's own; the account is in Ghana.
+    """Returns the ids of three messages: sent, refused with 0x0000000B, and refused by a status of
+    the carrier's own; the account is in Ghana.
     """
 
     async def make(house: House) -> list[str]:

@@ -1,4 +1,4 @@
-"""The operator's commands about messages and receipts, as they are typed; beside them,
+"""The operator's commands about messages and receipts are run as they are typed; beside them runs
 what a server would do.
 """
 

@@ -1,4 +1,6 @@
-"""`heliograph message settle` and `resend`, as they are typed; beside them, what a server does."""
+"""`heliograph message settle` and `resend` are run as they are typed; beside them runs what a
+server does.
+"""
 
 import getpass
 

@@ -1,5 +1,5 @@
-"""Commands that find nothing where they look: one line, exit status 1, and nothing is left
-behind.
+"""Commands that find nothing where they look say so in one line, end with exit status 1, and leave
+nothing behind.
 """
 
 import os

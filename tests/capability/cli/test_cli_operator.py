@@ -1,4 +1,4 @@
-"""`heliograph user … --operator`: people who run the service."""
+"""`heliograph user … --operator` manages the people who run the service."""
 
 import pytest
 

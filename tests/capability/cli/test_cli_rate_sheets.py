@@ -1,4 +1,4 @@
-"""Costs of carriers and rate sheets, as the operator's commands set them."""
+"""The operator's commands set the costs of carriers, and rate sheets."""
 
 from pathlib import Path
 

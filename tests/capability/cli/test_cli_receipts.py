@@ -1,4 +1,4 @@
-"""`heliograph receipt …`, as it is typed."""
+"""`heliograph receipt …` is run as it is typed."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Commands as processes of their own, where nothing is yet."""
+"""Commands run as processes of their own, where nothing is yet."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_a_real_process_begins_in_an_empty_directory(tmp_path: Path) -> None:
 def test_what_cannot_be_printed_ends_a_command_with_one_line(
     sqlite_url: str, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """A full disk that the output goes to."""
+    """The output goes to a full disk."""
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [EXECUTABLE, *arguments],
@@ -104,7 +104,7 @@ def test_a_closed_standard_input_is_an_empty_one(
 
 
 def test_a_file_that_the_system_does_not_let_be_opened_is_one_line(tmp_path: Path) -> None:
-    """As on a disk that is mounted read only."""
+    """A disk that is mounted read only has such files."""
     lock = tmp_path / "data" / "serve.lock"
     lock.mkdir(parents=True)
     env = {**os.environ, "HELIOGRAPH_DATA_DIR": str(tmp_path / "data")}

@@ -1,4 +1,4 @@
-"""`heliograph user …`: people who sign in to the portal."""
+"""`heliograph user …` manages the people who sign in to the portal."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The operator's commands about webhooks, as they are typed; the receiver is a real one, and the
-secret checks what it got.
+"""The operator's commands about webhooks are run as they are typed; the receiver is a real one, and
+the secret checks what it got.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ URL = "https://shop.example/hook"
 
 @pytest.fixture
 def settled(house: House) -> Iterator[House]:
-    """A house that nothing is awaited of."""
+    """Yields a house that nothing is awaited of."""
     yield house
     house.db.close()
 
@@ -41,7 +41,7 @@ def add(run: Run, url: str = URL, *more: str) -> Any:
 
 
 async def later(run: Run, *args: object) -> Said:
-    """A command, while the receiver of this test goes on."""
+    """Runs a command, while the receiver of this test goes on."""
     return await asyncio.to_thread(run, *args)
 
 
@@ -301,7 +301,7 @@ async def test_an_outcome_that_is_recorded_while_others_are_replayed_is_not_lost
     recorded: list[str] = []
 
     def record(*_: Any) -> None:
-        """After the first statement of the replay, by another process."""
+        """Stores a delivery after the first statement of the replay, as another process would."""
         if not recorded:
             recorded.append(between)
             with others.write() as tx:

@@ -1,5 +1,5 @@
-"""What commands say and do while PostgreSQL does not confirm commits: nothing hangs with locks, and
-nothing is promised that is not so.
+"""The tests ask what commands say and do while PostgreSQL does not confirm commits: nothing hangs
+with locks, and nothing is promised that is not so.
 """
 
 import json
@@ -24,8 +24,8 @@ UNCHANGED_COMMIT_S = migrate.COMMIT_S
 
 
 class Impatient(Unreplicated):
-    """Is waited for briefly while it confirms nothing. While it does, a busy machine may take its
-    time.
+    """Lets others wait briefly while it confirms nothing. While it confirms, a busy machine may
+    take its time.
     """
 
     def __init__(self, server: PrivatePostgres) -> None:

@@ -1,4 +1,4 @@
-"""Nobody but their owner reads what is in the data directory, the database, and what
+"""Nobody but their owner reads the files in the data directory, the database, and the files that
 commands write, whatever the umask.
 """
 
@@ -33,7 +33,7 @@ def mode(path: Path) -> int:
 
 
 def heliograph(data_dir: Path, *words: str) -> str:
-    """What it says, in a process of its own: on SQLite in the data directory."""
+    """Returns what the command says, in a process of its own: on SQLite in the data directory."""
     env = {
         name: value
         for name, value in os.environ.items()
@@ -45,7 +45,7 @@ def heliograph(data_dir: Path, *words: str) -> str:
 
 
 def files_line(data_dir: Path) -> str:
-    """What `doctor` says of files."""
+    """Returns what `doctor` says of files."""
     lines = heliograph(data_dir, "doctor").splitlines()
     [line] = [line for line in lines if line.split()[1:2] == ["files"]]
     return line

@@ -1,5 +1,5 @@
-"""What partners and customers have between them, below the API: transfers, their alarms,
-who hears of them, and what the operator sees.
+"""Partners and customers have transfers between them, with their alarms. The tests ask, below the
+API, who hears of them, and what the operator sees.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from tests.support.capability.webhooks import endpoint, events
 def provision(
     db: Database, partner: accounts.Account, *, sandbox: bool = False, **wish: Any
 ) -> str:
-    """A customer's raw id."""
+    """Provisions a customer, and returns its raw id."""
     with db.write() as tx:
         return connect.provision(
             tx, partner.id, BILAL._replace(**wish), sandbox=sandbox, now_ms=NOW_MS
@@ -33,7 +33,7 @@ def provision(
 def moved(
     db: Database, partner: accounts.Account, customer_id: str, credits: int
 ) -> tuple[int, int]:
-    """What the customer and the partner have after a move."""
+    """Moves credits, and returns what the customer and the partner have after it."""
     with db.write() as tx:
         after = move_credits(
             tx, partner.id, customer_id, Move(credits, None), sandbox=False, now_ms=NOW_MS + 1
@@ -42,7 +42,7 @@ def moved(
 
 
 def told(db: Database) -> list[tuple[str, str, int]]:
-    """Whose figures were told to be low, which, and how low."""
+    """Returns whose figures were told to be low, which, and how low."""
     return [
         (event["account_id"][:4], event["data"]["kind"], event["data"]["sms_credits"])
         for event in events(db)

@@ -1,5 +1,5 @@
-"""`visitor`: a browser before the portal and the console. `stranger`: another one. Passwords are
-hashed in no time.
+"""`visitor` is a browser before the portal and the console, and `stranger` is another one.
+Passwords are hashed in no time.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def run_loop() -> Iterator[Loop]:
 
 @pytest.fixture
 def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
-    """What the pages remember of the configuration."""
+    """Yields what the pages remember of the configuration."""
     cache = ConfigCache(db)
     run_loop(cache.refresh())
     yield cache

@@ -1,4 +1,4 @@
-"""What operators see of abuse in the console, and do about it."""
+"""Operators see abuse in the console, and do something about it."""
 
 import pytest
 

@@ -20,13 +20,13 @@ from tests.support.portal.visitor import Visitor, once_in
 
 @pytest.fixture
 def path(db: Database, amina: str) -> str:
-    """The path of amina's account in the console."""
+    """Returns the path of amina's account in the console."""
     with db.read() as tx:
         return f"/console/accounts/{accounts.text_id(accounts.by_id(tx, amina))}"
 
 
 def wallet_of(path: str) -> str:
-    """The path of the account's money."""
+    """Returns the path of the account's money."""
     return path.replace("/accounts/", "/money/")
 
 

@@ -1,4 +1,4 @@
-"""What the page of an account tells of its last days and its sites, and how accounts are found."""
+"""The page of an account tells of its last days and its sites, and accounts can be found."""
 
 import html
 import re

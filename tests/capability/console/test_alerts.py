@@ -21,7 +21,7 @@ PAGE = "/console/alerts"
 
 
 def as_it_is(db: Database) -> dict[str, str]:
-    """The fields of the form of rules, as the page fills them in."""
+    """Returns the fields of the form of rules, as the page fills them in."""
     fields = {}
     with db.read() as tx:
         for rule in alerts.all_rules(tx):
@@ -35,7 +35,7 @@ def as_it_is(db: Database) -> dict[str, str]:
 
 
 def logged(db: Database) -> list[tuple[str, str | None, str | None]]:
-    """What was done, before and after, newest first."""
+    """Returns what was done, before and after, newest first."""
     with db.read() as tx:
         found = users.operator_entries(tx, PageWanted(20, None))
         return [(each.entry.action, each.entry.before, each.entry.after) for each in found]

@@ -1,4 +1,4 @@
-"""The page of a carrier's figures, and the same as a file."""
+"""A page shows a carrier's figures, and a file has the same."""
 
 import csv
 import time

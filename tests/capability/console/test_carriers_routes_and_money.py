@@ -1,4 +1,4 @@
-"""What operators do to carriers, routes and money in the console."""
+"""Operators change carriers, routes and money in the console."""
 
 import re
 

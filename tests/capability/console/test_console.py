@@ -1,4 +1,4 @@
-"""What operators do in the console, and what accounts see of it."""
+"""Operators work in the console, and accounts see some of what they did."""
 
 import pytest
 

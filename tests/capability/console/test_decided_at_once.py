@@ -1,4 +1,6 @@
-"""What two operators change at the same moment is changed by one after the other, and told so."""
+"""If two operators change something at the same moment, one change follows the other, and each
+operator is told so.
+"""
 
 import asyncio
 import itertools

@@ -1,5 +1,5 @@
-"""Every route of the console, asked by everybody who has no business there. The cases are made from
-the routes, so a page that is added later is asked, too.
+"""Everybody who has no business there asks every route of the console. The cases are made from the
+routes, so a page that is added later is asked, too.
 """
 
 import re
@@ -47,7 +47,7 @@ def routes_of(portal: Portal) -> list[Route]:
 
 @pytest.fixture
 def paths(db: Database, portal: Portal, amina: str) -> list[tuple[str, str]]:
-    """Each page and form, with things that there are."""
+    """Returns the path of each page and form, with things that there are."""
     sender = waiting_sender(db, amina)
     document = attached(db, amina, sender).text_id
     account_id, message = account_in_sandbox(db), stored_message(db, amina)

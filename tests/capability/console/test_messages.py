@@ -1,4 +1,4 @@
-"""What operators do with messages of all accounts in the console."""
+"""Operators work with messages of all accounts in the console."""
 
 import asyncio
 import html

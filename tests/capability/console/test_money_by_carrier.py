@@ -1,4 +1,6 @@
-"""What carriers took by day is shown in the console, saved as a file, and listed by a command."""
+"""The money that carriers took by day is shown in the console, saved as a file, and listed by a
+command.
+"""
 
 import csv
 from pathlib import Path

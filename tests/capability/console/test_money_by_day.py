@@ -1,4 +1,4 @@
-"""What the console shows of money by day, and of proofs of the ledger."""
+"""The console shows money by day, and proofs of the ledger."""
 
 import csv
 from io import StringIO

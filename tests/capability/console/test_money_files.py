@@ -1,4 +1,4 @@
-"""What the console gives out as files: the statement of a month, and the ledger."""
+"""The console gives out two files: the statement of a month, and the ledger."""
 
 import re
 from io import BytesIO

@@ -25,7 +25,7 @@ WELL = "Nothing is wrong."
 
 @pytest.fixture
 def carrier_id(db: Database) -> int:
-    """A carrier that is bound, of a service that is well."""
+    """Returns the id of a carrier that is bound, of a service that is well."""
     made = open_carrier(db, "alpha", window=10, binds=2)
     tell(db, 7)
     bound(db, made)

@@ -1,4 +1,4 @@
-"""What operators do to rates, sheets, costs and prices in the console."""
+"""Operators change rates, sheets, costs and prices in the console."""
 
 import pytest
 

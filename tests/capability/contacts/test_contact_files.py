@@ -1,4 +1,4 @@
-"""`heliograph contact import`: from files."""
+"""`heliograph contact import` reads contacts from files."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What `heliograph contact export` and `import --bad-rows` write to files."""
+"""`heliograph contact export` and `import --bad-rows` write files."""
 
 import csv
 import io

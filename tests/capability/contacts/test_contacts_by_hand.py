@@ -1,4 +1,4 @@
-"""`heliograph contact …`, one contact at a time."""
+"""`heliograph contact …` works on one contact at a time."""
 
 import pytest
 

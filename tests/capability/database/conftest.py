@@ -1,4 +1,4 @@
-"""`bare_url`: a database that nothing is in. `bare_url_beside`: one of the same kind as
+"""`bare_url` is a database that nothing is in. `bare_url_beside` is one of the same kind as
 `database_url`.
 """
 

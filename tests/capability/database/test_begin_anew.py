@@ -33,7 +33,7 @@ WITHIN_S = 30.0
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a process remembers where its database is at home."""
+    """Moves to a directory where a process remembers where its database is at home."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -77,7 +77,7 @@ async def until_another_epoch(db: Database, former: list[int]) -> None:
 async def test_a_process_whose_start_fails_is_gone_at_once(
     postgresql_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the others leave its carrier to it until its beat has stood still for 30 s."""
+    """Otherwise the others leave its carrier to it until its beat has stood still for 30 s."""
 
     async def fail(*_: object) -> int:
         raise Unavailable("The connection is gone.")

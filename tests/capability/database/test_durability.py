@@ -23,8 +23,8 @@ SHOW = "SHOW synchronous_commit"
 
 @pytest.fixture
 def lazy_url(postgresql_url: str) -> Iterator[str]:
-    """A database that answers COMMIT before anything is stored, unless it is asked to do
-    otherwise.
+    """Yields the URL of a database that answers COMMIT before anything is stored, unless it is
+    asked to do otherwise.
     """
     with psycopg.connect(postgresql_url, autocommit=True) as admin:
         [(name,)] = admin.execute("SELECT current_database()").fetchall()

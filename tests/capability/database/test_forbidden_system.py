@@ -1,5 +1,5 @@
-"""A role that may not ask PostgreSQL which cluster it is: some hosts forbid that. The
-service works, and says what it cannot guard.
+"""A role may not ask PostgreSQL which cluster it is: some hosts forbid that. The service works, and
+says what it cannot guard.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.support.services.postgres import OWNER, PrivatePostgres
 
 @pytest.fixture(scope="module")
 def forbidding() -> Iterator[str]:
-    """The URL of a migrated database for an ordinary role."""
+    """Yields the URL of a migrated database for an ordinary role."""
     with PrivatePostgres() as server:
         with psycopg.connect(server.url, autocommit=True) as sql:
             sql.execute(

@@ -1,5 +1,5 @@
-"""Which copies of a database are told from the database that was served, and that nothing starts on
-one.
+"""Some copies of a database are told from the database that was served, and nothing starts on such
+a copy.
 """
 
 import json

@@ -22,7 +22,7 @@ def begun(db: Database, kind: str = "api") -> Lease:
 
 
 def looks_for(lease: Lease, seconds: int) -> None:
-    """Every second."""
+    """Looks every second."""
     for _ in range(seconds):
         clock.move(by_ms=1_000)
         lease.look()
@@ -122,8 +122,8 @@ def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> N
 
 
 def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_url: str) -> None:
-    """However long it lives: it neither binds nor writes once its process has learnt that it is
-    retired, or has begun anew.
+    """It does not matter how long it lives: it neither binds nor writes once its process has learnt
+    that it is retired, or has begun anew.
     """
     db = Database(postgresql_url)
     lease = begun(db, "worker")

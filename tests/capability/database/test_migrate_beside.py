@@ -1,5 +1,5 @@
-"""`heliograph migrate` on PostgreSQL beside others: whose transactions keep it from its
-locks, and who would not survive it.
+"""`heliograph migrate` on PostgreSQL runs beside others. It says whose transactions keep it from
+its locks, and who would not survive it.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Months of messages on PostgreSQL: made ahead, and after the fact for rows that found none."""
+"""Months of messages on PostgreSQL are made ahead, and after the fact for rows that found none."""
 
 from datetime import UTC, datetime
 

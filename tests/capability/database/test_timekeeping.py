@@ -1,5 +1,5 @@
-"""The database's clock and this machine's: what is refused, what is corrected, and what is not done
-while they dispute.
+"""The clocks of the database and of this machine differ. The tests ask what is refused, what is
+corrected, and what is not done while they dispute.
 """
 
 import time
@@ -26,7 +26,7 @@ LOOK_AT_NO_CLOCK = {"demo", "doctor", "smsc"}
 
 
 class Machine:
-    """This machine's clocks, moved by so many seconds: the one that is set, and the one
+    """Stands for this machine's clocks, moved by so many seconds: the one that is set, and the one
     that never is.
     """
 
@@ -45,7 +45,7 @@ class Machine:
         )
 
     def starts(self, seconds: float) -> None:
-        """A process that begins when the machine's clock is wrong by so much."""
+        """Begins a process when the machine's clock is wrong by so much."""
         self.wall_s = seconds
         clock.forget_database()
 
@@ -56,7 +56,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def wrong_s() -> float:
-    """How far our time is from the right one."""
+    """Returns how far our time is from the right one."""
     return clock.now_us() / 1e6 - time.time()
 
 

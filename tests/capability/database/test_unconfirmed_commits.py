@@ -1,4 +1,4 @@
-"""Commits that PostgreSQL does not confirm: whoever waits is told so, nobody cancels them, and each
+"""PostgreSQL does not confirm some commits: whoever waits is told so, nobody cancels them, and each
 ends in one of two ways.
 """
 
@@ -50,8 +50,8 @@ def unreplicated(server: PrivatePostgres) -> Iterator[Unreplicated]:
 
 @pytest.fixture
 def database(unreplicated: Unreplicated) -> Iterator[Callable[[], Database]]:
-    """One for each process that there might be. At the end all is confirmed: what hangs
-    would not be closed in order.
+    """Makes one for each process that there might be. At the end all is confirmed: what hangs would
+    not be closed in order.
     """
     with ExitStack() as closing:
 

@@ -1,5 +1,5 @@
-"""Which message a text answers is found among the newest thousand to its phone, however many it was
-sent, on both sides of the turn of a month.
+"""The message that a text answers is found among the newest thousand to its phone, however many it
+was sent, on both sides of the turn of a month.
 """
 
 from datetime import UTC, datetime

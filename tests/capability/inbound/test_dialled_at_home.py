@@ -1,5 +1,5 @@
-"""A number that accounts of two countries share, and a carrier that leaves the country code out: a
-STOP opts out the phone that was texted, and no other.
+"""Accounts of two countries share a number, and a carrier leaves the country code out: a STOP opts
+out the phone that was texted, and no other.
 """
 
 from itertools import count

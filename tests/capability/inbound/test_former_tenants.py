@@ -1,4 +1,4 @@
-"""STOP to a shared number from a phone that nobody has texted lately: it may be meant for any who
+"""A STOP to a shared number from a phone that nobody has texted lately may be meant for any who
 ever did, and for none who did not.
 """
 

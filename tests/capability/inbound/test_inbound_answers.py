@@ -1,4 +1,4 @@
-"""What a text answers: the newest message that its account sent from that number to that phone."""
+"""A text answers the newest message that its account sent from that number to that phone."""
 
 import sqlalchemy as sa
 

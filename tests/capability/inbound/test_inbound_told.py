@@ -1,5 +1,5 @@
-"""The event `message.received`: one for each text that is stored for an account, in the transaction
-that stores it.
+"""There is one event `message.received` for each text that is stored for an account, made in the
+transaction that stores it.
 """
 
 from contextlib import suppress

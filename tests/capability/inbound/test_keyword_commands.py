@@ -1,4 +1,4 @@
-"""The operator's commands for keywords, also on a number that several accounts share."""
+"""The operator's commands manage keywords, also on a number that several accounts share."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""Keywords are answered: charged, in spite of opt-outs, and never so often that two services could
-talk to each other.
+"""Keywords are answered: the answers are charged, go out in spite of opt-outs, and never go so
+often that two services could talk to each other.
 """
 
 import pytest

@@ -1,5 +1,5 @@
-"""Numbers, and the texts that came to them, by the commands that show and change them; and what
-becomes of texts after their days, and when a person asks.
+"""Commands show and change numbers and the texts that came to them. The tests also ask what becomes
+of texts after their days, and when a person asks.
 """
 
 import json
@@ -73,7 +73,7 @@ def test_a_number_is_added_listed_and_removed(db: Database, run: Run) -> None:
 
 
 def removed_of(db: Database, account_id: str) -> list[str | None]:
-    """The numbers that an account's audit log says it has lost."""
+    """Returns the numbers that an account's audit log says it has lost."""
     with db.read() as tx:
         told = accounts.audited(tx, account_id, PageWanted(10, None))
     return [each.entry.detail for each in told if each.entry.action == "number.remove"]

@@ -1,5 +1,5 @@
-"""A short code that several accounts share: a text is of the account that texted the phone from it
-last, else of its catch-all account, and no account sees another's. A phone that is written as it is
+"""Several accounts share a short code: a text is of the account that texted the phone from it last,
+else of its catch-all account, and no account sees another's. A phone that is written as it is
 dialled at home may be one of any country of these accounts.
 """
 
@@ -54,7 +54,7 @@ class Writes(NamedTuple):
 
     @property
     def may_be(self) -> tuple[int, ...]:
-        """Which phones may have written it, the Ghanaian one first."""
+        """Returns which phones may have written it, the Ghanaian one first."""
         has_double = self.as_at_home and self.phone != OTHER_GHANAIAN
         return (GHANAIAN, KENYAN) if has_double else (self.phone,)
 
@@ -74,7 +74,9 @@ MOVES = st.tuples(
 
 
 class Tenants:
-    """Tenants who all may send from all numbers. Chidi gets what is no other's on one of them."""
+    """Makes tenants who all may send from all numbers. Chidi gets what is no other's on one of
+    them.
+    """
 
     def __init__(self, inbox: Inbox) -> None:
         self.inbox = inbox

@@ -1,5 +1,5 @@
-"""What a carrier has when its phone says STOP is on its way; what the carrier gives back is not
-sent again.
+"""A text that a carrier has when its phone says STOP is on its way; what the carrier gives back is
+not sent again.
 """
 
 import asyncio
@@ -97,7 +97,7 @@ async def test_an_opt_out_of_one_sender_blocks_that_senders_texts_alone(line: Li
 
 @awaited
 async def test_what_passes_the_opt_out_is_tried_again(house: House) -> None:
-    """The confirmation of the opt-out, and a receipt that is sent after it."""
+    """This holds for the confirmation of the opt-out, and for a receipt that is sent after it."""
     line = Line(house)
     house.allow_transactional()
     await line.says("STOP")

@@ -1,5 +1,5 @@
-"""`heliograph erase`: afterwards no column of any table has the number, but another account's; and
-everything that was true of money is.
+"""After `heliograph erase` no column of any table has the number, but another account's; and
+everything that was true of money still is.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ TABLES = {  # in which the number is left
 
 
 def text_of(house: House, account_id: str) -> None:
-    """A text to the number, sent by an account."""
+    """Stores a text to the number that an account has sent."""
     with house.db.write() as tx:
         send_id = new_id()
         tx.execute(

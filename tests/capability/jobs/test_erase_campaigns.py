@@ -1,5 +1,5 @@
-"""`heliograph erase` beside campaigns: what is still to be sent stays as it was written,
-and whom it was for is forgotten with it.
+"""`heliograph erase` runs beside campaigns: what is still to be sent stays as it was written, and
+whom it was for is forgotten with it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ DAY_MS = 86_400_000
 
 
 def listed(house: House, lines: dict[str, str]) -> Campaign:
-    """A draft from a file: to each number its own text."""
+    """Writes down a draft from a file, with its own text to each number."""
     return write_down_file(
         house.db,
         house.amina,
@@ -114,7 +114,7 @@ def test_a_campaign_that_has_not_begun_loses_the_number_and_reaches_the_others(
 
 
 def test_who_was_left_out_of_a_campaign_need_not_wait_for_its_end(house: House, run: Run) -> None:
-    """Nor whoever is named in the text of somebody who was left out."""
+    """This holds also for whoever is named in the text of somebody who was left out."""
     add_contacts(
         house.db,
         house.amina,

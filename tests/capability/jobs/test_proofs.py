@@ -1,5 +1,5 @@
-"""Proofs of the ledger that operators ask for: made apart, one at a time, and broken off if their
-process ends.
+"""Operators ask for proofs of the ledger, which are made apart, one at a time, and broken off if
+their process ends.
 """
 
 import os

@@ -31,7 +31,7 @@ def _insert(house: House, table: sa.Table, rows: Sequence[dict[str, Any]]) -> No
 
 
 def _fill(house: House, age_ms: int, first: int, count: int) -> None:
-    """So many rows of that age in each table."""
+    """Stores so many rows of that age in each table."""
     at_ms = clock.now_ms() - age_ms
     numbers = range(first, first + count)
     _insert(

@@ -1,4 +1,4 @@
-"""Keys and tiers in the database."""
+"""The database holds keys and tiers."""
 
 import pytest
 import sqlalchemy as sa

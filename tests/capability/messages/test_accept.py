@@ -1,5 +1,5 @@
-"""Accepting sends: what is refused and why, what is stored, and that one bad request never
-takes its neighbours down.
+"""Accepting sends refuses some with a reason and stores the others, and one bad request never takes
+its neighbours down.
 """
 
 from collections import Counter

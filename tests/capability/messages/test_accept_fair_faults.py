@@ -37,7 +37,7 @@ def whose(recipients: list[str]) -> list[str]:
 
 
 async def served(link: ScriptedLink, turns: int) -> list[str]:
-    """The recipients that so many turns send to."""
+    """Returns the recipients that so many turns send to."""
     before = len(link.submitted)
     for _ in range(turns):
         await link.turn.once()
@@ -46,7 +46,7 @@ async def served(link: ScriptedLink, turns: int) -> list[str]:
 
 
 async def send_later(house: House, *args: Any, **more: Any) -> None:
-    """When the heads that were read last are old."""
+    """Sends when the heads that were read last are old."""
     clock.move(by_ms=HEADS_ARE_OLD_MS)
     await house.send(*args, **more)
 

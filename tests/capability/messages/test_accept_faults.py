@@ -1,5 +1,5 @@
-"""Accepting when something goes wrong or changes meanwhile: a bad request, a lost COMMIT,
-no database, another configuration.
+"""Something goes wrong or changes while sends are accepted: a bad request, a lost COMMIT, no
+database, another configuration.
 """
 
 import asyncio

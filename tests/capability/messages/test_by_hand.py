@@ -1,4 +1,4 @@
-"""An operator's decisions in a transaction of a page: they do what commands do, and are tried out
+"""An operator decides in a transaction of a page: that does what commands do, and is tried out
 before without a trace.
 """
 

@@ -1,4 +1,4 @@
-"""What an operator decides about messages in doubt: by the judges of answers and receipts,
+"""The judges of answers and receipts judge what an operator decides about messages in doubt. It is
 paid back like theirs, and kept.
 """
 

@@ -1,5 +1,5 @@
-"""An operator's decisions beside a turn, the sweeps, and another operator: each doubt ends one way,
-and is paid back once.
+"""An operator decides beside a turn, the sweeps, and another operator: each doubt ends one way, and
+is paid back once.
 """
 
 import asyncio
@@ -23,7 +23,9 @@ from tests.support.factories import awaited, phones
 
 @pytest.fixture
 def patient_house(postgresql_house: House, monkeypatch: pytest.MonkeyPatch) -> House:
-    """Whose transactions wait longer for locks than a busy machine keeps them waiting."""
+    """Returns a house whose transactions wait longer for locks than a busy machine keeps them
+    waiting.
+    """
     monkeypatch.setattr(sessions, "POSTGRES_LOCK_TIMEOUT_MS", 9_000)
     return postgresql_house
 
@@ -77,7 +79,7 @@ async def test_a_decision_that_waits_for_an_answer_under_way_finds_no_doubt(
 
 
 async def waiting_for_locks(house: House, sessions: int) -> None:
-    """Until so many sessions of this database wait for rows that another one holds."""
+    """Waits until so many sessions of this database wait for rows that another one holds."""
     query = sa.text(
         """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
@@ -94,7 +96,7 @@ async def waiting_for_locks(house: House, sessions: int) -> None:
 async def test_decisions_and_late_answers_at_once_end_each_message_one_way_and_pay_back_once(
     house: House,
 ) -> None:
-    """Everybody at once, again and again: two operators with opposite words, late answers,
+    """Everybody acts at once, again and again: two operators with opposite words, late answers,
     receipts, and the sweeps.
     """
     random = Random(4711)

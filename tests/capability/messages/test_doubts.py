@@ -1,5 +1,5 @@
-"""What was never answered is settled by the receipt that belongs to it: by its reference, or as the
-only one that can be meant; never by guess.
+"""A message that was never answered is settled by the receipt that belongs to it: by its reference,
+or as the only one that can be meant; never by guess.
 """
 
 import pytest
@@ -19,7 +19,7 @@ BY_ID = pytest.mark.parametrize("ref", ["aa1", None], ids=["with an id", "withou
 
 
 def reference(link: ScriptedLink, place: int) -> int:
-    """Of the k-th submission."""
+    """Returns the reference of the k-th submission."""
     return user_message_reference(link.submitted[place].message_id, link.submitted[place].part)
 
 

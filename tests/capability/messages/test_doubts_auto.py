@@ -1,5 +1,5 @@
-"""Doubts and receipts before it is known how the carrier prints its ids: what it has
-accepted for the handset may be meant as well.
+"""Doubts and receipts come before it is known how the carrier prints its ids: what it has accepted
+for the handset may be meant as well.
 """
 
 from typing import Any, Final
@@ -33,7 +33,7 @@ async def earlier(
     to: str = PHONE,
     **more: Any,
 ) -> ScriptedLink:
-    """A message to that handset, of which the carrier has answered the first part at least."""
+    """Submits a message to that handset. The carrier has answered the first part of it at least."""
     link = await house.submitted(to, text, **more)
     first, *others = link.submitted
     link.answer(first, outcome=Outcome.ACCEPTED if others else outcome, ref="100")

@@ -1,5 +1,5 @@
-"""What the process that looks after everything shows of each carrier: what waits, what is in doubt,
-and what receipts found no message.
+"""The process that looks after everything shows of each carrier what waits, what is in doubt, and
+what receipts found no message.
 """
 
 import pytest

@@ -53,7 +53,7 @@ async def test_a_message_comes_to_the_states_that_its_table_allows_and_to_no_oth
 async def test_a_segment_comes_to_the_states_that_its_table_allows_and_to_no_other(
     house: House, was: str, to: str
 ) -> None:
-    """By every statement that writes the state."""
+    """Every statement that writes the state is tried."""
     await house.submitted(phones(2))
     first, second = (message.id for message in house.messages())
     with house.db.write() as tx:

@@ -1,5 +1,5 @@
-"""Delivery receipts: every one finds its message, whenever and however often it comes;
-terminal states stick.
+"""Every delivery receipt finds its message, whenever and however often it comes; terminal states
+stick.
 """
 
 import pytest

@@ -1,5 +1,5 @@
-"""Carriers whose receipts print small ids in another base than their answers: what one
-reading gives to a message, another gives to another one.
+"""Some carriers' receipts print small ids in another base than their answers: what one reading
+gives to a message, another gives to another one.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ ORDER = pytest.mark.parametrize("early", [False, True], ids=["answers first", "r
 
 
 def truth(number: int) -> ReceiptState:
-    """What the receipt of the carrier's k-th message says: so that a wrong match shows."""
+    """Returns what the receipt of the carrier's k-th message says, so that a wrong match shows."""
     return ReceiptState.UNDELIV if number % 3 == 0 else ReceiptState.DELIVRD
 
 
@@ -55,8 +55,8 @@ async def traffic(
     early: bool = False,
     known: bool = True,
 ) -> None:
-    """Messages with the carrier's ids of these numbers, to one handset or each to another;
-    a turn for every few answers and receipts.
+    """Sends messages with the carrier's ids of these numbers, to one handset or each to another,
+    and takes a turn for every few answers and receipts.
     """
     if to is None:
         await house.send(phones(len(numbers), first=numbers[0]))
@@ -255,7 +255,7 @@ async def test_ids_that_differ_only_in_case_are_two_unless_they_are_numbers(hous
 
 
 class AtWork:
-    """A carrier that this process serves, as `carrier set` and the sweeps see it."""
+    """Holds a carrier that this process serves, as `carrier set` and the sweeps see it."""
 
     def __init__(self, house: House, link: ScriptedLink) -> None:
         self._house, self._link = house, link
@@ -274,8 +274,8 @@ class AtWork:
         self._follow()
 
     async def sweep(self) -> str:
-        """Learnt, then read anew, then nothing: a format that is known is judged at every
-        tenth look. The format in the end.
+        """Returns the format in the end. It is learnt, then all is read anew, then nothing happens:
+        a format that is known is judged at every tenth look.
         """
         for _ in range(3 * KNOWN_EVERY_LOOKS):
             await self._sweeps.once()
@@ -354,8 +354,8 @@ async def test_a_format_that_was_set_wrongly_is_put_right_by_three_receipts_that
 async def test_a_format_that_was_set_rightly_stays_whatever_agrees_by_chance(
     house: House, id_format: str, prints: tuple[Print, Print]
 ) -> None:
-    """Ids of answers that were lost, all to one handset: many receipts are unmatched whose id
-    is another message's as it is.
+    """The ids are those of answers that were lost, all to one handset: many receipts are unmatched
+    whose id is another message's as it is.
     """
     link = house.turn(window=4_000)
     at_work = AtWork(house, link)

@@ -1,4 +1,4 @@
-"""Carriers' ids: printed in many ways, used anew, and matched only when the handset agrees."""
+"""Carriers' ids are printed in many ways, used anew, and matched only when the handset agrees."""
 
 import pytest
 

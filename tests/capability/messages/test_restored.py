@@ -1,4 +1,4 @@
-"""What a restored copy has queued, on the wire, in doubt, and in campaigns: all of it waits for an
+"""Whatever a restored copy has queued, on the wire, in doubt, or in campaigns waits for an
 operator's word.
 """
 
@@ -27,12 +27,14 @@ async def later(run: Run, *words: object) -> Said:
 
 
 async def check(run: Run, *words: object) -> Any:
-    """What `heliograph restore-check …` says."""
+    """Returns what `heliograph restore-check …` says."""
     return (await later(run, "restore-check", *words, "--json")).json
 
 
 async def goes_out(house: House, window: int = 100) -> int:
-    """How many segments the carrier is given now, which takes them; none of them twice."""
+    """Returns how many segments the carrier is given now, which takes them. None of them goes out
+    twice.
+    """
     only_worker(house.db, 9)
     link = house.turn(window, worker=9)
     for _ in range(LOOKS_MAX):

@@ -1,5 +1,5 @@
-"""Texts and numbers are erased after their days, and not while they are needed; what
-proves the books goes on proving them.
+"""Texts and numbers are erased after their days, and not while they are needed; what proves the
+books goes on proving them.
 """
 
 import time
@@ -51,7 +51,7 @@ async def delivered(house: House, to: str = PHONE, **more: object) -> None:
 
 
 def texts(house: House) -> list[tuple[int | None, str | None]]:
-    """Number and text of each message."""
+    """Returns number and text of each message."""
     with house.db.read() as tx:
         query = sa.select(messages.c.recipient, sends.c.text).join_from(
             messages, sends, sends.c.id == messages.c.send_id
@@ -106,7 +106,7 @@ async def test_texts_and_numbers_go_after_their_days_and_all_else_stays_as_it_wa
 async def test_what_is_queued_in_flight_or_in_doubt_keeps_its_text_however_old_it_is(
     house: House,
 ) -> None:
-    """A server that stood still for longer than the days: what it left behind is settled first."""
+    """The server stood still for longer than the days: what it left behind is settled first."""
     await house.send(phones(3), text="x" * 200)
     link = house.turn(window=2)
     await link.turn.once()
@@ -262,7 +262,7 @@ def _wait(until: Callable[[], bool]) -> None:
 async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_and_forgets_all(
     house: House,
 ) -> None:
-    """Not one that has made a message since."""
+    """This does not hold for one that has made a message since."""
     add_contacts(house.db, house.amina, phones(3))
     paused, late = [write_down(house.db, house.amina, message="Hello {phone}") for _ in range(2)]
     for campaign in (paused, late):
@@ -296,8 +296,8 @@ async def test_a_campaign_that_stays_paused_is_canceled_after_the_days_of_texts_
 async def test_numbers_of_a_draft_that_nobody_launches_go_after_their_days_and_it_says_so(
     house: House,
 ) -> None:
-    """Not of one that is scheduled, nor while somebody is freezing it; what a refused launch wrote
-    down of contacts is written down anew.
+    """The numbers stay while a draft is scheduled, or somebody is freezing it; what a refused
+    launch wrote down of contacts is written down anew.
     """
     drafts = [write_down_file(house.db, house.amina, phones(3)) for _ in range(2)]
     add_contacts(house.db, house.amina, phones(2_000))

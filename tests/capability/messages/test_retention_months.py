@@ -32,7 +32,7 @@ FORTY = kept_for(None, 40)
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def db(request: pytest.FixtureRequest, new_database: Callable[[str], str]) -> Iterator[Database]:
-    """A database of the test's own: others would miss its months."""
+    """Yields a database of the test's own: others would miss its months."""
     database = Database(new_database(request.param))
     yield database
     database.close()
@@ -57,7 +57,7 @@ def with_month(db: Database, at_ms: int) -> None:
 
 
 def kept(db: Database) -> list[str]:
-    """Ids of the sends that are there, and each has its messages."""
+    """Returns the ids of the sends that are there, each of which has its messages."""
     with db.read() as tx:
         of_messages = (
             tx.execute(sa.select(messages.c.send_id).distinct().order_by(messages.c.send_id))

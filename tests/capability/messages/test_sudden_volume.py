@@ -1,4 +1,4 @@
-"""Accounts that send far more than they used to by this hour."""
+"""Some accounts send far more than they used to by this hour."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What no event brings about: doubts that last, validity that ends, carriers that are
-down, and what a dead process held.
+"""The sweeps do what no event brings about: for doubts that last, validity that ends, carriers that
+are down, and what a dead process held.
 """
 
 import asyncio
@@ -267,7 +267,7 @@ async def test_runs_of_a_carrier_that_is_down_go_to_those_that_share_with_it_by_
     open_route(house.db, "carrier:50", "second:30", "third:10", "spare")
 
     async def fail(*down: int) -> dict[int, int]:
-        """How many runs wait for each carrier afterwards."""
+        """Returns how many runs wait for each carrier afterwards."""
         await fail_over(house.db, routes(house.db), frozenset(down), house.queue, clock.now_ms())
         with house.db.read() as tx:
             waiting = tx.execute(sa.select(queue.c.carrier_id)).scalars()

@@ -1,5 +1,5 @@
-"""Sweeps beside late answers, other tries, other routes and an outage: what is settled
-stays settled, and what can go on does.
+"""Sweeps run beside late answers, other tries, other routes and an outage: what is settled stays
+settled, and what can go on does.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""A carrier's turn: the window is kept, answers mean what they mean, and a lost reply to
-COMMIT sends nothing twice.
+"""In a carrier's turn, the window is kept, answers mean what they mean, and a lost reply to COMMIT
+sends nothing twice.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""A carrier's turn that is stopped, canceled, or meets what cannot be stored: nothing behind it
+"""A carrier's turn is stopped, canceled, or meets what cannot be stored: nothing behind it
 suffers.
 """
 
@@ -38,7 +38,7 @@ class EncodingLink(ScriptedLink):
 
 @contextmanager
 def logged() -> Iterator[list[str]]:
-    """The events of the log, filled in at the end."""
+    """Yields the events of the log, filled in at the end."""
     events: list[str] = []
     with structlog.testing.capture_logs() as entries:
         yield events

@@ -1,5 +1,5 @@
-"""The transactions that turns and batches run in: canceled at any moment, opened by
-several at once, and their one order of locks.
+"""Turns and batches run in transactions, which are canceled at any moment, opened by several at
+once, and take locks in one order.
 """
 
 import asyncio
@@ -126,7 +126,7 @@ class WatchedTx:
 
 
 async def decide_by_hand(house: House) -> None:
-    """An operator's decisions, and his match of a receipt."""
+    """Makes an operator's decisions, and his match of a receipt."""
     await house.send(phones(3, first=900))
     link = house.turn(worker=SUCCESSOR)
     await link.turn.once()
@@ -161,13 +161,13 @@ def watched(postgresql_url: str) -> House:
 
 @awaited
 async def test_every_hot_transaction_asks_for_locks_in_one_order(watched: House) -> None:
-    """In flight, carrier refs, messages, wallets; within each by id. So no two of them can wait for
-    each other.
+    """The order is: in flight, carrier refs, messages, wallets; within each by id. So no two of
+    them can wait for each other.
 
-    Not in this order, because nobody waits there: the queue (SKIP LOCKED, and what was got so),
-    rows that are only inserted (sends, messages, ledger entries, and Idempotency-Keys, which the
-    lock on their account's wallet guards), and the claim's rows in flight (of messages that were
-    got from the queue). On SQLite each of them is alone.
+    Some rows are not in this order, because nobody waits there: the queue (SKIP LOCKED, and what
+    was got so), rows that are only inserted (sends, messages, ledger entries, and Idempotency-Keys,
+    which the lock on their account's wallet guards), and the claim's rows in flight (of messages
+    that were got from the queue). On SQLite each of them is alone.
     """
     house, db = watched, watched.db
     assert isinstance(db, WatchedDatabase)

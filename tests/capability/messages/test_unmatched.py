@@ -1,5 +1,5 @@
-"""Receipts that found no message: which there are, why, and the operator's word that one
-is a certain message's.
+"""The operator sees which receipts found no message, and why, and can say that one is a certain
+message's.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class Told(NamedTuple):
 
 
 def told(house: House) -> list[Told]:
-    """Newest first."""
+    """Returns all of them, newest first."""
     places = {row.id: place for place, row in enumerate(house.messages())}
     with house.db.read() as tx:
         found = unmatched(tx, house.carrier_id, 100)
@@ -61,7 +61,7 @@ async def match(
     id_format: str = "as_is",
     as_one: bool = False,
 ) -> None:
-    """The newest receipt, unless another is named, is the message's at this place."""
+    """Says that the newest receipt, unless another is named, is the message's at this place."""
     await match_to(
         house.db,
         CarrierFacts(house.carrier_id, "carrier", id_format=id_format),
@@ -282,7 +282,7 @@ async def test_a_doubt_with_another_carrier_is_not_settled(house: House) -> None
 async def test_a_receipt_of_a_carrier_that_has_nothing_of_a_sent_message_is_refused(
     house: House,
 ) -> None:
-    """Whether its answer told who took it, or the operator."""
+    """The answer, or the operator, may have told who took the message."""
     link = await in_doubt(house)
     await decided(house, Decision.SENT)
     await house.send(PHONE, "another")

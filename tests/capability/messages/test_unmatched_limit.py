@@ -1,4 +1,4 @@
-"""Of receipts that match nothing, a carrier keeps so many."""
+"""A carrier keeps so many of the receipts that match nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What carriers took is what the ledger was paid for it, whatever became of it."""
+"""The money that carriers took is what the ledger was paid for it, whatever became of it."""
 
 import random
 from decimal import Decimal

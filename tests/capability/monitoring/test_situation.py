@@ -1,4 +1,4 @@
-"""What is wrong is said in a sentence, with what to do about it."""
+"""A sentence says what is wrong, and what to do about it."""
 
 import pytest
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from tests.support.monitored import bound, tell, told
 
 @pytest.fixture
 def carrier_id(db: Database) -> int:
-    """A carrier that is bound, of a service that is well."""
+    """Returns the id of a carrier that is bound, of a service that is well."""
     made = open_carrier(db, "alpha")
     tell(db, 7)
     bound(db, made)

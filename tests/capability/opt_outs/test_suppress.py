@@ -143,7 +143,7 @@ def read_of_opt_outs(tx: Connection) -> int:
 
 @pytest.fixture
 def new_db(db: Database, new_database: Callable[[str], str]) -> Iterator[Database]:
-    """A database that no test has had before, so that its rows were never counted."""
+    """Yields a database that no test has had before, so that its rows were never counted."""
     made = Database(new_database("postgresql" if db.postgresql else "sqlite"))
     yield made
     made.close()

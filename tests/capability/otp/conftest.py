@@ -1,4 +1,4 @@
-"""`house`, `postgresql_house`: the way out that sends codes and takes them back."""
+"""`house` and `postgresql_house` are the way out that sends codes and takes them back."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Codes when things go wrong or come together: two right ones at once, lost commits,
-another key, and what is left of a text.
+"""Things go wrong or come together with codes: two right ones at once, lost commits, another key,
+and what is left of a text.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tests.support.factories import PHONE, awaited, phones
 
 @pytest.fixture
 def another(postgresql_house: OtpHouse) -> OtpHouse:
-    """A second process on the same database."""
+    """Returns a second process on the same database."""
     return OtpHouse(postgresql_house.db.url, postgresql_house)
 
 

@@ -1,5 +1,5 @@
-"""Against pumping: ranges of numbers that many codes go to and nobody verifies, and what
-the operator sees and does about them.
+"""Guards work against pumping: many codes go to ranges of numbers where nobody verifies them. The
+operator sees that and does something about it.
 """
 
 import uvloop

@@ -1,5 +1,5 @@
-"""What a phone may be sent, and what becomes of the codes that are given back: every limit at its
-edge, on both databases.
+"""Every limit of what a phone may be sent, and of what becomes of the codes that are given back, is
+tried at its edge, on both databases.
 """
 
 import pytest
@@ -19,12 +19,12 @@ def minute_begins() -> None:
 
 
 def until(at_ms: int) -> int:
-    """Whole seconds from now."""
+    """Returns the whole seconds from now."""
     return (at_ms - clock.now_ms()) // 1_000
 
 
 async def is_refused(house: OtpHouse, reason: str, until_ms: int, phone: str = PHONE) -> bool:
-    """Whether a send is refused so, until that moment, give or take the seconds that the
+    """Returns whether a send is refused so, until that moment, give or take the seconds that the
     test takes.
     """
     before, outcome = until(until_ms), await house.ask(phone)
@@ -32,7 +32,7 @@ async def is_refused(house: OtpHouse, reason: str, until_ms: int, phone: str = P
 
 
 async def edge(house: OtpHouse, reason: str, until_ms: int) -> None:
-    """A send is refused seconds before that moment, and accepted then."""
+    """Asserts that a send is refused seconds before that moment, and accepted then."""
     clock.move(until_ms - clock.now_ms() - 6 * SECOND_MS)
     assert await is_refused(house, reason, until_ms)
     clock.move(until_ms - clock.now_ms())

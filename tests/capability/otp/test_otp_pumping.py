@@ -30,7 +30,9 @@ async def pump(house: OtpHouse, each: int, first: int = 0) -> list[Sent | Refusa
 
 
 def align() -> None:
-    """To the beginning of an hour: what a test does in a second then happens in one."""
+    """Moves the clock to the beginning of an hour: what a test does in a second then happens in
+    one.
+    """
     clock.move(HOUR_MS - clock.now_ms() % HOUR_MS + 1_000)
 
 

@@ -1,5 +1,5 @@
-"""`visitor`: a browser before the portal. `home`: where amina's owner has come in. `stranger`:
-another browser, on the same database. Passwords are hashed in no time.
+"""`visitor` is a browser before the portal, and `home` is where amina's owner has come in.
+`stranger` is another browser, on the same database. Passwords are hashed in no time.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def run_loop() -> Iterator[Loop]:
 
 @pytest.fixture
 def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
-    """What the portal remembers of the configuration."""
+    """Yields what the portal remembers of the configuration."""
     cache = ConfigCache(db)
     run_loop(cache.refresh())
     yield cache
@@ -47,7 +47,7 @@ def cache(db: Database, run_loop: Loop) -> Iterator[ConfigCache]:
 
 @pytest.fixture
 def mailbox() -> Iterator[Mailbox]:
-    """A mail server. With it, the portal of the test sends mail."""
+    """Yields a mail server. With it, the portal of the test sends mail."""
     with taking_mail() as box:
         yield box
 
@@ -91,7 +91,7 @@ def visitor(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
 
 @pytest.fixture
 def home(db: Database, amina: str, visitor: Visitor) -> str:
-    """The path of amina's pages; her owner is signed in."""
+    """Returns the path of amina's pages; her owner is signed in."""
     visitor.sign_in(EMAIL, amina)
     return home_of(db, amina)
 
@@ -105,7 +105,7 @@ def stranger(db: Database, portal: Portal, run_loop: Loop) -> Iterator[Visitor]:
 
 @pytest.fixture
 def bilal(db: Database, amina: str) -> str:
-    """A Connect customer of amina's."""
+    """Makes a Connect customer of amina's."""
     return customer_of(db, amina)
 
 

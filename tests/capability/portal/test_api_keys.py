@@ -1,4 +1,6 @@
-"""API keys in the portal: a list, a form, a key that is shown once, and revoking."""
+"""The portal has a list of API keys and a form that makes one. A key is shown once, and can be
+revoked.
+"""
 
 import html
 import re
@@ -43,7 +45,7 @@ def issue(
 
 
 async def account_of(db: Database, key: str) -> str:
-    """The account that this key opens."""
+    """Returns the account that this key opens."""
     cache = ConfigCache(db)
     try:
         await cache.refresh()

@@ -1,5 +1,5 @@
-"""Every route of the portal, asked by everybody who has no business there. The cases are made from
-the routes, so a page that is added later is asked, too.
+"""Everybody who has no business there asks every route of the portal. The cases are made from the
+routes, so a page that is added later is asked, too.
 """
 
 from typing import Any
@@ -325,8 +325,8 @@ def test_hostile_names_in_paths_and_queries_find_nothing(
 
 
 def hostile_queries() -> list[str]:
-    """All as names and values, ten in a query; but those that are refused at once, alone. And the
-    longest alone, because a query has no more room.
+    """Returns queries with all of the texts as names and values, ten in each. Those that are
+    refused at once stand alone, and so does the longest, because a query has no more room.
     """
     alone = [text for text in HOSTILE if "\0" in text or len(text) > 500]
     others = [text for text in HOSTILE if text not in alone]
@@ -338,7 +338,9 @@ def hostile_queries() -> list[str]:
 
 
 def octets_of(text: str) -> str:
-    """The text in a path or a query, each octet written so that no client takes it away."""
+    """Returns the text for a path or a query, with each octet written so that no client takes it
+    away.
+    """
     if len(text) > 1_000:
         return text  # as it is, for a client writes no longer address
     return "".join(f"%{octet:02x}" for octet in text.encode())

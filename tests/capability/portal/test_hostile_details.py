@@ -65,7 +65,7 @@ def house_at_rest(house: House, run_loop: Loop) -> Iterator[House]:
 
 @pytest.fixture
 def paths(house_at_rest: House, run_loop: Loop) -> list[str]:
-    """The pages of one record of each kind, which use cases have made."""
+    """Returns the pages of one record of each kind, which use cases have made."""
     house, db = house_at_rest, house_at_rest.db
     home, now_ms = home_of(db, house.amina), clock.now_ms()
     hook, _ = endpoint(db, house.amina)
@@ -97,7 +97,7 @@ def paths(house_at_rest: House, run_loop: Loop) -> list[str]:
 
 
 def tried(db: Database, run_loop: Loop, house: House) -> None:
-    """Two events: one was tried once, and the other will not be tried any more."""
+    """Makes two events: one was tried once, and the other will not be tried any more."""
     run_loop(happened_to(db, house.amina, 2, PLAIN))
     with db.write() as tx:
         rows = tx.execute(sa.select(webhook_queue.c.endpoint_id, webhook_queue.c.event_id)).all()
@@ -170,7 +170,7 @@ def test_no_text_that_the_service_takes_becomes_a_part_of_a_page(
     home = home_of(db, amina)
 
     def given(make: Callable[[str], str]) -> dict[str, str]:
-        """The pages of the records that were made with each text that is taken."""
+        """Returns the pages of the records that were made with each text that is taken."""
         made = {}
         for text in (PLAIN, *(each for each in HOSTILE if "\0" not in each)):  # forms take no NUL
             with suppress(InvalidRequest):

@@ -60,7 +60,7 @@ LISTS = (
 
 
 def fill(db: Database, amina: str) -> None:
-    """Forty of each thing that has a name or a text."""
+    """Stores forty of each thing that has a name or a text."""
     now_ms = clock.now_ms()
     owner = ContactOwner(amina, False)
     given: dict[str, Any] = {"name": "x", "email": "x@y", "tags": ("x",), "custom": {"x": "x"}}
@@ -119,7 +119,7 @@ def _length(column: sa.Column[Any]) -> int | None:
 
 
 def pages(db: Database, home: str) -> Iterator[str]:
-    """The lists, and one of each thing: every text stands on one of them."""
+    """Yields the lists, and one of each thing: every text stands on one of them."""
     yield from (f"{home}{path}" for path in LISTS)
     with db.read() as tx:
         for raw in tx.execute(sa.select(contact_rows.c.id).order_by(contact_rows.c.id)).scalars():

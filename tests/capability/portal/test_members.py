@@ -1,4 +1,4 @@
-"""Members and invitations. Mail goes to a real mail server, which others wrote."""
+"""Owners manage members and invitations. Mail goes to a real mail server, which others wrote."""
 
 from typing import NamedTuple
 
@@ -24,14 +24,14 @@ KOFI = "kofi@example.com"
 
 
 class Post(NamedTuple):
-    """The mail of the portal, and where it arrives."""
+    """Holds the mail of the portal, and where it arrives."""
 
     box: Mailbox
     mailer: Mailer
     run: Loop
 
     def goes_out(self) -> int:
-        """Sends what is due; how much of it arrived."""
+        """Sends what is due, and returns how much of it arrived."""
         return self.run(self.mailer.once())
 
 

@@ -26,7 +26,7 @@ ONCE_IS_ENOUGH = [
 
 
 def done(db: Database, account_id: str) -> list[str]:
-    """What was done to the account, the oldest first."""
+    """Returns what was done to the account, the oldest first."""
     with db.read() as tx:
         found = accounts.audited(tx, account_id, PageWanted(100, None))
     return [stored.entry.action for stored in reversed(found)]

@@ -18,7 +18,7 @@ ALL_STEPS = 6
 
 
 def done(visitor: Visitor, home: str) -> int:
-    """How many first steps are ticked off."""
+    """Returns how many first steps are ticked off."""
     return len(re.findall(r'<li class="done">', visitor.get(home).text))
 
 

@@ -1,4 +1,4 @@
-"""Who is let into the portal, and that a form is taken only from a page of ours."""
+"""The portal lets in whoever has signed in, and takes a form only from a page of ours."""
 
 import pytest
 import sqlalchemy as sa

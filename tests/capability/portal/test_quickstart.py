@@ -1,5 +1,6 @@
-"""The quickstart: whose key it makes, and what its programs are made of. tests/browser
-runs them."""
+"""The quickstart makes a key for the sandbox, and its programs have the service's address and the
+account's sender. tests/browser runs them.
+"""
 
 import hashlib
 import html

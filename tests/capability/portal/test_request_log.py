@@ -1,4 +1,4 @@
-"""The request log in the portal: a list of what requests were answered, with filters."""
+"""The request log in the portal lists what requests were answered, with filters."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.support.portal.visitor import Visitor
 
 
 def note(db: Database, account_id: str, status: int, *, sandbox: bool = False) -> str:
-    """Stores a request as the API does. Its request id."""
+    """Stores a request as the API does, and returns its request id."""
     request_id = new_request_id()
     with db.write() as tx:
         requests.store_requests(

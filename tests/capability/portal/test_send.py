@@ -22,13 +22,13 @@ CURLY = "It\u2019s here. " * 8  # 88 characters: one segment of GSM-7, two of UC
 
 
 def sent(db: Database) -> list[int]:
-    """The recipients of all messages, in order."""
+    """Returns the recipients of all messages, in order."""
     with db.read() as tx:
         return list(tx.execute(sa.select(messages.c.recipient).order_by(messages.c.id)).scalars())
 
 
 def approve(db: Database, account_id: str, credits: int) -> None:
-    """The account may send as SHOP to anywhere, and has so many credits."""
+    """Lets the account send as SHOP to anywhere, with so many credits."""
     open_route(db)
     with db.write() as tx:
         registered = senders.register(tx, account_id, "SHOP", sandbox=False, now_ms=clock.now_ms())
@@ -48,7 +48,7 @@ def send(visitor: Visitor, home: str, **fields: str) -> int:
 
 
 def text_of(visitor: Visitor) -> str:
-    """What the page says, without markup."""
+    """Returns what the page says, without markup."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", visitor.page.text)).split())
 
 

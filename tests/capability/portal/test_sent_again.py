@@ -23,7 +23,7 @@ LETTERS = "4<b>\"'&ä"
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lock is waited for once, for a second, and not five times."""
+    """Lets a lock be waited for once, for a second, and not five times."""
     monkeypatch.setattr(database, "CONFLICT_TRIES", 1)
 
 
@@ -38,7 +38,7 @@ def rich(db: Database, amina: str) -> None:
 
 @contextmanager
 def held_up(db: Database, account_id: str) -> Iterator[None]:
-    """Somebody else has the wallet for longer than anybody waits for it."""
+    """Lets somebody else have the wallet for longer than anybody waits for it."""
     with db.write() as tx:
         tx.execute(
             sa.text("SELECT 1 FROM wallets WHERE account_id = :it FOR UPDATE"), {"it": account_id}

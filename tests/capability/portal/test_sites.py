@@ -1,4 +1,4 @@
-"""Sites in the portal: which shops are linked, and what their plugins have told."""
+"""The portal shows which shops are linked as sites, and what their plugins have told."""
 
 import html
 import re

@@ -1,5 +1,5 @@
-"""Webhooks in the portal: endpoints, their secrets, a sample to a real receiver, and events that
-are delivered again.
+"""The portal has webhook endpoints, their secrets, a sample to a real receiver, and events that are
+delivered again.
 """
 
 import asyncio

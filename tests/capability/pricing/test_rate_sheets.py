@@ -1,4 +1,4 @@
-"""Costs of carriers, what sells below them, and rate sheets that are applied at their time."""
+"""Carriers have costs, rates may sell below them, and rate sheets are applied at their time."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`/metrics` of a process that answers nothing else."""
+"""A process that answers nothing else answers `/metrics`."""
 
 import socket
 import threading

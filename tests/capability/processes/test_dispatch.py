@@ -1,5 +1,5 @@
-"""Carriers kept in step with the configuration and swept, each for itself: one that drains or fails
-holds up no other.
+"""Carriers are kept in step with the configuration and swept, each for itself: one that drains or
+fails holds up no other.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ def set_up(house: House, name: str, **settings: object) -> None:
 
 
 def leave_unmatched(house: House, carrier_id: int, recipient: int) -> None:
-    """A receipt of a state that nobody knows."""
+    """Stores a receipt of a state that nobody knows."""
     with house.db.write() as tx:
         tx.execute(
             carrier_refs.insert().values(

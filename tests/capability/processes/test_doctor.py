@@ -1,4 +1,4 @@
-"""What doctor says of the processes beside it."""
+"""Doctor tells of the processes beside it."""
 
 from pathlib import Path
 

@@ -1,6 +1,4 @@
-"""What doctor says of webhooks: endpoints that nothing delivers to, and endpoints that
-need somebody.
-"""
+"""Doctor tells of webhook endpoints that nothing delivers to, and of those that need somebody."""
 
 from pathlib import Path
 

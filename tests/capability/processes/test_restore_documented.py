@@ -1,5 +1,5 @@
-"""docs/operations.md, "Backup" and "Restore", on PostgreSQL and word by word; in between the
-database is lost.
+"""The test follows docs/operations.md, "Backup" and "Restore", on PostgreSQL and word by word; in
+between the database is lost.
 """
 
 import os
@@ -26,13 +26,13 @@ NAME = "heliograph-restored"  # of the new database, as the document says it
 
 @pytest.fixture
 def own_house(new_database: Callable[[str], str]) -> House:
-    """On a database that may be lost."""
+    """Returns a house on a database that may be lost."""
     return House(new_database("postgresql"))
 
 
 @pytest.fixture
 def name(own_house: House) -> Iterator[str]:
-    """Another name for the restored database, which many tests at once may want; it is
+    """Yields another name for the restored database, which many tests at once may want; it is
     dropped at the end.
     """
     url = urlsplit(own_house.db.url)
@@ -70,7 +70,7 @@ async def test_a_backup_is_what_a_restore_restores_when_the_database_is_gone(
 
 
 def _commands(section: str) -> str:
-    """All of a section that is for PostgreSQL."""
+    """Returns all commands of a section that are for PostgreSQL."""
     text = re.split(
         r"^## ", DOCUMENT.read_text("utf-8").split(f"\n## {section}\n")[1], flags=re.MULTILINE
     )[0]

@@ -1,4 +1,4 @@
-"""HELIOGRAPH_SECRET_KEY: a wrong one is refused, and another one takes its place without anybody
+"""A wrong HELIOGRAPH_SECRET_KEY is refused, and another one takes its place without anybody
 noticing.
 """
 

@@ -1,4 +1,4 @@
-"""Processes that do not end when they are told to."""
+"""Some processes do not end when they are told to, and have to be killed."""
 
 import multiprocessing
 import os

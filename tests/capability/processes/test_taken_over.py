@@ -1,6 +1,6 @@
-"""A process whose work others have taken over, and which does not know it yet: it claims nothing
-more, writes nothing more to the wire, and takes nothing back. What it still learns of what it had
-sent counts.
+"""Others have taken over the work of a process that does not know it yet: it claims nothing more,
+writes nothing more to the wire, and takes nothing back. What it still learns of what it had sent
+counts.
 """
 
 import asyncio
@@ -160,7 +160,7 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
 async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_once(
     postgresql_house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the other one's look at the message and its claim."""
+    """It is accepted between the other one's look at the message and its claim."""
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)
     throttled, *others = first.submitted
@@ -194,8 +194,8 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
 async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
     postgresql_house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose turn ends parts of a message and then waits for the message, which the other
-    one may hold while it claims: neither would go on.
+    """The turn of one process ends parts of a message and then waits for the message, which the
+    other one may hold while it claims: neither would go on.
     """
     house = postgresql_house
     first = await house.submitted(phones(1), TEN_SEGMENTS)

@@ -1,4 +1,4 @@
-"""What one process queued wakes the others through Redis, whatever else is said on the channel."""
+"""Whatever one process queues wakes the others through Redis, whatever else the channel says."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Documents of a sender ID: what may be attached, by whom and for how long."""
+"""A sender ID has documents: the tests ask what may be attached, by whom and for how long."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Sender IDs: registered once, decided by the operator."""
+"""Sender IDs are registered once and decided by the operator."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What keeps one account from passing for another: look-alikes, reserved names, and a history that
-says who decided what.
+"""Three things keep one account from passing for another: look-alikes are found, some names are
+reserved, and a history says who decided what.
 """
 
 import string
@@ -34,7 +34,7 @@ NAMES = st.text("acdefhkmpqtuxyz", min_size=3, max_size=8)
 
 @st.composite
 def disguised(draw: st.DrawFn, name: str) -> str:
-    """A sender that a hasty eye takes for `name`."""
+    """Returns a sender that a hasty eye takes for `name`."""
     out = ""
     for letter in name:
         out += draw(st.sampled_from([letter, letter.upper(), *TWINS.get(letter, "")]))
@@ -204,8 +204,8 @@ def test_the_services_own_sender_and_emergency_numbers_are_reserved_however_they
 )
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_history_is_what_happened_and_nothing_else(db: Database, words: list[str]) -> None:
-    """Each state that it came into, whatever is asked for in whatever order; what was refused, and
-    what changed nothing, leaves no trace.
+    """It has each state that the sender came into, whatever is asked for in whatever order; what
+    was refused, and what changed nothing, leaves no trace.
     """
     amina = account(db)
     with db.write() as tx:

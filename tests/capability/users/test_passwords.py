@@ -1,5 +1,5 @@
-"""Passwords: which are taken, that only their hash is stored, and that guessing is slowed down
-without locking anybody out.
+"""Passwords are taken or refused, only their hash is stored, and guessing is slowed down without
+locking anybody out.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ AT_HOME, ELSEWHERE = "192.0.2.7", "198.51.100.9"
 
 
 def stored(db: Database, password: str = GOOD) -> str:
-    """The raw id of a user with this password."""
+    """Makes a user with this password, and returns the raw id."""
     with db.write() as tx:
         user = users.add(tx, EMAIL, now_ms=NOW_MS)
         hashed = users.hashed(users.read_password(password, EMAIL))
@@ -41,7 +41,7 @@ def stored(db: Database, password: str = GOOD) -> str:
 
 
 def is_taken(db: Database, guesser: Guesser, at_ms: int = NOW_MS) -> bool:
-    """Whether one more try is judged."""
+    """Returns whether one more try is judged."""
     try:
         with db.write() as tx:
             users.count_try(tx, guesser, now_ms=at_ms)

@@ -1,4 +1,4 @@
-"""Sign-in links and sessions: what lets a person in, for how long, and what ends it."""
+"""Sign-in links and sessions let a person in for a while, until something ends them."""
 
 import pytest
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ NOW_MS = 1_790_000_000_000
 
 @pytest.fixture
 def ama(db: Database, amina: str) -> str:
-    """The raw id of a user who owns amina's account."""
+    """Returns the raw id of a user who owns amina's account."""
     with db.write() as tx:
         user = users.add(tx, "Ama@Example.com", now_ms=NOW_MS)
         users.set_role(tx, user.id, amina, Role.OWNER, now_ms=NOW_MS)

@@ -1,4 +1,4 @@
-"""How many sign-ups are taken, by where they come from."""
+"""The number of sign-ups that are taken depends on where they come from."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,9 @@ Ask = Callable[[str], bool]
 
 @pytest.fixture
 def ask(db: Database, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Asks for an account from an address. Whether that is taken. The limits are small here."""
+    """Asks for an account from an address, and returns whether that is taken. The limits are small
+    here.
+    """
     monkeypatch.setattr(limits, "SIGN_UPS_OF_ADDRESS_MAX", 2)
     monkeypatch.setattr(limits, "SIGN_UPS_OF_NETWORK_MAX", 4)
     monkeypatch.setattr(limits, "SIGN_UPS_MAX", 10)

@@ -1,4 +1,4 @@
-"""Setting up an authenticator app twice at the same moment."""
+"""Somebody sets up an authenticator app twice at the same moment."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Users, who are known by an email address, and their roles in accounts."""
+"""Users are known by an email address, and have roles in accounts."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""The ledger: entries are added, applied once, never bring a figure below zero; and whatever is
-tampered with is found.
+"""Entries are added to the ledger, applied once, and never bring a figure below zero; and whatever
+is tampered with is found.
 """
 
 from contextlib import nullcontext
@@ -186,7 +186,7 @@ def test_the_smallest_and_the_largest_that_can_be_posted_are(db: Database) -> No
 
 
 class Bookkeeping(RuleBasedStateMachine):
-    """Two accounts, and a plain sum beside each."""
+    """Keeps two accounts, and a plain sum beside each."""
 
     db: Database
 
@@ -251,7 +251,7 @@ def test_after_any_postings_the_figures_are_their_sum_and_the_ledger_is_proven(
 
 
 def transfer(db: Database, giver_id: str, taker_id: str, credits: int) -> None:
-    """What Connect will write: one entry between two customers, with the figures of both
+    """Writes what Connect will write: one entry between two customers, with the figures of both
     after it.
     """
     with db.write() as tx:

@@ -1,4 +1,4 @@
-"""What an account had in the past, as its ledger tells."""
+"""The ledger tells what an account had in the past."""
 
 import random
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Buying SMS credits with the wallet's money, at the operator's price, in currencies of
+"""An account buys SMS credits with the wallet's money, at the operator's price, in currencies of
 every number of decimals.
 """
 
@@ -17,7 +17,7 @@ from tests.support.capability.commands import Run
 
 
 def buyer(db: Database, currency: str, money: str) -> str:
-    """An account with this much; its raw id."""
+    """Makes an account with this much, and returns its raw id."""
     with db.write() as tx:
         made = accounts.create(tx, f"buyer in {currency}", "GH", now_ms=NOW_MS)
         wallet.open_wallet(tx, made.id, currency)

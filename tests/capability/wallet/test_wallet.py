@@ -1,4 +1,4 @@
-"""Wallets: opened empty, and warned about when low."""
+"""Wallets are opened empty, and warn when they are low."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.capability.cast import NOW_MS, account
 
 
 def armed_after(db: Database, account_id: str, credits: int) -> tuple[tuple[str, ...], Armed]:
-    """Which alarms an adjustment fires, and what is armed then."""
+    """Returns which alarms an adjustment fires, and what is armed then."""
     with db.write() as tx:
         fired = wallet.adjust_credits(tx, account_id, credits, "test", now_ms=NOW_MS).alarms
         return fired, wallet.wallet_of(tx, account_id).armed

@@ -1,5 +1,5 @@
-"""Delivering: to a real receiver, at once, again by the schedule, by one process at a time, and to
-each endpoint for itself.
+"""Events are delivered to a real receiver, at once, again by the schedule, by one process at a
+time, and to each endpoint for itself.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ BROKEN = b"HTTP/1.1 500 x\r\nContent-Length: 4\r\nRetry-After: 5\r\n\r\noops"
 
 
 def in_turn(*behaviours: Behaviour) -> Behaviour:
-    """Each request meets the next one; the last one stays."""
+    """Returns a behaviour in which each request meets the next one of these; the last one stays."""
     left = list(behaviours)
 
     async def behave(writer: asyncio.StreamWriter) -> None:

@@ -1,5 +1,5 @@
-"""Places: however many receivers are slow, POSTs and files are left for others; and what
-this process lacks is nobody else's failure.
+"""However many receivers are slow, POSTs and files are left for others; and what this process lacks
+is nobody else's failure.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ RUSH = 50
 
 @contextmanager
 def no_more_files() -> Iterator[None]:
-    """What is open stays."""
+    """Lets no more files be opened; what is open stays."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:

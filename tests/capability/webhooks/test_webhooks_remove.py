@@ -1,5 +1,5 @@
-"""An endpoint is removed for good: at once for whoever looks and whoever posts, its rows a minute
-later, and none of them stays.
+"""An endpoint is removed for good: at once for whoever looks and whoever posts. Its rows go a
+minute later, and none of them stays.
 """
 
 import asyncio

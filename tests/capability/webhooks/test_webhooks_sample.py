@@ -1,4 +1,4 @@
-"""What `webhook test` sends is a record of its kind, as real events have it."""
+"""The sample that `webhook test` sends is a record of its kind, as real events have it."""
 
 import asyncio
 import json
@@ -71,7 +71,7 @@ async def test_a_sample_is_a_record_of_its_kind(
 
 
 def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
-    """A text that came in, as it is shown anywhere else."""
+    """Returns a text that came in, as it is shown anywhere else."""
     at_ms = round(datetime.fromisoformat(at).timestamp() * 1_000)
     raw = ids.raw_of_text("inb", data["id"]) or ""
     text = "A sample of heliograph webhook test."
@@ -97,7 +97,7 @@ def inbound_text(data: dict[str, Any], at: str) -> dict[str, Any]:
 
 
 def message(data: dict[str, Any], status: str, at: str) -> dict[str, Any]:
-    """A message of this status, as it is shown anywhere else."""
+    """Returns a message of this status, as it is shown anywhere else."""
     at_ms = round(datetime.fromisoformat(at).timestamp() * 1_000)
     failed = "undeliverable" if status == "failed" else None
     return as_record(

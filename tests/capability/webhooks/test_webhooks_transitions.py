@@ -69,7 +69,7 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
 
 
 def _stored(db: Database, here: WebhookEndpoint, state: str) -> str:
-    """An event that is in this state for the endpoint; its raw id."""
+    """Stores an event that is in this state for the endpoint, and returns its raw id."""
     now_ms = clock.now_ms()
     event_id = ids.raw_of_number(ids.new_number(now_ms))
     which = {"endpoint_id": here.id, "event_id": event_id}
@@ -98,7 +98,7 @@ def _stored(db: Database, here: WebhookEndpoint, state: str) -> str:
 
 
 def _state_of(db: Database) -> str:
-    """The state of the only delivery."""
+    """Returns the state of the only delivery."""
     with db.read() as tx:
         states = [WAITING for _ in tx.execute(sa.select(webhook_queue.c.event_id))]
         states += tx.execute(sa.select(webhook_deliveries.c.outcome)).scalars().all()
@@ -109,8 +109,8 @@ def _state_of(db: Database) -> str:
 @pytest.mark.parametrize("was", ENDPOINT.states)
 @awaited
 async def test_an_endpoint_is_disabled_once_and_keeps_the_reason(db: Database, was: str) -> None:
-    """By an operator, with all of its account, or by its own failures: whoever comes second changes
-    nothing.
+    """It is disabled by an operator, with all of its account, or by its own failures: whoever comes
+    second changes nothing.
     """
     assert not ENDPOINT.allows(DISABLED, DISABLED)
     amina = open_account(db)

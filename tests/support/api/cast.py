@@ -16,7 +16,7 @@ PHONE = "233201234567"
 
 @dataclass
 class Actor:
-    """Is an account, with keys made as they are needed."""
+    """Stands for an account, with keys made as they are needed."""
 
     db: Database
     name: str

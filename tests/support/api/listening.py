@@ -17,7 +17,7 @@ from tests.support.factories import SECRET_KEY, issue_key, open_account
 async def served(
     database_url: str, directory: Path, proxies: str = ""
 ) -> AsyncIterator[tuple[shutdown.Server, tuple[str, int], str]]:
-    """Yields a server, its address, and a key. `proxies`: those that it trusts."""
+    """Yields a server, its address, and a key. `proxies` are those that it trusts."""
     db = Database(database_url)
     key = issue_key(db, open_account(db))
     app = App(

@@ -25,7 +25,7 @@ class Order(NamedTuple):
 
 
 class Shop:
-    """Is a shop with the plugin installed. Every answer must be a success."""
+    """Stands for a shop with the plugin installed. Every answer must be a success."""
 
     def __init__(self, base_url: str, site_url: str, sender: str, country: str) -> None:
         self._base_url, self._site_url, self._sender, self._country = (
@@ -57,7 +57,7 @@ class Shop:
         return dict(self._answered(self._http.get("/account/status"))["account"])
 
     def notify(self, order: Order, template: str) -> str:
-        """Sends the order's notification to its billing phone; the message's id."""
+        """Sends the order's notification to its billing phone, and returns the message's id."""
         text = self._rendered(template, order)
         wish = {
             "from": self._sender,

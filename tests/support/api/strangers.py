@@ -63,7 +63,7 @@ def connected(url: str, source: str = "127.0.0.1", within_s: float = WITHIN_S) -
 
 
 def told(connection: socket.socket, *, ends: bool = True) -> Told:
-    """Returns the next answer. `ends`: waits for the connection's end after it."""
+    """Returns the next answer. With `ends`, it waits for the connection's end after it."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         octet = connection.recv(1)

@@ -54,7 +54,7 @@ class Sent:
 
 
 class Running:
-    """Is a launched campaign to so many people, of whom the carrier takes what it is given. The
+    """Holds a launched campaign to so many people, of whom the carrier takes what it is given. The
     wallet holds 1,000 credits.
     """
 

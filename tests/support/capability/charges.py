@@ -1,4 +1,4 @@
-"""Sends with what they cost, as the ledger and their messages say it."""
+"""Makes sends with what they cost, as the ledger and their messages say it."""
 
 from collections.abc import Sequence
 

@@ -96,7 +96,7 @@ RECIPIENTS = {name: f"2332055501{place:02}" for place, name in enumerate(NAMES)}
 
 
 class _Desk:
-    """Is an operator, a client and their eyes."""
+    """Does what an operator and a client do, and sees what they would see."""
 
     def __init__(self, db: Database, data_dir: Path, smsc: SmscProcess, run: Run, key: str) -> None:
         self._db, self._data_dir, self._smsc, self._run, self._key = db, data_dir, smsc, run, key

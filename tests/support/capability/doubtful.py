@@ -74,8 +74,8 @@ def recorded(house: House) -> list[tuple[str, int, str, str]]:
 
 
 class Beside:
-    """Is a house whose own parts do what a server beside the commands would do; each time it is in
-    an event loop of its own.
+    """Stands for a house whose own parts do what a server beside the commands would do; each time
+    it is in an event loop of its own.
     """
 
     def __init__(self, house: House) -> None:

@@ -1,5 +1,5 @@
 """Lists every command with values that are right in form, which are made from the table of
-commands: for what must be so of all of them.
+commands. Tests of what must be so of all commands use it.
 """
 
 import os

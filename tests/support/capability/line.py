@@ -23,7 +23,7 @@ NUMBERS = count(1)
 
 
 class Line:
-    """Is amina's house, to whose number 4567 handsets write. She hears who opts out."""
+    """Stands for amina's house, to whose number 4567 handsets write. She hears who opts out."""
 
     def __init__(self, house: House, *, answers: bool = True) -> None:
         self.house = house

@@ -40,7 +40,7 @@ QUIET_WITHIN_S = 40.0
 
 @dataclass
 class Lived:
-    """Holds what is left of the hour. `events` is the SMSC's log, a line each. `accepted`: the
+    """Holds what is left of the hour. `events` is the SMSC's log, a line each. `accepted` holds the
     messages that were answered 200, of which some went to no SMSC.
     """
 

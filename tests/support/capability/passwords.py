@@ -25,7 +25,7 @@ class Sent(NamedTuple):
 
 
 class OtpHouse(House):
-    """Is a House that sends codes, and takes them back."""
+    """Stands for a House that sends codes, and takes them back."""
 
     def __init__(self, url: str, like: House | None = None) -> None:
         """Opens the house. `like` is another process of the same house, which has opened its

@@ -63,9 +63,7 @@ def lease_of(db: Database, epoch: int) -> Lease:
 
 
 class LossyDatabase(Database):
-    """Is a database whose hot transactions can be made to end badly: `fates` holds how the next
-    ones do, one after the other.
-    """
+    """Lets hot transactions end badly: `fates` holds how the next ones do, one after the other."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -103,8 +101,8 @@ class LossyDatabase(Database):
 
 
 class ScriptedLink:
-    """Is a Link without a wire: it keeps what it is given, and the test says what is answered. It
-    makes one submission a segment.
+    """Stands for a Link without a wire: it keeps what it is given, and the test says what is
+    answered. It makes one submission a segment.
     """
 
     def __init__(self, turn: Turn, window: int) -> None:

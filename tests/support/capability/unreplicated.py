@@ -11,7 +11,9 @@ ENDED_WITHIN_S = 10.0
 
 
 class Unreplicated:
-    """Is a server whose commits wait for a standby that there is not, from `lose` to `confirm`."""
+    """Stands for a server whose commits wait for a standby that there is not, from `lose` to
+    `confirm`.
+    """
 
     def __init__(self, server: PrivatePostgres) -> None:
         self.server = server

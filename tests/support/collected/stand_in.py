@@ -1,7 +1,7 @@
 """Stands for a Python that has collected the tests.
 
-Run as a program: `python -I -S stand_in.py ADDRESS -u -c PROGRAM`. It hands its standard streams
-and the program over to a fork of the collector, and ends when that has ended.
+It is run as a program: `python -I -S stand_in.py ADDRESS -u -c PROGRAM`. It hands its standard
+streams and the program over to a fork of the collector, and ends when that has ended.
 """
 
 import os

@@ -13,8 +13,8 @@ HOUR_MS = 3_600_000
 
 
 def stored_message(db: Database, account_id: str, **of_send: object) -> str:
-    """Stores a message that waits for the simulator, and nothing that goes with it. `of_send`: what
-    its send has otherwise. Returns its id in text form.
+    """Stores a message that waits for the simulator, and nothing that goes with it. `of_send` says
+    what its send has otherwise. Returns the message's id in text form.
     """
     number, now_ms = ids.new_number(), clock.now_ms()
     send_id, message_id = ids.raw_of_number(number), ids.raw_of_number(number + 1)

@@ -66,9 +66,9 @@ def check_after_kills(
     *,
     window: int,
 ) -> Settled:
-    """Raises AssertionError with what does not hold. `said`: what the API says of what it accepted.
-    `doubts`: `on_the_wire` at each kill. `aged`: after how many kills all doubts were made old
-    enough to be sent once more.
+    """Raises AssertionError with what does not hold. `said` is what the API says of what it
+    accepted, and `doubts` holds `on_the_wire` at each kill. `aged` says after how many kills all
+    doubts were made old enough to be sent once more.
     """
     with db.read() as tx:
         rows = {

@@ -96,7 +96,9 @@ class Load:
             }
 
     def repeat(self, url: str, orders: list[Order]) -> None:
-        """Asks anew what was answered long ago: the same answer, from before the crashes."""
+        """Asks anew what was answered long ago, and expects the same answer as before the
+        crashes.
+        """
         with self._client(url) as client:
             for order in orders:
                 answer = self._post(client, order)

@@ -25,7 +25,7 @@ RUNNING: "set[subprocess.Popen[Any]]" = set()  # that nobody has ended yet
 
 
 class ServerProcess:
-    """Is a process, which is started when it is made. `address` is where it answers, once
+    """Runs a process, which is started when it is made. `address` is where it answers, once
     `wait_until_ready` has returned.
     """
 
@@ -108,7 +108,7 @@ class ServerProcess:
         ]
 
     def end(self) -> int:
-        """Stops it in order, if it still runs; its exit status."""
+        """Stops it in order, if it still runs, and returns its exit status."""
         self.process.terminate()
         status = self.process.wait(60)
         RUNNING.discard(self.process)

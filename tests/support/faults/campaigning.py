@@ -31,8 +31,8 @@ OWN_TEXTS: Final = "{name}, your code at {phone} is {code}"
 
 
 class Under:
-    """Is a campaign under test, to `count` contacts of its own, of whom each tenth has opted out.
-    `people` are those who get it, in order.
+    """Holds a campaign under test, to `count` contacts of its own, of whom each tenth has opted
+    out. `people` are those who get it, in order.
     """
 
     def __init__(

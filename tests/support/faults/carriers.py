@@ -17,8 +17,8 @@ WITHIN_S: Final = 40.0
 
 
 class CarrierUnderTest:
-    """Is a carrier, which runs when it is made. `proxy` stands between the deployment and the SMSC;
-    `log` is the SMSC's file of all that it saw.
+    """Runs a carrier, which begins when it is made. `proxy` stands between the deployment and the
+    SMSC; `log` is the SMSC's file of all that it saw.
     """
 
     def __init__(self, name: str, directory: Path, options: Sequence[str], script: str) -> None:

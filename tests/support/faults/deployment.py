@@ -46,8 +46,8 @@ class Seen(NamedTuple):
 
 
 class Deployment:
-    """Is a deployment: open a `carrier` and `start` it, send with `clients`, do the fault,
-    `settle`, and end with `holds`.
+    """Runs a deployment: a test opens a `carrier`, calls `start`, sends with `clients`, does the
+    fault, calls `settle`, and ends with `holds`.
     """
 
     def __init__(self, kind: str, url: str, redis_url: str, directory: Path) -> None:
@@ -87,8 +87,8 @@ class Deployment:
         return made
 
     def database_proxy(self, *, for_all: bool = True, listens_at: str = "127.0.0.1") -> Proxy:
-        """Puts a proxy between PostgreSQL and the processes that begin after this; not `for_all`,
-        it is between PostgreSQL and those that are run with it.
+        """Puts a proxy between PostgreSQL and the processes that begin after this. Without
+        `for_all`, the proxy is between PostgreSQL and those that are run with it.
         """
         parts = urlsplit(self._url)
         proxy = self.proxy(parts.port or 5432, parts.hostname, listens_at)
@@ -133,9 +133,9 @@ class Deployment:
         **env: str,
     ) -> ServerProcess:
         """Runs one process more: `run("worker")`. Its log has its place and number for a name.
-        `database`: a proxy of its own, or another URL of it; `within`: what runs it, such as
-        `netns.within(cable)`; `files`: how many it may have open at the very most; `clock`: of
-        `fake_time`.
+        `database` is a proxy of its own, or another URL of it. `within` is what runs it, such as
+        `netns.within(cable)`, and `clock` comes from `fake_time`. `files` says how many it may have
+        open at the very most.
         """
         directory = (
             self._data

@@ -54,8 +54,8 @@ BEHAVIOURS: Final[dict[str, Behaviour]] = {
 
 @contextmanager
 def hostile_receivers(folder: Path) -> Iterator[dict[str, str]]:
-    """Runs them; the URL of each. The authority whose certificate the one over TLS has is
-    in `folder`: see `authority_file`.
+    """Runs them, and yields the URL of each. The authority whose certificate the one over TLS has
+    is in `folder`: see `authority_file`.
     """
     with subprocess.Popen(
         [sys.executable, "-m", "tests.support.faults.hostile", str(folder)],

@@ -54,8 +54,8 @@ def commands(where: str) -> list[str]:
 
 
 class Cluster:
-    """Is a cluster, which is stopped when it is made. All methods are for a thread that has entered
-    the host of the service: `with cluster.network.entered(APP)`.
+    """Runs a cluster, which is stopped when it is made. All methods are for a thread that has
+    entered the host of the service: `with cluster.network.entered(APP)`.
     """
 
     def __init__(self) -> None:

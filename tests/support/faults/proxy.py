@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Loss:
-    """Describes something that is to be lost; `wait` until it was."""
+    """Describes something that is to be lost; `wait` returns once it was."""
 
     def __init__(
         self, when: When, said_by: Party, times: int, then: Literal["cut", "swallow"]
@@ -50,7 +50,7 @@ class Loss:
 class Proxy:
     """Listens on a free port of 127.0.0.1, or of another address of this machine, in a thread of
     its own, from `with` to its end. Every method is for other threads, and has had its effect when
-    it returns. `connected`: how many connections there were; `open`: how many there are.
+    it returns. `connected` counts the connections that there were, and `open` those that there are.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", listens_at: str = "127.0.0.1") -> None:
@@ -114,8 +114,8 @@ class Proxy:
         """Loses what fulfils `when`, the first `times` times; then its connection is cut, or says
         nothing any more.
 
-        The reply to COMMIT: `lose(lambda said, heard: COMMITTED in said, said_by="server")`, with a
-        condition on `heard` to choose which.
+        The reply to COMMIT is lost with `lose(lambda said, heard: COMMITTED in said,
+        said_by="server")`, where a condition on `heard` chooses which.
         """
         loss = Loss(when, said_by, times, then)
         self._losses.append(loss)

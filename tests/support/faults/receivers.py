@@ -61,7 +61,7 @@ FAULTS: Final[dict[str, Fault]] = {
 
 
 class Hearing:
-    """Is a receiver that keeps what it has heard. It is made by `hearing`; calling it is its
+    """Keeps what it has heard, as a receiver. It is made by `hearing`; calling it is its
     behaviour.
     """
 

@@ -1,4 +1,4 @@
-"""Sends that are valid for a short time only."""
+"""Sends messages that are valid for a short time only."""
 
 from typing import Final
 

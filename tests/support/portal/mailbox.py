@@ -16,7 +16,7 @@ LINK = re.compile(r"https?://[^/\s]+(/portal/(?:sign-in|sign-up|invitation)/[\w-
 
 
 class Mailbox:
-    """Is a mail server that keeps what it took. With `is_out` it takes nothing."""
+    """Keeps what it took, as a mail server does. With `is_out` it takes nothing."""
 
     def __init__(self) -> None:
         self.got: list[email.message.EmailMessage] = []

@@ -117,7 +117,7 @@ class PostgresDatabases:
 
 
 class ReusableDatabase:
-    """Is a migrated database that can be brought back to what it held at first."""
+    """Holds a migrated database that can be brought back to what it held at first."""
 
     def __init__(self, url: str) -> None:
         self.url = url

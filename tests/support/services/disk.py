@@ -17,7 +17,7 @@ _AT_ONCE_OCTETS = 65_536
 
 
 class SmallDisk:
-    """Is a small disk; anybody may write at `path`."""
+    """Stands for a small disk; anybody may write at `path`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -17,9 +17,10 @@ def find_library() -> str | None:
 
 
 def fake_time(**variables: str) -> dict[str, str]:
-    """Returns the environment of such a process. `FAKETIME="+0 x60"`: its clocks run 60 times as
-    fast; `FAKETIME_TIMESTAMP_FILE=…, FAKETIME_NO_CACHE="1"`: what stands in that file, read each
-    time; `FAKETIME_DONT_FAKE_MONOTONIC="1"`: the wall clock alone.
+    """Returns the environment of such a process. With `FAKETIME="+0 x60"` its clocks run 60 times
+    as fast. With `FAKETIME_TIMESTAMP_FILE=…, FAKETIME_NO_CACHE="1"` they show what stands in that
+    file, which is read each time. With `FAKETIME_DONT_FAKE_MONOTONIC="1"` only the wall clock
+    changes.
     """
     library = find_library()
     if library is None:

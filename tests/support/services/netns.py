@@ -33,8 +33,8 @@ def find_ip() -> str | None:
 @contextmanager
 def cable(number: int) -> Iterator[Cable]:
     """Makes a namespace that is joined to the machine by a pair of interfaces with addresses of
-    10.203.0.0/16 (`number`: which, 0 to 255). It is gone at the end, whatever happens. Raises
-    ServiceMissing.
+    10.203.0.0/16, of which `number` chooses one pair (0 to 255). It is gone at the end, whatever
+    happens. Raises ServiceMissing.
     """
     if find_ip() is None:
         raise ServiceMissing(ADVICE)

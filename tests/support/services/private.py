@@ -19,8 +19,8 @@ LOG_TAIL_CHARACTERS = 2_000
 
 
 class PrivateService(ABC):
-    """Is a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
-    stopped; use it as a context or call `close`.
+    """Runs a server on a free port of 127.0.0.1, with a temporary directory as its home. It is made
+    stopped. It is used as a context, or ended with `close`.
     """
 
     user = ""  # whom it runs as when we are root; empty: root

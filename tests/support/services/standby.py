@@ -19,8 +19,8 @@ NAME: Final = "standby"  # the application_name that the primary knows it by
 
 
 class Standby(PrivatePostgres):
-    """Is a copy of a primary that runs, which follows it. `start` and `kill` it, or stop and
-    continue its process.
+    """Runs a copy of a running primary, which follows it. A test can `start` and `kill` it, or stop
+    and continue its process.
     """
 
     def __init__(self, primary: PrivatePostgres) -> None:
@@ -52,8 +52,8 @@ class Standby(PrivatePostgres):
 
 
 class Pair:
-    """Holds a primary and a standby. `url` is the primary's. Use it as a context; then every commit
-    waits for the standby.
+    """Holds a primary and a standby. `url` is the primary's. It is used as a context, in which
+    every commit waits for the standby.
     """
 
     def __init__(self) -> None:

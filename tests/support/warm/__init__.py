@@ -47,7 +47,7 @@ HOME_ENVIRONMENT: Final = for_the_loader(os.environ)
 
 
 def start(words: Sequence[str | Path], **options: Any) -> "subprocess.Popen[Any]":
-    """Runs `heliograph` with these words. `options`: of `subprocess.Popen`."""
+    """Runs `heliograph` with these words. `options` are those of `subprocess.Popen`."""
     cold = sys.platform != "linux" or options.get("preexec_fn") is not None
     cold = cold or _network() != HOME_NETWORK  # the starter lives at home, and so do its forks
     cold = cold or for_the_loader(options.get("env") or os.environ) != HOME_ENVIRONMENT
@@ -80,7 +80,7 @@ def on_path(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Fork(subprocess.Popen[Any]):
-    """Is a `Popen` whose process comes from the starter."""
+    """Acts as a `Popen` whose process comes from the starter."""
 
     def _execute_child(
         self,

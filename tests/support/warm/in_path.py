@@ -1,9 +1,9 @@
 """Stands for `heliograph` in the PATH of scripts: it asks a starter for a fork, and ends as that
 does.
 
-Run as a program: `python -I -S in_path.py REAL ADDRESS WORD…`, where REAL is the program that was
-installed. It hands over its words, environment, directory, umask and open standard streams, and it
-forwards signals. If the starter cannot stand in for the real program, this runs that instead.
+It is run as a program: `python -I -S in_path.py REAL ADDRESS WORD…`, where REAL is the program that
+was installed. It hands over its words, environment, directory, umask and open standard streams, and
+it forwards signals. If the starter cannot stand in for the real program, this runs that instead.
 """
 
 import json

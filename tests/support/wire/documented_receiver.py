@@ -1,4 +1,4 @@
-"""Sends whose events go to the receivers of the documentation."""
+"""Sends texts whose events go to the receivers of the documentation."""
 
 import time
 from collections.abc import Callable

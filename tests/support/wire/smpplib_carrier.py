@@ -1,4 +1,4 @@
-"""Acts as a carrier whose PDUs PyPI's `smpplib` writes and reads: it has no server of its own, so
+"""Acts as a carrier whose PDUs PyPI's `smpplib` writes and reads. It has no server of its own, so
 the socket is ours, and nothing else is.
 """
 

@@ -28,8 +28,8 @@ STANDARD_RECEIPT = {
 
 
 class Smsc:
-    """Is one running server. `log` and `until` give what it has heard since the last reset, as
-    tests/wire/smsc/server.js writes it.
+    """Stands for one running server. `log` and `until` give what it has heard since the last reset,
+    as tests/wire/smsc/server.js writes it.
     """
 
     def __init__(self, port: int, control: int) -> None:

@@ -17,7 +17,7 @@ POLL_S = 0.02
 
 
 class SmscProcess:
-    """Is one run on a free port of 127.0.0.1. Its journal is in `log`."""
+    """Holds one run on a free port of 127.0.0.1. Its journal is in `log`."""
 
     def __init__(self, process: "subprocess.Popen[str]", port: int, log: Path) -> None:
         self.process, self.port, self.log = process, port, log
@@ -70,7 +70,7 @@ class SmscProcess:
 
 @contextmanager
 def running(directory: Path, *options: str, log: str = "smsc.jsonl") -> Iterator[SmscProcess]:
-    """Ends with this context. `log` may be empty: then it keeps none."""
+    """Runs it until this context ends. `log` may be empty: then it keeps no journal."""
     path = directory / log
     command = [
         "smsc",

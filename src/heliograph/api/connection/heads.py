@@ -25,8 +25,8 @@ def why_not_go_on(url: bytes, headers: Headers, octets: int) -> ServiceError | N
 
 
 def why_refused(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceError | None:
-    """Returns why a whole head is refused; None when it is not. `may_be_large`: unless it has fewer
-    octets than any limit.
+    """Returns why a whole head is refused; None when it is not. Without `may_be_large`, it has
+    fewer octets than any limit.
     """
     if may_be_large:
         if len(url) > URL_OCTETS_MAX:

@@ -34,7 +34,7 @@ def _whose(callback: "Callable[..., None]") -> "Callable[..., None]":
 
 
 def _sender_option(of: str) -> "Callable[[Callable[..., None]], Callable[..., None]]":
-    """Adds --sender. `of`: what it means."""
+    """Adds --sender. `of` says what it means."""
     return click.option("--sender", metavar="SENDER", help=of)
 
 

@@ -61,7 +61,7 @@ class NamedVolume(NamedTuple):
 
 class NamedLink(NamedTuple):
     """Holds a host that an account links to, and the names that it looks like, each with its
-    account. None: the operator has reserved the name. `send` is the newest send, in text form.
+    account, or None if the operator has reserved the name. `send` is the newest send, in text form.
     """
 
     owner: OwnerOfRow

@@ -158,8 +158,8 @@ def all_keywords(tx: Connection, owner: KeywordOwner) -> list[Keyword]:
 def action_of(
     tx: Connection, owner: KeywordOwner, folded: str, carrier_id: int, digits: str
 ) -> KeywordAction | None:
-    """Returns what a word (folded) does now on a number of a carrier; None: it is no keyword there.
-    One of the number goes before one of all numbers, and both before a built-in one.
+    """Returns what a word (folded) does now on a number of a carrier, or None if it is no keyword
+    there. One of the number goes before one of all numbers, and both before a built-in one.
     """
     of_number = (numbers.c.carrier_id == carrier_id) & (numbers.c.digits == digits)
     query = (

@@ -92,8 +92,8 @@ class SendBatch:
         tariff: Tariff,
         keys_quota: int | None = None,
     ) -> SendResult | ServiceError:
-        """Replays a known key, finds what was stored already, or judges. `keys_quota`: of whose
-        Idempotency-Key it is, as in AccountFacts.
+        """Replays a known key, finds what was stored already, or judges. `keys_quota` is that of
+        the account whose Idempotency-Key it is, as in AccountFacts.
         """
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:

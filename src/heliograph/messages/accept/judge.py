@@ -91,8 +91,8 @@ def judge(
     extension: BatchExtension | None = None,
     refusing: frozenset[int] = frozenset(),
 ) -> Accepted | ServiceError:
-    """Accepts one request and debits `wallet`, or says why not and leaves it as it was.
-    `extension`: of its type, if that has one. `refusing` are numbers that have opted out.
+    """Accepts one request and debits `wallet`, or says why not and leaves it as it was. `extension`
+    is that of its type, if it has one. `refusing` are numbers that have opted out.
     """
     if facts.sandbox_only and not request.sandbox:
         return SandboxOnly()

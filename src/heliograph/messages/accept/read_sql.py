@@ -31,7 +31,8 @@ from heliograph.requests import KeyPlace
 class LockedWallet(Row, frozen=True):
     """Holds a wallet under lock. In sandbox, `sms_credits` are those of a sandbox customer.
     `config_epoch` is the current epoch of the configuration. `closed` says whether the account is
-    closed now, because the cached account may be older. `has_opt_outs`: of either mode.
+    closed now, because the cached account may be older. `has_opt_outs` says whether there are any
+    of either mode.
     """
 
     account_id: Id
@@ -213,8 +214,8 @@ async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
 
 
 async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
-    """Returns the id of each carrier, and the rank of bulk that its queue serves next; None: none
-    waits.
+    """Returns the id of each carrier, and the rank of bulk that its queue serves next, or None if
+    none waits.
     """
     return [
         (head.carrier_id, head.rank_us)

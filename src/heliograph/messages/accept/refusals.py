@@ -43,8 +43,8 @@ def not_transactional() -> InvalidRequest:
 def no_valid_recipient(
     request: SendRequest, rejected: Sequence[tuple[int, str, str]]
 ) -> NoValidRecipient:
-    """Returns the refusal of a send none of whose recipients is left. `rejected`: index, recipient
-    and reason, in the order of the indexes; not empty.
+    """Returns the refusal of a send none of whose recipients is left. `rejected` holds index,
+    recipient and reason of each, in the order of the indexes; it is not empty.
     """
     index, recipient, reason = rejected[0]
     phone = request.phones[index]

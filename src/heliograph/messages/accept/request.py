@@ -75,9 +75,9 @@ class SendRequest:
 def read_send(
     body: dict[str, Any], number: int, account_id: str, *, sandbox: bool, home: str | None = None
 ) -> SendRequest:
-    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home`: the account's country, by
-    which a number with a leading 0 is read when no country is given. Raises InvalidRequest for all
-    bad fields together.
+    """Reads the body of POST /sms/send (docs/api.md, "Sending"). `home` is the account's country,
+    by which a number with a leading 0 is read when no country is given. Raises InvalidRequest for
+    all bad fields together.
     """
     form = Form(body, costly=SENDING)
     sender = form.text("sender", "from", required=True, most=64)

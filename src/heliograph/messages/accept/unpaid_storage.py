@@ -67,8 +67,8 @@ class StoragePlace(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Says how many octets may be stored today (None: no limit), and how many were stored before
-    this batch.
+    """Says how many octets may be stored today (None means no limit), and how many were stored
+    before this batch.
     """
 
     quota: int | None

@@ -56,8 +56,8 @@ async def claim(
     now_ms: int,
     unsealed: Callable[[str], str],
 ) -> Claim:
-    """Claims the messages next in line, for as many submissions as there is room for.
-    `unsealed`: the text of a one-time password, of the stored.
+    """Claims the messages next in line, for as many submissions as there is room for. `unsealed`
+    gives the text of a one-time password, from the stored one.
     """
     attempts = await _take_runs(tx, carrier.id, worker, room, now_ms)
     fresh, refused = _prepare(

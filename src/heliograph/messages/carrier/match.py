@@ -199,7 +199,7 @@ class _PrintedReceipt(NamedTuple):
 
 def _only_format(receipt: _PrintedReceipt, known: Mapping[str, int | None]) -> str | None:
     """Returns the format in which a receipt's id is that of a message to its handset, if there is
-    exactly one. `known`: to which handset the message of an id is.
+    exactly one. `known` says to which handset the message of an id is.
     """
     format_of = {
         canonical_of_receipt(receipt.printed, id_format): id_format for id_format in (HEX, DEC)

@@ -31,7 +31,7 @@ async def record(
     arrived: Sequence[Receipt],
     now_ms: int,
 ) -> int:
-    """Stores what answers and receipts say of messages, and changes these. `worker`: the epoch of
+    """Stores what answers and receipts say of messages, and changes these. `worker` is the epoch of
     the process whose submissions were answered. Returns how much has matched that proves the format
     in which the carrier's ids are read (Matching.evidence).
     """

@@ -84,7 +84,9 @@ _IS_FINAL: Final = "r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')"
 
 
 def _of_receipt(stays: str) -> str:
-    """Returns what a receipt changes of an id that is there. `stays`: whether its state stays."""
+    """Returns what a receipt changes of an id that is there. `stays` says whether its state
+    stays.
+    """
     return f"""
     ON CONFLICT (carrier_id, ref) DO UPDATE SET
         recipient = excluded.recipient,

@@ -133,9 +133,9 @@ async def match_to(
     as_one: bool,
 ) -> None:
     """Says that a receipt, named by its id in the operator's form, is this message's (raw id): it
-    settles what is in doubt of it, or ends it if it is sent. `as_one`: this carrier takes a
-    message's segments as one. Raises NotFound, InvalidRequest when the receipt cannot be the
-    message's.
+    settles what is in doubt of it, or ends it if it is sent. `as_one` says whether this carrier
+    takes a message's segments as one. Raises NotFound, InvalidRequest when the receipt cannot be
+    the message's.
     """
     async with db.hot() as tx:
         await match_within(tx, carrier, receipt_id, message_id, by, now_ms, as_one=as_one)

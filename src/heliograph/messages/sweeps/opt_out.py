@@ -166,7 +166,7 @@ async def fail_blocked(
     """Fails what is queued for these people that no carrier has: it is `blocked` and refunded. Of
     single sends that is what is older than the opt-out, if it still holds. It is to be called again
     for whom it answers: a carrier has something for them, or is just taking it, and it may come
-    back. `people`: few enough for one transaction.
+    back. `people` are few enough for one transaction.
     """
     noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
     queued = [one.queued for one in noted if one.is_withdrawn]

@@ -143,7 +143,7 @@ def _live_query(asking: PageRequest, mode: str) -> str:
 
 
 class ShownSegment(NamedTuple):
-    """Holds a segment of a message and the part of the text that it carries; None: it is not
+    """Holds a segment of a message and the part of the text that it carries, or None if that is not
     shown.
     """
 

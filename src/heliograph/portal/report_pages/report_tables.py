@@ -31,8 +31,8 @@ LAST_HOURS: Final = 24  # that the overview shows
 
 
 class ReportLine(NamedTuple):
-    """Holds a line of a table: the figures of a country, a sender or a campaign. `page` is the
-    path of its page, if it has one. `is_ours`: the name is a word of ours.
+    """Holds a line of a table: the figures of a country, a sender or a campaign. `page` is the path
+    of its page, if it has one. `is_ours` says whether the name is a word of ours.
     """
 
     name: str
@@ -42,8 +42,8 @@ class ReportLine(NamedTuple):
 
 
 class OutcomeLine(NamedTuple):
-    """Says how many messages came to this end, and how many in as many days before. `is_ours`: the
-    name is a word of ours, and no code.
+    """Says how many messages came to this end, and how many in as many days before. `is_ours` says
+    whether the name is a word of ours, and no code.
     """
 
     name: str

@@ -22,7 +22,7 @@ CODE_PATH: Final = "/portal/sign-in/code"
 
 def came_in(begun: SignIn, back: str, browser: str | None = None) -> Response:
     """Leads who has begun a sign-in to the page `back`, or to the form for a code, which leads
-    there. `browser`: the secret by which the browser is known from now on.
+    there. `browser` is the secret by which the browser is known from now on.
     """
     if not begun.waits:
         return welcome(begun.secret, back, browser)

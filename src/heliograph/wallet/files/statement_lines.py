@@ -25,8 +25,8 @@ class StatementLine(NamedTuple):
 
 
 class StatementLines(NamedTuple):
-    """Holds the lines of a statement. `are_by_day`: each is the sum of the entries of a day
-    and type.
+    """Holds the lines of a statement. `are_by_day` says whether each is the sum of the entries of a
+    day and type.
     """
 
     lines: list[StatementLine]

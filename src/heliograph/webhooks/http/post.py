@@ -48,10 +48,10 @@ class Poster:
     and closed there. It is made before there is work, for it reads all the system's authorities,
     which takes from a tenth of a second to a whole one.
 
-    `connections`: at most so many POSTs at once, in all; `per_host`: to one host and port, 0: no
-    limit of its own. A POST that has to wait for one does so within its own time, so whoever posts
-    keeps below both. Connections that are kept come on top, half as many at most. Nothing is sent
-    twice: a POST that fails has failed, on a connection that was kept too.
+    `connections` is the most POSTs at once, in all, and `per_host` the most to one host and port; 0
+    means no limit of its own. A POST that has to wait for one does so within its own time, so
+    whoever posts keeps below both. Connections that are kept come on top, half as many at most.
+    Nothing is sent twice: a POST that fails has failed, on a connection that was kept too.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Poster:
         self, url: str, headers: Mapping[str, str], body: bytes, account_id: str = ""
     ) -> Answered | Failed:
         """Posts one event, and never raises for what the other side does. `headers` are ours:
-        nothing in them is a customer's. `account_id`: whose endpoint it is.
+        nothing in them is a customer's. `account_id` says whose endpoint it is.
         """
         began = time.perf_counter()
         of_account.set(account_id)

@@ -1,4 +1,4 @@
-"""The form that writes a campaign down: what it refuses, and which senders it offers."""
+"""The form that writes a campaign down refuses some values, and offers senders."""
 
 import html
 import re

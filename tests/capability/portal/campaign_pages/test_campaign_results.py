@@ -1,6 +1,4 @@
-"""What the page of a campaign says of its failures, and the test that somebody sends to his or her
-own number.
-"""
+"""The page of a campaign says why texts failed, and somebody sends a test to their own number."""
 
 import re
 

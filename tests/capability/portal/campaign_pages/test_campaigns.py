@@ -1,5 +1,5 @@
-"""Campaigns in the portal: written down, shown as recipients get them, priced, launched, scheduled
-and steered.
+"""Campaigns in the portal are written down, shown as recipients get them, priced, launched,
+scheduled and steered.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""Connect customers in the portal: a partner adds them, moves credits, and acts for one."""
+"""A partner adds Connect customers in the portal, moves credits, and acts for one."""
 
 import html
 import re
@@ -32,14 +32,14 @@ def customers(db: Database, partner: str, *, sandbox: bool = False) -> list[Cust
 
 
 def form(visitor: Visitor, path: str, **fields: str) -> dict[str, str]:
-    """A form of a page, with the random value of the page in it."""
+    """Returns a form of a page, with the random value of the page in it."""
     found = re.search(r'name="once" value="([^"]+)"', visitor.get(path).text)
     assert found is not None
     return {"once": found[1], **fields}
 
 
 def bilal_of(visitor: Visitor, db: Database, amina: str, home: str, **more: str) -> str:
-    """Adds a customer; the path of its page."""
+    """Adds a customer, and returns the path of its page."""
     named = {"full_name": "Bilal Stores", "phone": "0201234599", "country_code": "GH", **more}
     page = visitor.post(f"{home}/connect/new", form(visitor, f"{home}/connect/new", **named))
     assert page.status_code == 303, page.text

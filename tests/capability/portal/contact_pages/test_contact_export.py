@@ -1,4 +1,6 @@
-"""Contacts of the portal as a file: what is in it, who gets it, and who waits for it."""
+"""The portal gives out contacts as a file: the tests ask what is in it, who gets it, and who waits
+for it.
+"""
 
 import asyncio
 import csv

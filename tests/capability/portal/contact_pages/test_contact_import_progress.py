@@ -39,7 +39,7 @@ def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def begun(visitor: Visitor, home: str, sheet: str = SHEET) -> str:
-    """The path of the page of an import that no process has seen yet."""
+    """Returns the path of the page of an import that no process has seen yet."""
     visitor.get(f"{home}/contacts/import")
     answer = send_file(visitor, home, sheet)
     assert answer.status_code == 303, answer.text

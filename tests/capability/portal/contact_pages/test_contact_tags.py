@@ -23,7 +23,7 @@ def tags_by_name(db: Database, account_id: str) -> dict[str | None, tuple[str, .
 
 
 def hidden_in(page: str) -> dict[str, str]:
-    """What the form that changes the tags says."""
+    """Returns what the form that changes the tags says."""
     form = page.partition('<form class="actions" method="post"')[2].partition("</form>")[0]
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
 

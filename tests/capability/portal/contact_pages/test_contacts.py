@@ -1,5 +1,5 @@
-"""Contacts in the portal: a list that is searched, a form that adds one, and one contact that is
-changed, opts out and in, or is removed.
+"""Contacts in the portal are searched in a list and added with a form; one contact is changed, opts
+out and in, or is removed.
 """
 
 import html
@@ -26,7 +26,7 @@ def phones_on(page: httpx.Response) -> list[str]:
 
 
 def form_of(page: httpx.Response) -> dict[str, str]:
-    """What the form that changes a contact is filled in with."""
+    """Returns what the form that changes a contact is filled in with."""
     found = re.findall(r'<input name="([^"]+)" value="([^"]*)"', page.text)
     tags = re.search(r"<textarea[^>]*>\n(.*)</textarea>", page.text, re.DOTALL)
     assert tags is not None

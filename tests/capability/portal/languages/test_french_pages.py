@@ -32,7 +32,7 @@ SIGNED_OUT = ("/portal/sign-in", "/portal/sign-up", "/portal/sign-in/x", "/porta
 
 @pytest.fixture
 def busy(db: Database, amina: str, home: str, there: There) -> None:
-    """What makes all parts of pages show: figures, notices, entries of logs, an invitation."""
+    """Stores what makes all parts of pages show: figures, notices, log entries, an invitation."""
     now_ms = clock.now_ms()
     for days in (0, 1, 40):
         rolled_up(

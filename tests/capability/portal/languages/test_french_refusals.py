@@ -1,4 +1,4 @@
-"""What the rooms below the portal refuse is said in French, too: in a file, a form, an address."""
+"""Refusals of the rooms below the portal are said in French, too: in a file, a form, an address."""
 
 from collections.abc import Iterator
 from io import BytesIO, StringIO

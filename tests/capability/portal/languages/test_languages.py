@@ -1,4 +1,4 @@
-"""Which language a page is written in."""
+"""The browser, a choice and the user decide in which language a page is written."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.portal.visitor import EMAIL, Visitor
 
 
 def language_of(visitor: Visitor, path: str = "/portal", accept: str = "") -> str:
-    """The language that a page and its headers say."""
+    """Returns the language that a page and its headers say."""
     page = visitor.get(path, headers={"accept-language": accept})
     said = page.headers["content-language"]
     assert f'<html lang="{said}">' in page.text

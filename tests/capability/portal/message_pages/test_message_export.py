@@ -1,4 +1,4 @@
-"""Messages as a file, and what the page of one message says of its credits and its webhooks."""
+"""Messages come as a file, and the page of one message tells of its credits and its webhooks."""
 
 import csv
 import html
@@ -35,7 +35,7 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 
 @pytest.fixture
 def root(house: House, visitor: Visitor) -> str:
-    """The path of the account's pages; its owner is signed in."""
+    """Returns the path of the account's pages; its owner is signed in."""
     visitor.sign_in(EMAIL, house.amina)
     return home_of(house.db, house.amina)
 
@@ -48,7 +48,7 @@ def rows(visitor: Visitor, path: str) -> list[dict[str, str]]:
 
 
 def words(visitor: Visitor, path: str) -> str:
-    """The text of a page as a person reads it."""
+    """Returns the text of a page as a person reads it."""
     text = re.sub(r"<[^>]+>", " ", html.unescape(visitor.get(path).text))
     return " ".join(text.split())
 
@@ -165,7 +165,7 @@ def test_a_message_shows_who_was_told_and_what_became_of_it(
 
 
 async def answered(house: House) -> None:
-    """What waits is handed to the carrier, which takes it."""
+    """Hands what waits to the carrier, which takes it."""
     link = house.turn()
     await link.turn.once()
     link.answer(*link.open.values())

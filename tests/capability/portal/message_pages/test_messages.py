@@ -1,4 +1,4 @@
-"""The list of messages in the portal, and the page of one message."""
+"""The portal lists messages, and has a page of one message."""
 
 import html
 import re
@@ -46,18 +46,18 @@ def sent(house: House, run_loop: Loop) -> Iterator[Send]:
 
 @pytest.fixture
 def root(house: House, visitor: Visitor) -> str:
-    """The path of the account's pages; its owner is signed in."""
+    """Returns the path of the account's pages; its owner is signed in."""
     visitor.sign_in(EMAIL, house.amina)
     return home_of(house.db, house.amina)
 
 
 def listed(visitor: Visitor, path: str) -> list[str]:
-    """The ids of the messages on a page, in order."""
+    """Returns the ids of the messages on a page, in order."""
     return messages_on(visitor.get(path))
 
 
 def messages_in(file: httpx.Response) -> list[str]:
-    """The ids of the messages in a file, in order."""
+    """Returns the ids of the messages in a file, in order."""
     assert file.status_code == 200, file.text
     return re.findall(r"msg_[0-9a-z]{26}", file.text)
 
@@ -68,7 +68,7 @@ def messages_on(page: httpx.Response) -> list[str]:
 
 
 def shown(visitor: Visitor) -> str:
-    """The text of the last page as a person reads it."""
+    """Returns the text of the last page as a person reads it."""
     return html.unescape(visitor.page.text)
 
 
@@ -233,7 +233,7 @@ def test_each_segment_has_its_part_of_the_text_and_the_carriers_words(
 
 
 def segments_on(visitor: Visitor, path: str) -> list[list[str]]:
-    """The cells of the table of segments, row by row."""
+    """Returns the cells of the table of segments, row by row."""
     table = visitor.get(path).text.partition('aria-label="Segments"')[2].partition("</table>")[0]
     return [
         [

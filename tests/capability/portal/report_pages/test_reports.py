@@ -1,5 +1,5 @@
-"""The figures of the overview and of reports: what they add up, where days begin, and what a query
-may ask.
+"""The overview and reports have figures: the tests ask what they add up, where days begin, and what
+a query may ask.
 """
 
 import csv
@@ -24,14 +24,14 @@ KATHMANDU = ZoneInfo("Asia/Kathmandu")  # its days begin at :15 of UTC
 
 
 def table(visitor: Visitor, home: str, name: str, query: str = "") -> list[dict[str, str]]:
-    """The lines of a file."""
+    """Returns the lines of a file."""
     answer = visitor.get(f"{home}/reports/file?table={name}{query}")
     assert answer.status_code == 200, answer.text
     return list(csv.DictReader(io.StringIO(answer.text)))
 
 
 def figures(page: str) -> dict[str, str]:
-    """The large figures of a page, by their names."""
+    """Returns the large figures of a page, by their names."""
     return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
 
 

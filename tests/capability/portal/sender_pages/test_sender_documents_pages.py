@@ -1,4 +1,4 @@
-"""Documents of a sender ID in the portal, and where they are looked at."""
+"""Documents of a sender ID are attached in the portal, and looked at there and in the console."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sender IDs in the portal: a list, and a form that registers one."""
+"""The portal has a list of sender IDs, and a form that registers one."""
 
 import html
 import re

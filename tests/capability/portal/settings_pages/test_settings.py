@@ -1,4 +1,4 @@
-"""The settings of an account, and its audit log."""
+"""The settings of an account are changed, and its audit log says so."""
 
 import csv
 import html
@@ -32,7 +32,7 @@ def account_of(db: Database, account_id: str) -> Account:
 
 
 def entries(db: Database, account_id: str) -> list[tuple[str, str, str | None]]:
-    """Who did what, oldest first."""
+    """Returns who did what, oldest first."""
     with db.read() as tx:
         found = accounts.audited(tx, account_id, PageWanted(100, None))
     return [

@@ -14,7 +14,7 @@ from tests.support.portal.visitor import EMAIL, Visitor
 
 
 def mailed(visitor: Visitor, mailer: Mailer, run_loop: Loop, mailbox: Mailbox, **more: str) -> str:
-    """Asks for a link with the form of the last page. Its path."""
+    """Asks for a link with the form of the last page, and returns the link's path."""
     [form] = re.findall(
         r'<form[^>]*action="/portal/sign-in/mail".*?</form>', visitor.page.text, re.S
     )

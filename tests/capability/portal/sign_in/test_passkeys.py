@@ -1,4 +1,4 @@
-"""Passkeys: made with a fresh sign-in, and good for one sign-in each time they are asked."""
+"""Passkeys are made with a fresh sign-in, and are good for one sign-in each time they are asked."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def keep(visitor: Visitor, answer: str, name: str = "Tall fob") -> int:
 
 
 def made(visitor: Visitor) -> SecurityKey:
-    """A key that has a passkey of the visitor's."""
+    """Returns a key that has a passkey of the visitor's."""
     key = SecurityKey()
     assert keep(visitor, key.make(how_to_make(visitor))) == 303
     return key

@@ -1,4 +1,4 @@
-"""Passwords in the portal: setting one, signing in with it, confirming, and ending sessions."""
+"""Users set a password in the portal, sign in with it, confirm with it, and end sessions."""
 
 import html
 

@@ -1,4 +1,6 @@
-"""Signing up: a mail, a link, an account in sandbox only; and who learns what."""
+"""Whoever signs up gets a mail, a link, and an account in sandbox only. The tests also ask who
+learns what.
+"""
 
 import re
 from typing import Any
@@ -31,7 +33,7 @@ def ask(visitor: Visitor, **fields: str) -> int:
 
 
 def open_link(visitor: Visitor, mailer: Mailer, run_loop: Loop, mailbox: Mailbox) -> str:
-    """Opens the link that was mailed. Where it leads."""
+    """Opens the link that was mailed, and returns where it leads."""
     assert run_loop(mailer.once()) == 1
     path = mailbox.link()
     visitor.get(path)

@@ -1,4 +1,4 @@
-"""Two-step sign-in: setting an authenticator app up, giving its code, and doing without it."""
+"""For two-step sign-in, users set up an authenticator app, give its code, and do without it."""
 
 import html
 import re
@@ -32,7 +32,7 @@ def shown_secret(visitor: Visitor) -> str:
 
 
 def set_up(visitor: Visitor) -> tuple[str, list[str]]:
-    """The secret of the app, and the recovery codes that were shown."""
+    """Sets the app up, and returns its secret and the recovery codes that were shown."""
     assert do(visitor, "begin") == 303
     secret = shown_secret(visitor)
     assert do(visitor, "confirm", code=code_of(secret, clock.now_ms())) == 200

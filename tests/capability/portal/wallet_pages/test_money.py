@@ -1,4 +1,4 @@
-"""The credits and the ledger of an account in the portal."""
+"""The portal shows the credits and the ledger of an account."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.support.portal.visitor import Visitor, home_of
 
 
 def entries(visitor: Visitor, path: str) -> list[str]:
-    """The references of the entries on a page, in order."""
+    """Returns the references of the entries on a page, in order."""
     return references_on(visitor.get(path))
 
 
@@ -24,7 +24,7 @@ def references_on(page: httpx.Response) -> list[str]:
 
 
 def granted(db: Database, account_id: str, count: int) -> list[str]:
-    """Grants so often; the references, newest first."""
+    """Grants credits so often, and returns the references, newest first."""
     references = [f"ref-{number}" for number in range(count)]
     for reference in references:
         with db.write() as tx:

@@ -1,4 +1,4 @@
-"""What the portal does with a wallet: it sells credits, keeps thresholds, and makes a file."""
+"""The portal sells credits from a wallet, keeps thresholds, and makes a file."""
 
 import csv
 import html
@@ -35,7 +35,7 @@ def held(db: Database, amina: str) -> Held:
 
 
 def words(visitor: Visitor) -> str:
-    """The text of the last page as a person reads it."""
+    """Returns the text of the last page as a person reads it."""
     text = re.sub(r"<[^>]+>", " ", html.unescape(visitor.page.text))
     return " ".join(text.split())
 

@@ -1,4 +1,4 @@
-"""`python -m bench`: measures, prints tables, writes JSON. Exit status 1 when something
+"""`python -m bench` measures, prints tables and writes JSON. Its exit status is 1 when something
 failed or was not measured, whatever the aims.
 """
 
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _say(line: str) -> None:
-    """Progress, so that nobody wonders for minutes."""
+    """Prints the progress, so that nobody wonders for minutes."""
     print(line[: shutil.get_terminal_size((200, 24)).columns], file=sys.stderr, flush=True)
 
 

@@ -1,5 +1,5 @@
-"""The least that any ASGI server in Python does: what our endpoint could reach if it did nothing.
-Served by bare uvicorn.
+"""The least that any ASGI server in Python does is what our endpoint could reach if it did nothing.
+Bare uvicorn serves it.
 
 `/bare` answers a fixed body without looking at the request; `/json` reads and decodes the body and
 encodes an answer first.
@@ -24,7 +24,7 @@ async def app(
     receive: Callable[[], Awaitable[Message]],
     send: Callable[[Message], Awaitable[None]],
 ) -> None:
-    """The whole application (ASGI 3)."""
+    """Answers a request; it is the whole application (ASGI 3)."""
     if scope["type"] != "http":
         return
     body = _FIXED

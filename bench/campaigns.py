@@ -1,5 +1,5 @@
-"""Campaigns to all contacts of an account: launched by the command, turned into messages,
-and sent by a server.
+"""Measures campaigns to all contacts of an account: the command launches them, they are turned into
+messages, and a server sends these.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ _TO_EXPAND = "SELECT count(*) FROM campaigns WHERE NOT expanded"
 
 
 def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Written down and priced by `campaign launch`, then made into messages as fast as that goes:
-    nothing sends them, and no queue is too long.
+    """Measures how long `campaign launch` takes to write down and price a campaign, and how fast it
+    is then made into messages. Nothing sends them, and no queue is too long.
     """
     people, readings = int(conditions.seconds * PEOPLE_PER_SECOND), []
     for kind, text in TEXTS.items():
@@ -62,8 +62,8 @@ def expand(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def send(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """By `serve`: to the first submit_sm, from the beginning of the command and from when all are
-    frozen; delivered a second.
+    """Measures a campaign that `serve` sends: how long the first submit_sm takes, from the
+    beginning of the command and from when all are frozen, and how many are delivered a second.
     """
     with (
         set_up(conditions, databases) as place,
@@ -103,7 +103,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def _add_contacts(place: Place, people: int) -> None:
-    """Of the first account, in an order that is not that of their numbers."""
+    """Adds contacts to the first account, in an order that is not that of their numbers."""
     numbers = (
         "generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) i"
         if place.kind == "postgresql"
@@ -138,7 +138,7 @@ def _add_contacts(place: Place, people: int) -> None:
 
 
 def _launch(place: Place, text: str) -> float:
-    """Seconds, from the start of the command to its end."""
+    """Returns how many seconds the command took, from its start to its end."""
     campaign_id = _create(place, text)
     began = time.monotonic()
     _run(place, "launch", campaign_id)
@@ -146,7 +146,7 @@ def _launch(place: Place, text: str) -> float:
 
 
 def _create(place: Place, text: str) -> str:
-    """Its id."""
+    """Creates a campaign. Returns its id."""
     written = _run(
         place,
         "create",
@@ -177,7 +177,7 @@ def _run(place: Place, *command: str) -> str:
 
 
 async def _expand(place: Place, people: int) -> tuple[float, float]:
-    """Messages a second, and how much this process grew."""
+    """Returns how many messages a second were made, and by how many MiB this process grew."""
     database = Database(place.url)
     try:
         cache = ConfigCache(database)

@@ -1,6 +1,6 @@
-"""`python -m bench.console_pages`: how long the console takes for each page, with 10,000 accounts,
-50 carriers and ten million messages, on PostgreSQL. Exit status 1 when a page's 95th percentile is
-over 100 ms.
+"""`python -m bench.console_pages` measures how long the console takes for each page, with 10,000
+accounts, 50 carriers and ten million messages, on PostgreSQL. Its exit status is 1 when a page's
+95th percentile is over 100 ms.
 
 `--database sqlite` measures SQLite: the rows are made on PostgreSQL, and copied. `--database URL`
 fills a database of yours once, and measures again what is in it.
@@ -104,7 +104,7 @@ _SEARCHES: Final = (
 
 
 class PageCost(NamedTuple):
-    """What a page took, and the processor time of it."""
+    """Tells what a page took, and its processor time."""
 
     measured: Measured
     cpu_ms: float

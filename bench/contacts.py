@@ -1,5 +1,5 @@
-"""Contacts: a file of them imported by the command, and searched for among all that then
-are there.
+"""Measures contacts: the command imports a file of them, and a search looks for some among all that
+then are there.
 """
 
 import random
@@ -63,8 +63,8 @@ TAGS = ("vip", "newsletter", "accra", "kumasi", "wholesale")
 
 
 def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Contacts imported a second, and the slowest needle's median, in ms, for a first page
-    and for one in the middle.
+    """Measures how many contacts a second are imported, and the slowest needle's median, in ms, for
+    a first page and for one in the middle.
     """
     with set_up(conditions, databases) as place:
         file = _written(place.data_dir / "contacts.csv")
@@ -94,7 +94,7 @@ def keep(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def _searched(db: Database, world: ContactOwner) -> tuple[float, dict[str, float]]:
-    """The slowest median, and each needle's."""
+    """Returns the slowest median, and each needle's."""
     with db.read() as tx:
         middle = contacts.page(tx, world, limit=1_000)[-1].id
     medians: dict[str, float] = {}
@@ -111,7 +111,7 @@ def _searched(db: Database, world: ContactOwner) -> tuple[float, dict[str, float
 
 
 def _written(path: Path) -> Path:
-    """The same contacts each time."""
+    """Writes a file of contacts, the same ones each time."""
     drawn = random.Random(7)
     with path.open("w", encoding="utf-8") as file:
         file.write("phone,name,email,tags\n")

@@ -1,4 +1,6 @@
-"""The control port of the benchmark's programs: counters over HTTP, one request a connection."""
+"""Each program of the benchmark has a control port, which answers counters over HTTP, one request a
+connection.
+"""
 
 import asyncio
 import http.client
@@ -10,8 +12,8 @@ REPLY_WITHIN_S = 5.0
 
 
 async def serve_control(counters: Callable[[], dict[str, Any]], reset: Callable[[], None]) -> int:
-    """Answers `GET /` with the counters as JSON and `GET /reset` after clearing them;
-    returns the port it listens on.
+    """Answers `GET /` with the counters as JSON and `GET /reset` after clearing them; and returns
+    the port that it listens on.
     """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -34,7 +36,7 @@ async def serve_control(counters: Callable[[], dict[str, Any]], reset: Callable[
 
 
 def ask(port: int, path: str = "/") -> dict[str, Any]:
-    """What the control port of another process answers. Raises OSError when it does not."""
+    """Returns what the control port of another process answers. Raises OSError when it does not."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=REPLY_WITHIN_S)
     try:
         connection.request("GET", path)

@@ -1,5 +1,5 @@
-"""Databases of the benchmark: set up once, then copied for each case, so that every case
-starts from the same state.
+"""Sets up databases of the benchmark once, and copies them for each case, so that every case starts
+from the same state.
 """
 
 import os
@@ -30,7 +30,7 @@ Fill = Callable[["Place"], None]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A data directory and the database that goes with it."""
+    """A place is a data directory and the database that goes with it."""
 
     kind: str  # "sqlite" or "postgresql"
     data_dir: Path
@@ -38,7 +38,7 @@ class Place:
 
 
 class SqliteDatabases:
-    """Data directories with SQLite in them."""
+    """Makes data directories with SQLite in them."""
 
     kind = "sqlite"
 
@@ -48,7 +48,9 @@ class SqliteDatabases:
 
     @contextmanager
     def new(self, fill: Fill) -> Iterator[Place]:
-        """A place of its own: the template, filled once by `fill`, copied. Gone on leaving."""
+        """Yields a place of its own, which is a copy of the template that `fill` filled once. It is
+        gone on leaving.
+        """
         if self._template is None:
             self._template = Path(tempfile.mkdtemp(dir=self._folder, prefix="sqlite-template-"))
             fill(self._place(self._template))
@@ -64,8 +66,8 @@ class SqliteDatabases:
 
 
 class PostgresDatabases:
-    """Databases on a server where they may be created. Their names begin with the
-    session's, which its connection carries as long as it lives.
+    """Makes databases on a server where they may be created. Their names begin with the session's,
+    which its connection carries as long as it lives.
     """
 
     kind = "postgresql"
@@ -81,12 +83,12 @@ class PostgresDatabases:
 
     @property
     def version(self) -> str:
-        """The server's, such as `15.20`."""
+        """Returns the server's version, such as `15.20`."""
         return self._admin.info.parameter_status("server_version") or "unknown"
 
     @contextmanager
     def empty(self) -> Iterator[str]:
-        """The URL of an empty database; dropped on leaving."""
+        """Yields the URL of an empty database, which is dropped on leaving."""
         name = self._create(template="template0")
         try:
             yield self._url_of(name)
@@ -95,7 +97,9 @@ class PostgresDatabases:
 
     @contextmanager
     def new(self, fill: Fill) -> Iterator[Place]:
-        """A place of its own: the template, filled once by `fill`, copied. Gone on leaving."""
+        """Yields a place of its own, which is a copy of the template that `fill` filled once. It is
+        gone on leaving.
+        """
         if self._template is None:
             name = self._create(template="template0")
             self._template = Place(
@@ -142,8 +146,8 @@ Databases = SqliteDatabases | PostgresDatabases
 
 @contextmanager
 def postgres_databases(folder: Path) -> Iterator[PostgresDatabases]:
-    """Databases on the server of HELIOGRAPH_TEST_DATABASE_URL, on the one at
-    127.0.0.1:5432, or on a private one. Raises ServiceMissing.
+    """Yields databases on the server of HELIOGRAPH_TEST_DATABASE_URL, on the one at 127.0.0.1:5432,
+    or on a private one. Raises ServiceMissing.
     """
     with postgres_server() as url:
         databases = PostgresDatabases(folder, url)

@@ -1,4 +1,4 @@
-"""All figures: what each is called, what it stands beside, and what it should reach."""
+"""Lists all figures: what each is called, what it stands beside, and what it should reach."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ DATABASES: Final = ("postgresql", "sqlite")
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a figure should reach: a value of its own unit, or a share of the highest of
+    """An aim says what a figure should reach: a value of its own unit, or a share of the highest of
     other figures of the same run.
     """
 
@@ -22,13 +22,13 @@ class Aim:
     of: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Such as `>= 0.7 x Kannel`."""
+        """Returns a text such as `>= 0.7 x Kannel`."""
         if self.of:
             return f">= {self.times:g} x Kannel"
         return f">= {self.at_least:,g}" if self.at_least is not None else f"< {self.at_most:,g}"
 
     def met(self, value: float, medians: dict[str, float]) -> bool | None:
-        """None when what it is compared with was not measured."""
+        """Returns whether the aim is met; None when what it is compared with was not measured."""
         if self.of:
             others = [medians[name] for name in self.of if name in medians]
             return value >= self.times * max(others) if others else None
@@ -41,7 +41,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the tables."""
+    """A figure is one line of the tables."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class Figure:
     highest: bool = False  # the highest reading stands for all; else their median
 
     def of(self, readings: Sequence[Reading]) -> float:
-        """What the readings of this figure come to."""
+        """Returns what the readings of this figure come to."""
         values = [reading.value for reading in readings]
         return max(values) if self.highest else statistics.median(values)
 
@@ -330,7 +330,7 @@ OURS: Final = {kind: _of_database(kind) for kind in DATABASES}
 
 
 def medians(readings: Sequence[Reading]) -> dict[str, float]:
-    """What each measured figure comes to."""
+    """Returns what each measured figure comes to."""
     found = {}
     for figure in (*LIMITS, *(figure for kind in DATABASES for figure in OURS[kind])):
         of_it = [reading for reading in readings if reading.figure == figure.name]

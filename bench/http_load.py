@@ -1,5 +1,5 @@
-"""Our own HTTP load generator, for machines without wrk: keep-alive connections that each send as
-soon as they are answered.
+"""Our own HTTP load generator is for machines without wrk. It has keep-alive connections, and each
+sends as soon as it is answered.
 
 It fills in the same templates as wrk does with traffic.lua, prints the same line of JSON, and takes
 more CPU than wrk from what it measures.
@@ -24,7 +24,7 @@ _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 class Requests:
-    """Filled-in templates, one after another; and what came back."""
+    """Fills in templates, one after another, and keeps what came back."""
 
     def __init__(self, templates: list[str], keys: list[str], first: int, expected: int) -> None:
         self.templates = [_MARKS.split(template) for template in templates]
@@ -48,7 +48,7 @@ class Requests:
 
 
 class Connection(asyncio.Protocol):
-    """One connection with one request on its way."""
+    """A connection has one request on its way."""
 
     def __init__(self, requests: Requests) -> None:
         self.requests = requests
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
 
 
 async def run(requests: Requests, port: int, connections: int, seconds: float) -> dict[str, Any]:
-    """Loads for `seconds` and gives what traffic.lua gives."""
+    """Loads for `seconds` and returns what traffic.lua gives."""
     loop = asyncio.get_running_loop()
     began = time.perf_counter()
     made = [

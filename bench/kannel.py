@@ -1,5 +1,5 @@
-"""Kannel's disk queue, from Debian's package, with a configuration of its own: what users would
-otherwise run.
+"""Measures what users would otherwise run: Kannel's disk queue, from Debian's package, with a
+configuration of its own.
 
 bearerbox keeps its queue in the spool store, one file a message, never fsynced; its receipt table
 is in memory.
@@ -78,19 +78,19 @@ text = "none"
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A running Kannel: where it takes HTTP requests."""
+    """Says where a running Kannel takes HTTP requests."""
 
     http_port: int
     folder: Path
 
 
 def installed() -> bool:
-    """Whether Debian's `kannel` package, or another with the same programs, is here."""
+    """Returns whether Debian's `kannel` package, or another with the same programs, is here."""
     return all(shutil.which(program, path=PROGRAMS) for program in ("bearerbox", "smsbox"))
 
 
 def version() -> str:
-    """Such as `1.4.5`."""
+    """Returns the version, such as `1.4.5`."""
     said = subprocess.run(
         [_program("bearerbox"), "--version"], capture_output=True, text=True, check=False
     ).stdout
@@ -103,8 +103,8 @@ def _program(name: str) -> str:
 
 @contextlib.contextmanager
 def running(conditions: Conditions, smsc_port: int) -> Iterator[Gateway]:
-    """Starts bearerbox and smsbox with an empty spool; both are gone, and the spool with them, on
-    leaving.
+    """Starts bearerbox and smsbox with an empty spool. Both are gone on leaving, and the spool with
+    them.
     """
     with tempfile.TemporaryDirectory(dir=conditions.folder, prefix="kannel-") as name:
         folder = Path(name)
@@ -123,7 +123,7 @@ def running(conditions: Conditions, smsc_port: int) -> Iterator[Gateway]:
 
 
 def accept(conditions: Conditions) -> list[Reading]:
-    """One-recipient sends over 64 connections without receipts: with its SMSC away, so
+    """Measures one-recipient sends over 64 connections without receipts: with its SMSC away, so
     that all stay in the queue, and with it there.
     """
     readings = []
@@ -154,8 +154,8 @@ def accept(conditions: Conditions) -> list[Reading]:
 
 
 def receipts(conditions: Conditions) -> list[Reading]:
-    """Sends that ask for receipts, through a fast SMSC, until the last callback: callbacks a second
-    from the first submit_sm to the last of them.
+    """Measures sends that ask for receipts, through a fast SMSC, until the last callback. The
+    figure is callbacks a second, from the first submit_sm to the last of them.
     """
     log = conditions.folder / "smsc.log"
     options = ("--receipts", "--track")
@@ -181,8 +181,8 @@ def receipts(conditions: Conditions) -> list[Reading]:
 
 
 def drain(conditions: Conditions) -> list[Reading]:
-    """A queue filled while the SMSC is away, then let go: callbacks a second from the
-    first submit_sm to the last of them.
+    """Measures a queue that is filled while the SMSC is away, and then let go. The figure is
+    callbacks a second, from the first submit_sm to the last of them.
     """
     log, smsc_port = conditions.folder / "smsc.log", free_port()
     with helper("bench.sink", log=log) as sink, running(conditions, smsc_port) as gateway:
@@ -216,7 +216,7 @@ def _wait_for_bind(control_port: int) -> None:
 def _wait_until_quiet(
     sink_port: int, smsc_port: int, within_s: float = 90.0
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Waits until neither callbacks nor receipts go on; gives the counters of the sink and of the
+    """Waits until neither callbacks nor receipts go on. Returns the counters of the sink and of the
     SMSC.
     """
     deadline = time.monotonic() + within_s

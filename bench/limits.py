@@ -1,5 +1,5 @@
-"""The raw limits of this machine in these minutes: what each part could reach at most if ours cost
-nothing.
+"""Measures the raw limits of this machine in these minutes: what each part could reach at most if
+ours cost nothing.
 """
 
 import secrets
@@ -39,8 +39,8 @@ _TINY = "INSERT INTO tiny (value) VALUES (1)"
 
 
 def uvicorn(conditions: Conditions) -> list[Reading]:
-    """Bare uvicorn (httptools, uvloop): the same requests as ours gets, answered without
-    being read, and with their JSON decoded.
+    """Measures bare uvicorn (httptools, uvloop) with the requests that ours gets. It answers them
+    without reading them, and with their JSON decoded.
     """
     with tempfile.TemporaryDirectory(dir=conditions.folder) as name:
         folder, port = Path(name), free_port()
@@ -70,8 +70,8 @@ def uvicorn(conditions: Conditions) -> list[Reading]:
 
 
 def postgresql(conditions: Conditions, databases: PostgresDatabases) -> list[Reading]:
-    """One connection: rows by `unnest`, 10,000 a commit; and the smallest transaction there is, one
-    after another.
+    """Measures one connection: rows by `unnest`, 10,000 a commit; and the smallest transaction
+    there is, one after another.
     """
     with databases.empty() as url, psycopg.connect(url, autocommit=True) as connection:
         connection.execute(_TABLE.format(uuid="uuid"))
@@ -91,8 +91,8 @@ def postgresql(conditions: Conditions, databases: PostgresDatabases) -> list[Rea
 
 
 def sqlite(conditions: Conditions) -> list[Reading]:
-    """The same on SQLite as it is durable: write-ahead log, every commit fsynced
-    (synchronous = FULL).
+    """Measures the same on SQLite as it is durable: with a write-ahead log, and every commit
+    fsynced (synchronous = FULL).
     """
     with tempfile.TemporaryDirectory(dir=conditions.folder) as folder:
         connection = sqlite3.connect(Path(folder) / "limit.db", isolation_level=None)
@@ -123,8 +123,8 @@ def sqlite(conditions: Conditions) -> list[Reading]:
 
 
 def smpp(conditions: Conditions) -> list[Reading]:
-    """The load client against the SMSC, one bind, window 100: submit_sm answered a second, and with
-    receipts, receipts a second.
+    """Measures the load client against the SMSC, with one bind and a window of 100: how many
+    submit_sm are answered a second, and how many receipts come a second with receipts.
     """
     readings = []
     for figure, option in (("limit.smpp", []), ("limit.smpp_receipts", ["--receipts"])):
@@ -151,8 +151,8 @@ def smpp(conditions: Conditions) -> list[Reading]:
 
 
 def aiohttp(conditions: Conditions) -> list[Reading]:
-    """Bare aiohttp: one signed POST again and again, 64 side by side, to the receiver that
-    ours goes to.
+    """Measures bare aiohttp, which posts one signed request again and again, 64 side by side, to
+    the receiver that ours goes to.
     """
     with helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink:
         settings = [
@@ -176,8 +176,8 @@ def aiohttp(conditions: Conditions) -> list[Reading]:
 
 
 def _batch() -> tuple[str, str, list[str], list[int]]:
-    """Ids in rising order, as UUIDv7 are, and recipients for one batch of rows of one send of one
-    account.
+    """Returns ids in rising order, as UUIDv7 are, and recipients, for one batch of rows of one send
+    of one account.
     """
     first = time.time_ns() << 64
     ids = [f"{first + k:032x}" for k in range(BATCH_ROWS)]
@@ -190,7 +190,7 @@ def _batch() -> tuple[str, str, list[str], list[int]]:
 
 
 def _repeated(act: Callable[[], object], seconds: float) -> float:
-    """How many times a second `act` can be done."""
+    """Returns how many times a second `act` can be done."""
     act()
     began, times = time.perf_counter(), 0
     while (took := time.perf_counter() - began) < seconds:

@@ -1,4 +1,4 @@
-"""HTTP load on a server, by wrk where it is installed and by our own generator elsewhere."""
+"""Puts HTTP load on a server, by wrk where it is installed and by our own generator elsewhere."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ _first = itertools.count(0, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load run saw. `answered` counts the expected status alone."""
+    """A load is what a load run saw. `answered` counts the expected status alone."""
 
     answered: int
     unexpected: dict[str, int]  # answers of another status, as `HTTP 503`: how many
@@ -33,12 +33,12 @@ class Load:
 
     @property
     def errors(self) -> dict[str, int]:
-        """What went wrong: how often."""
+        """Returns what went wrong, and how often."""
         return {**self.unexpected, **({"broken connections": self.broken} if self.broken else {})}
 
 
 def generator() -> str:
-    """Which load generator this machine has: `wrk` or `python`."""
+    """Returns which load generator this machine has: `wrk` or `python`."""
     return "wrk" if shutil.which("wrk") else "python"
 
 

@@ -1,4 +1,5 @@
-"""`python -m bench.looking`: the speed that the API keeps while ten people look at the portal.
+"""`python -m bench.looking` measures the speed that the API keeps while ten people look at the
+portal.
 
 Accepting is measured in one server, by turns with the ten and without. Draining is measured with a
 server of its own each time: a queue is filled while the carrier is away, and then let go. Without

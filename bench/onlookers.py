@@ -1,4 +1,4 @@
-"""Ten people who look at the portal (`python -m bench.onlookers --port P --links FILE`).
+"""Ten people look at the portal (`python -m bench.onlookers --port P --links FILE`).
 
 Each signs in with a link of the file and stays on one connection. Half of them watch the handsets
 or the newest messages: a browser asks for these every three seconds, and names what it shows
@@ -36,7 +36,9 @@ _TOKEN: Final = re.compile(r'name="form_token" value="([0-9a-f]{64})"')
 
 
 class Onlookers:
-    """People with a browser each. `took_ms` and `refused` are of the pages asked for so far."""
+    """Onlookers are people with a browser each. `took_ms` and `refused` are of the pages asked for
+    so far.
+    """
 
     def __init__(self, port: int, links: list[str]) -> None:
         self._clients = [

@@ -1,5 +1,5 @@
-"""One-time passwords: sent one by one to phones that had none, and right codes given back, over 64
-connections.
+"""Measures one-time passwords over 64 connections: they are sent one by one to phones that had
+none, and right codes are given back.
 """
 
 import secrets
@@ -24,7 +24,7 @@ _VERIFIED = "SELECT count(*) FROM otps WHERE verified_at_ms IS NOT NULL"
 
 
 def send(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """While the carrier is away, so that all stay queued."""
+    """Measures sending while the carrier is away, so that all stay queued."""
     with set_up(conditions, databases) as place, serving(place) as server:
         sends = traffic.otp_sends(place.data_dir, server.port, setup.keys_file(place))
         warm = load.run(sends, conditions.connections, conditions.warm_up_s)
@@ -41,7 +41,7 @@ def send(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Codes that were put into the database beforehand, each given back once."""
+    """Measures codes that were put into the database beforehand, and are given back once each."""
     with set_up(conditions, databases) as place:
         firsts = {
             first: int(seconds * PER_SECOND_MAX)
@@ -70,8 +70,8 @@ def verify(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def _issue(place: Place, first: int, count: int) -> None:
-    """What the load's requests with the numbers after `first` give back: each the next
-    account's, to the number's recipient.
+    """Stores what the load's requests with the numbers after `first` give back: each code is the
+    next account's, and was sent to the number's recipient.
     """
     codes, database, now_ms = Codes(SECRET_KEY), Database(place.url), clock.now_ms()
     base = (now_ms << 80) | (0x7 << 76) | (0b10 << 62) | secrets.randbits(40) << 20

@@ -1,5 +1,5 @@
-"""Heliograph itself, as it is installed: `heliograph serve` with 1,000 accounts and keys, limiter,
-idempotency and headers on.
+"""Measures Heliograph itself, as it is installed: `heliograph serve` with 1,000 accounts and keys,
+limiter, idempotency and headers on.
 """
 
 import time
@@ -22,7 +22,9 @@ POLL_S = 0.2  # asks the SMSC, not the server that is measured
 
 
 def start(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """From the start of the process to the first 200 of /readyz, and its memory then."""
+    """Measures the time from the start of the process to the first 200 of /readyz, and its memory
+    then.
+    """
     with set_up(conditions, databases) as place, serving(place) as server:
         kind = databases.kind
         return [
@@ -32,7 +34,7 @@ def start(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One-recipient sends over 64 connections while the carrier is away, so that all stay
+    """Measures one-recipient sends over 64 connections while the carrier is away, so that all stay
     queued; and one at a time on an idle server.
     """
     kind = databases.kind
@@ -54,8 +56,8 @@ def accept(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """The same sends, answered by two API processes that count in Redis. What they queue waits, for
-    nothing sends it.
+    """Measures the same sends, answered by two API processes that count in Redis. What they queue
+    waits, for nothing sends it.
     """
     kind = databases.kind
     with (
@@ -79,7 +81,9 @@ def accept_two(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """10,000-recipient sends over 4 connections while the carrier is away: recipients a second."""
+    """Measures recipients a second in 10,000-recipient sends over 4 connections, while the carrier
+    is away.
+    """
     kind, each = databases.kind, conditions.bulk_recipients
     with set_up(conditions, databases) as place, serving(place) as server:
         sends = traffic.bulk_sends(place.data_dir, server.port, setup.keys_file(place), each)
@@ -98,8 +102,8 @@ def bulk(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """A queue of one-recipient sends made while the carrier is away, then let go: queued, sent,
-    delivered by receipts. From the first submit_sm.
+    """Measures a queue of one-recipient sends that is made while the carrier is away, and then let
+    go: they are queued, sent, and delivered by receipts. The time begins at the first submit_sm.
     """
     kind = databases.kind
     with set_up(conditions, databases) as place:
@@ -122,7 +126,9 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
 def drain_in_processes(
     conditions: Conditions, databases: Databases, processes: int
 ) -> list[Reading]:
-    """The same queue, let go to so many processes of the carrier's own, which do nothing else."""
+    """Measures the same queue, let go to so many processes of the carrier's own, which do nothing
+    else.
+    """
     with set_up(conditions, databases) as place:
         answered, wrong = fill(conditions, place)
         with helper(
@@ -139,8 +145,8 @@ def drain_in_processes(
 
 
 def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One-recipient sends over 64 connections while the carrier takes them and sends receipts:
-    accepted, and delivered, a second.
+    """Measures one-recipient sends over 64 connections while the carrier takes them and sends
+    receipts: how many are accepted, and delivered, a second.
     """
     kind = databases.kind
     with (
@@ -170,7 +176,9 @@ def flow(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """What warming up sent. The first second is the coldest: every key is new to the server."""
+    """Keeps what warming up sent. The first second is the coldest, because every key is new to the
+    server.
+    """
 
     answered: int
     errors: dict[str, int]
@@ -178,7 +186,7 @@ class Warm:
 
 
 def keys_of(place: Place, count: int) -> Path:
-    """A file of the first accounts' keys."""
+    """Writes a file of the first accounts' keys."""
     path = place.data_dir / f"keys-{count}.txt"
     path.write_text("".join(setup.keys_file(place).read_text().splitlines(keepends=True)[:count]))
     return path
@@ -187,8 +195,8 @@ def keys_of(place: Place, count: int) -> Path:
 def fill(
     conditions: Conditions, place: Place, keys: int | None = None
 ) -> tuple[int, dict[str, int]]:
-    """A queue of one-recipient sends, made while the carrier is away, with all keys or the
-    first few: how many were answered, what went wrong.
+    """Makes a queue of one-recipient sends while the carrier is away, with all keys or the first
+    few. Returns how many were answered, and what went wrong.
     """
     with serving(place) as server:
         sends = traffic.single_sends(
@@ -220,7 +228,7 @@ def measured(
     seconds: float,
     first: int | None = None,
 ) -> tuple[load.Load, dict[str, Any]]:
-    """A load run, and how the server fared meanwhile."""
+    """Measures a load run, and how the server fared meanwhile."""
     used = server.cpu_seconds()
     seen = load.run(sends, connections, seconds, first)
     return seen, {
@@ -236,7 +244,9 @@ def _memory(kind: str, server: Serving) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of the messages since the last count, as the database and the SMSC tell."""
+    """Tells what became of the messages since the last count, as the database and the
+    SMSC tell it.
+    """
 
     per_s: float  # from the first submit_sm to the last `delivered`
     stored: int
@@ -245,8 +255,8 @@ class Done:
     smsc: dict[str, Any]
 
     def errors_of(self, answered: int) -> dict[str, int]:
-        """Messages that were answered and are not stored, stored and not delivered, or submitted
-        twice.
+        """Returns how many messages were answered and are not stored, stored and not delivered, or
+        submitted twice.
         """
         lost, undelivered = max(0, answered - self.stored), self.stored - self.delivered
         return {
@@ -257,7 +267,7 @@ class Done:
 
 
 def until_delivered(place: Place, control_port: int, before: int = 0) -> Done:
-    """Waits until every stored message is delivered, or the time is over; the first `before` of
+    """Waits until every stored message is delivered, or the time is over. The first `before` of
     them were delivered already.
 
     Raises NotMeasured when nothing was delivered.

@@ -1,6 +1,6 @@
-"""`python -m bench.pages`: how long the portal takes for each page of an account that has a million
-messages, a million contacts and 10,000 keys with a week of requests, on PostgreSQL. Exit status 1
-when a page's 95th percentile is over 100 ms.
+"""`python -m bench.pages` measures how long the portal takes for each page of an account that has a
+million messages, a million contacts and 10,000 keys with a week of requests, on PostgreSQL. Its
+exit status is 1 when a page's 95th percentile is over 100 ms.
 
 The pages are asked for in this process, as the tests ask for them: what is measured is the server's
 part, without a network.
@@ -108,7 +108,7 @@ _INBOUND: Final = f"""
 
 
 class Measured(NamedTuple):
-    """How long a page took, and how many octets it has."""
+    """Tells how long a page took, and how many octets it has."""
 
     path: str
     p95_ms: float

@@ -1,4 +1,5 @@
-"""`python -m bench.pairs COMMIT`: how fast this checkout is, as a share of how fast COMMIT was.
+"""`python -m bench.pairs COMMIT` measures how fast this checkout is, as a share of how fast COMMIT
+was.
 
 Machines drift by a third within an hour, and two measurements that follow each other hardly do. So
 each case is measured by turns in both, the one that begins changes from round to round, and what
@@ -29,11 +30,11 @@ Readings = dict[str, float]  # the name of a figure → its value
 
 
 class SideFailed(Exception):
-    """One of the two could not measure a case."""
+    """One of the two sides could not measure a case."""
 
 
 class Side:
-    """A process that measures in one of the two checkouts."""
+    """A side is a process that measures in one of the two checkouts."""
 
     def __init__(self, checkout: Path, seconds: float) -> None:
         self._process = subprocess.Popen(
@@ -125,7 +126,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def _checkout(commit: str) -> Path:
-    """COMMIT in a work tree of its own, installed."""
+    """Lays COMMIT in a work tree of its own, and installs it there."""
     name = subprocess.run(
         ["git", "rev-parse", "--short", f"{commit}^{{commit}}"],
         cwd=REPOSITORY,

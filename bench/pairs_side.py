@@ -1,4 +1,4 @@
-"""One side of a comparison: measures the cases that it is asked for, with the service and the bench
+"""One side of a comparison measures the cases that it is asked for, with the service and the bench
 of the checkout it is started in. `bench.pairs` starts one in each checkout.
 
 A line on standard input is the name of a case. The line that answers is JSON: the readings, as
@@ -50,8 +50,8 @@ def main(seconds: float) -> None:
 
 
 def _figures(reading: Reading) -> Iterator[tuple[str, float]]:
-    """A reading's own figure; and what it comes to for a second of a processor, where the bench
-    has counted those: what others use of the machine meanwhile hardly changes that.
+    """Yields a reading's own figure; and what it comes to for a second of a processor, where the
+    bench has counted those. What others use of the machine meanwhile hardly changes that.
     """
     yield reading.figure, reading.value
     detail = reading.detail

@@ -1,5 +1,5 @@
-"""The few PDUs of SMPP 3.4 that a benchmark needs, coded by hand for speed. Numbers and
-layouts: SMPP 3.4, sections 4 and 5.1.2.
+"""The few PDUs of SMPP 3.4 that a benchmark needs are coded by hand, for speed. Their numbers and
+layouts are in SMPP 3.4, sections 4 and 5.1.2.
 """
 
 import struct
@@ -28,15 +28,15 @@ _TLV_MESSAGE_STATE_DELIVERED: Final = b"\x04\x27\x00\x01\x02"
 
 
 def pdu(command_id: int, sequence: int, body: bytes = b"", status: int = 0) -> bytes:
-    """A whole PDU: header and body."""
+    """Returns a whole PDU: header and body."""
     return HEADER.pack(HEADER_OCTETS + len(body), command_id, status, sequence) + body
 
 
 def submission_fields(
     body: bytes | bytearray | memoryview, at: int
 ) -> tuple[bytes, bytes, int, bytes]:
-    """source_addr, destination_addr, registered_delivery and short_message of the submit_sm whose
-    body begins at `at` (SMPP 3.4, 4.4.1).
+    """Returns source_addr, destination_addr, registered_delivery and short_message of the submit_sm
+    whose body begins at `at` (SMPP 3.4, 4.4.1).
 
     Raises ValueError or IndexError when a field has no end.
     """
@@ -56,7 +56,7 @@ def submission_fields(
 
 
 def receipt_body(source: bytes, destination: bytes, message_id: bytes, at: bytes) -> bytes:
-    """A deliver_sm body that reports DELIVRD, in text and in TLVs (SMPP 3.4, appendix B and
+    """Returns a deliver_sm body that reports DELIVRD, in text and in TLVs (SMPP 3.4, appendix B and
     5.3.2.12).
 
     `source` and `destination` are those of the submit_sm; `at` is the time as ten digits,

@@ -1,5 +1,5 @@
-"""What is measured in which order. The cases of a round follow each other, and rounds
-repeat: machines drift, ratios of neighbours do not.
+"""Says what is measured in which order. The cases of a round follow each other, and rounds repeat:
+machines drift, ratios of neighbours do not.
 """
 
 import http.client
@@ -35,7 +35,7 @@ BUSY_PERCENT = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measurement that gives one reading or more."""
+    """A case is one measurement that gives one reading or more."""
 
     group: str
     name: str
@@ -44,7 +44,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A case that could not be measured."""
+    """A failure is a case that could not be measured."""
 
     case: str
     why: str
@@ -52,7 +52,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Results:
-    """All that was seen."""
+    """Keeps all that was seen."""
 
     readings: list[Reading]
     failures: list[Failure]
@@ -62,7 +62,9 @@ class Results:
 def cases(
     conditions: Conditions, databases: Sequence[Databases], groups: Sequence[str]
 ) -> list[Case]:
-    """One round: for each group the limits first, then Kannel, then ours on each database."""
+    """Returns one round: for each group the limits first, then Kannel, then ours on each
+    database.
+    """
     return [case for case in _all_cases(conditions, databases) if case.group in groups]
 
 
@@ -114,7 +116,7 @@ def _all_cases(conditions: Conditions, databases: Sequence[Databases]) -> Iterat
 
 
 def take_all(round_cases: Sequence[Case], rounds: int, say: Callable[[str], None]) -> Results:
-    """Goes through the cases `rounds` times. A case that fails is noted and the others go on."""
+    """Goes through the cases `rounds` times. A case that fails is noted, and the others go on."""
     results = Results([], [], [])
     for number in range(rounds):
         results.busy_percent.append(psutil.cpu_percent(interval=1))

@@ -1,5 +1,5 @@
-"""Bare aiohttp: the same signed POST again and again, as fast as it can (`python -m bench.post_load
---help`); prints one line of JSON.
+"""Bare aiohttp sends the same signed POST again and again, as fast as it can (`python -m
+bench.post_load --help`), and prints one line of JSON.
 """
 
 import argparse
@@ -17,7 +17,9 @@ KIND = "message.delivered"
 
 
 async def post_all(url: str, at_once: int, seconds: float, octets: int) -> dict[str, float]:
-    """Posts so many side by side for so long; how many were answered 200, and how many were not."""
+    """Posts so many side by side for so long. Returns how many were answered 200, and how many were
+    not.
+    """
     body = json.dumps({"filling": "x" * octets}).encode()[:octets]
     signed = headers(ids.new("evt"), KIND, body, int(time.time()), new_secret())
     counted = {"ok": 0, "other": 0}

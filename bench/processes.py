@@ -1,4 +1,4 @@
-"""Processes that are measured or that help to measure: each in a group of its own that
+"""Starts processes that are measured or that help to measure. Each is in a group of its own that
 ends with the benchmark, whatever happens.
 """
 
@@ -29,7 +29,7 @@ class NotMeasured(Exception):
 
 
 def free_port() -> int:
-    """A TCP port of loopback that nothing listens on just now."""
+    """Returns a TCP port of loopback that nothing listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -37,8 +37,8 @@ def free_port() -> int:
 
 
 def _die_with_parent() -> None:
-    """Runs in the child: when the benchmark is killed without a chance to clean up, the
-    child goes too (Linux only).
+    """Runs in the child: when the benchmark is killed without a chance to clean up, the child goes
+    too (Linux only).
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -48,8 +48,8 @@ def _die_with_parent() -> None:
 def started(
     argv: list[str], log: Path, env: dict[str, str] | None = None, pipe: bool = False
 ) -> Iterator[subprocess.Popen[str]]:
-    """Runs a program with its output in `log` (standard output in a pipe, if told); ends its whole
-    group on leaving.
+    """Runs a program with its output in `log` (standard output in a pipe, if told). Its whole group
+    ends on leaving.
     """
     with log.open("a") as output:
         child = subprocess.Popen(
@@ -72,7 +72,9 @@ def started(
 
 
 def stop(child: subprocess.Popen[str]) -> None:
-    """SIGTERM to the group, and SIGKILL to what is left of it: returns when the child is gone."""
+    """Sends SIGTERM to the group, and SIGKILL to what is left of it. Returns when the child is
+    gone.
+    """
     with contextlib.suppress(ProcessLookupError):
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGTERM)
@@ -85,8 +87,8 @@ def stop(child: subprocess.Popen[str]) -> None:
 
 @contextlib.contextmanager
 def helper(module: str, *options: str, log: Path) -> Iterator[dict[str, Any]]:
-    """Runs one of our own programs (`bench.smsc`) and gives the line of JSON it prints when it is
-    ready: its ports.
+    """Runs one of our own programs (`bench.smsc`) and yields the line of JSON that it prints when
+    it is ready: its ports.
     """
     with started([sys.executable, "-m", module, *options], log, pipe=True) as child:
         assert child.stdout is not None
@@ -97,7 +99,7 @@ def helper(module: str, *options: str, log: Path) -> Iterator[dict[str, Any]]:
 
 
 def answers_of(module: str, *options: str, within_s: float) -> dict[str, Any]:
-    """Runs one of our own programs to its end and gives the line of JSON it prints."""
+    """Runs one of our own programs to its end and returns the line of JSON that it prints."""
     argv = [sys.executable, "-m", module, *options]
     run = subprocess.run(
         argv,
@@ -152,19 +154,19 @@ def wait_for_port(child: subprocess.Popen[str], port: int, within_s: float, log:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and all that descend from it."""
+    """Returns a process and all that descend from it."""
     process = psutil.Process(pid)
     return [process, *process.children(recursive=True)]
 
 
 def resident_mib(pid: int) -> float:
-    """Resident memory of a process and its descendants, in MiB."""
+    """Returns the resident memory of a process and its descendants, in MiB."""
     return float(sum(process.memory_info().rss for process in family(pid))) / _MIB
 
 
 def peak_resident_mib(pid: int) -> float:
-    """The most resident memory a process and its descendants, each for itself, ever had,
-    in MiB (VmHWM of proc(5); elsewhere what they have now).
+    """Returns the most resident memory that a process and its descendants, each for itself, ever
+    had, in MiB (VmHWM of proc(5); elsewhere what they have now).
     """
     if sys.platform != "linux":
         return resident_mib(pid)
@@ -173,10 +175,10 @@ def peak_resident_mib(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time that a process and its descendants have used up to now."""
+    """Returns the CPU time that a process and its descendants have used up to now."""
     return float(sum(sum(process.cpu_times()[:2]) for process in family(pid)))
 
 
 def tail(log: Path, characters: int = 600) -> str:
-    """The end of a log, for an error message."""
+    """Returns the end of a log, for an error message."""
     return log.read_text(errors="replace")[-characters:].strip()

@@ -1,4 +1,4 @@
-"""Readings: what a measurement gives, and the conditions it is taken under."""
+"""Defines readings, which a measurement gives, and the conditions that it is taken under."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value of one figure. A reading with errors is no clean figure, and is reported
-    as such.
+    """A reading is one value of one figure. One with errors is no clean figure, and is reported as
+    such.
     """
 
     figure: str  # its name in `bench.figures`
@@ -21,7 +21,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How long and how much is measured, and where files may go."""
+    """The conditions say how long and how much is measured, and where files may go."""
 
     folder: Path
     seconds: float  # of each load run
@@ -36,7 +36,7 @@ class Conditions:
 
 
 def together(*errors: Mapping[str, int]) -> dict[str, int]:
-    """All errors of several parts of one reading; what did not happen is left out."""
+    """Returns all errors of several parts of one reading. What did not happen is left out."""
     total: Counter[str] = Counter()
     for part in errors:
         total.update(part)
@@ -44,5 +44,5 @@ def together(*errors: Mapping[str, int]) -> dict[str, int]:
 
 
 def errors_text(errors: Mapping[str, int]) -> str:
-    """Such as `ERRORS: 12 x HTTP 503`."""
+    """Returns a text such as `ERRORS: 12 x HTTP 503`."""
     return "ERRORS: " + ", ".join(f"{times:,} x {what}" for what, times in errors.items())

@@ -1,4 +1,4 @@
-"""The results as tables for people and as JSON for programs."""
+"""Shows the results as tables for people and as JSON for programs."""
 
 import platform
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,8 @@ TITLE_WIDTH = 72
 
 
 def tables(results: Results) -> str:
-    """Limits, then ours on each database with ratios and verdicts, then everything that went wrong,
-    loudly.
+    """Returns the limits, then ours on each database with ratios and verdicts, then everything that
+    went wrong, loudly.
     """
     found = medians(results.readings)
     lines = [
@@ -34,12 +34,12 @@ def tables(results: Results) -> str:
 
 
 def clean(results: Results) -> bool:
-    """Whether everything was measured and no request failed."""
+    """Returns whether everything was measured and no request failed."""
     return not results.failures and not any(reading.errors for reading in results.readings)
 
 
 def document(results: Results, versions: dict[str, str], options: dict[str, Any]) -> dict[str, Any]:
-    """All of it, with every single reading."""
+    """Returns all of it, with every single reading."""
     found = medians(results.readings)
     return {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -73,7 +73,7 @@ def document(results: Results, versions: dict[str, str], options: dict[str, Any]
 
 
 def machine() -> dict[str, str]:
-    """What the figures belong to."""
+    """Returns what the figures belong to."""
     memory_gib = psutil.virtual_memory().total / (1 << 30)
     return {
         "cores": str(psutil.cpu_count()),
@@ -88,7 +88,7 @@ def machine() -> dict[str, str]:
 def _rows(
     figures: Sequence[Figure], readings: Sequence[Reading], found: dict[str, float]
 ) -> Iterator[str]:
-    """A line a figure; its ratios and aims below it."""
+    """Yields a line a figure, with its ratios and aims below it."""
     for figure in figures:
         of_it = [reading for reading in readings if reading.figure == figure.name]
         if not of_it:

@@ -1,5 +1,5 @@
-"""A real `heliograph serve` on a copy of the set-up database, and what that database says
-afterwards.
+"""Runs a real `heliograph serve` on a copy of the set-up database, and asks afterwards what that
+database says.
 """
 
 import secrets
@@ -37,7 +37,7 @@ _OUTCOME = """
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A server that answers."""
+    """A serving is a server that answers."""
 
     pid: int
     port: int
@@ -55,7 +55,7 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the messages."""
+    """Tells what became of the messages."""
 
     stored: int
     delivered: int
@@ -65,8 +65,8 @@ class Outcome:
 
 @contextmanager
 def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
-    """A place with everything that a case needs; its carrier points where nothing listens, so that
-    messages stay queued.
+    """Yields a place with everything that a case needs. Its carrier points where nothing listens,
+    so that messages stay queued.
     """
 
     def fill(place: Place) -> None:
@@ -85,7 +85,9 @@ def set_up(conditions: Conditions, databases: Databases) -> Iterator[Place]:
 
 @contextmanager
 def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Serving]:
-    """Runs `heliograph serve`, or another command that listens; stopped by SIGTERM on leaving."""
+    """Runs `heliograph serve`, or another command that listens. It is stopped by SIGTERM on
+    leaving.
+    """
     port, log = free_port(), place.data_dir / "serve.log"
     began = time.monotonic()
     with started(
@@ -99,8 +101,8 @@ def serving(place: Place, *command: str, redis_url: str = "") -> Iterator[Servin
 
 @contextmanager
 def sending(place: Place, processes: int, *command: str) -> Iterator[list[int]]:
-    """Runs so many `heliograph carrier run` for the place's carrier, or of another command; their
-    process ids.
+    """Runs so many `heliograph carrier run` for the place's carrier, or so many of another command.
+    Yields their process ids.
     """
     with ExitStack() as running:
         yield [
@@ -134,7 +136,7 @@ def outcome(place: Place) -> Outcome:
 
 
 def one_row(place: Place, query: str) -> tuple[Any, ...]:
-    """What the database of a place says, asked from outside."""
+    """Returns what the database of a place says when it is asked from outside."""
     row: tuple[Any, ...] | None
     if place.kind == "postgresql":
         with psycopg.connect(place.url) as postgres:

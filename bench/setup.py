@@ -1,4 +1,4 @@
-"""What every case of ours starts from: accounts with a key, credits and an approved sender
+"""Makes what every case of ours starts from: accounts with a key, credits and an approved sender
 each, and a carrier that takes everything.
 """
 
@@ -20,7 +20,7 @@ KEYS_FILE = "keys.txt"
 
 
 def fill(place: Place, *, count: int, window: int, port: int, secret_key: str) -> None:
-    """Migrates an empty database and makes all that in one transaction; the keys go into the data
+    """Migrates an empty database and makes all that in one transaction. The keys go into the data
     directory, one a line.
     """
     migrate.upgrade(place.url)
@@ -68,5 +68,5 @@ def point_carrier(place: Place, port: int, secret_key: str) -> None:
 
 
 def keys_file(place: Place) -> Path:
-    """The API keys, one a line."""
+    """Returns the file of the API keys, one a line."""
     return place.data_dir / KEYS_FILE

@@ -1,7 +1,7 @@
-"""An HTTP sink: answers every request 200 at once and counts them; where Kannel sends its delivery
-callbacks, and we our webhooks.
+"""An HTTP sink answers every request 200 at once and counts them. Kannel sends its delivery
+callbacks there, and we our webhooks.
 
-`python -m bench.sink`, with `--posts` for requests with a body. Prints one line of JSON with its
+`python -m bench.sink` takes `--posts` for requests with a body. It prints one line of JSON with its
 two ports; the control port answers and clears the counters, as `bench.smsc`'s does.
 """
 
@@ -24,7 +24,9 @@ LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Counters:
-    """Requests since the last reset; times are wall-clock seconds, 0 when there was none."""
+    """Counts requests since the last reset. Times are wall-clock seconds, and 0 when there was
+    none.
+    """
 
     requests: int = 0
     first_at: float = 0.0
@@ -32,7 +34,7 @@ class Counters:
 
 
 class Sink:
-    """What all connections share."""
+    """Holds what all connections share."""
 
     counters = Counters()
 
@@ -41,7 +43,7 @@ class Sink:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection of GET requests (Kannel calls a dlr-url by GET, so that no
+    """Answers one keep-alive connection of GET requests (Kannel calls a dlr-url by GET, so that no
     request has a body).
     """
 
@@ -72,8 +74,8 @@ class Connection(asyncio.Protocol):
 
 
 class PostConnection(Connection):
-    """One keep-alive connection of requests with a Content-Length, the next one only after
-    the answer to the last.
+    """Answers one keep-alive connection of requests with a Content-Length, where the next one comes
+    only after the answer to the last.
     """
 
     def data_received(self, data: bytes) -> None:

@@ -1,5 +1,5 @@
-"""How many submit_sm a second an SmppLink gets answered, against the least that an SMSC can be, in
-the same process and loop.
+"""Measures how many submit_sm a second an SmppLink gets answered, against the least that an SMSC
+can be, in the same process and loop.
 
     python bench/smpp_link.py [--seconds 3] [--binds 1] [--window 100] [--receipts]
 
@@ -57,7 +57,7 @@ class FastSmsc(asyncio.Protocol):
 
 
 class Refill:
-    """An inbox that hands the link new submissions as soon as answers make room."""
+    """A refill is an inbox that hands the link new submissions as soon as answers make room."""
 
     def __init__(self, message: Outgoing) -> None:
         self._message = message

@@ -1,8 +1,8 @@
-"""Raw SMPP load: transceiver binds that each keep a window of submit_sm outstanding (`python -m
-bench.smpp_load --help`).
+"""Makes raw SMPP load: each of its transceiver binds keeps a window of submit_sm outstanding
+(`python -m bench.smpp_load --help`).
 
-What it reaches against `bench.smsc` is the limit that the wire, the kernel and asyncio set. Prints
-one line of JSON.
+What it reaches against `bench.smsc` is the limit that the wire, the kernel and asyncio set. It
+prints one line of JSON.
 """
 
 import argparse
@@ -20,7 +20,7 @@ SYSTEM_ID = b"bench"
 
 
 def submission(receipts: bool) -> bytes:
-    """The body of every submit_sm that is sent (SMPP 3.4, 4.4.1)."""
+    """Returns the body of every submit_sm that is sent (SMPP 3.4, 4.4.1)."""
     return b"\0\5\0BENCH\0\1\1233201234567\0\0\0\0\0\0%c\0\0\0%c%b" % (
         1 if receipts else 0,
         len(TEXT),
@@ -29,7 +29,7 @@ def submission(receipts: bool) -> bytes:
 
 
 class Client(asyncio.Protocol):
-    """One bind."""
+    """A client is one bind."""
 
     def __init__(self, window: int, body: bytes) -> None:
         self.window, self.body = window, body
@@ -93,7 +93,7 @@ class Client(asyncio.Protocol):
 async def run(
     port: int, binds: int, window: int, seconds: float, receipts: bool
 ) -> dict[str, float]:
-    """Loads for `seconds`; the rate counts answers, or receipts when they are asked for."""
+    """Loads for `seconds`. The rate counts answers, or receipts when they are asked for."""
     loop, body = asyncio.get_running_loop(), submission(receipts)
     clients = [
         (await loop.create_connection(lambda: Client(window, body), "127.0.0.1", port))[1]

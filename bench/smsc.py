@@ -1,4 +1,4 @@
-"""A fast SMSC: takes every submit_sm, answers at once, sends receipts if asked to, and counts
+"""A fast SMSC takes every submit_sm, answers at once, sends receipts if asked to, and counts
 (`python -m bench.smsc --help`).
 
 It prints one line of JSON with its two ports when it is ready. `GET /` on the control port answers
@@ -26,8 +26,8 @@ FLUSH_PAUSE_S = 0.002
 
 @dataclass(slots=True)
 class Counters:
-    """What came in and went out since the last reset; times are wall-clock seconds, 0 when
-    there was none.
+    """Counts what came in and went out since the last reset. Times are wall-clock seconds, and 0
+    when there was none.
     """
 
     submitted: int = 0
@@ -45,7 +45,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Smsc:
-    """What all sessions share."""
+    """Holds what all sessions share."""
 
     receipts: bool
     receipt_delay_s: float
@@ -61,7 +61,7 @@ class Smsc:
 
 
 class Session(asyncio.Protocol):
-    """One SMPP session, bound as anything: its receipts come back on it."""
+    """A session may be bound as anything: its receipts come back on it."""
 
     def __init__(self, smsc: Smsc) -> None:
         self.smsc = smsc
@@ -98,8 +98,8 @@ class Session(asyncio.Protocol):
             self._plan_flush(self.smsc.receipt_delay_s)
 
     def _answer(self, data: bytes) -> tuple[list[bytes], int]:
-        """Answers to all whole PDUs in `data`, and how many octets those took. One loop on purpose:
-        this is the hot path.
+        """Returns the answers to all whole PDUs in `data`, and how many octets those took. It is
+        one loop on purpose, because this is the hot path.
         """
         smsc, counters, header = self.smsc, self.smsc.counters, pdu.HEADER
         wants_fields = smsc.receipts or smsc.track

@@ -1,4 +1,4 @@
-"""What the load generators send: whole HTTP requests as templates, with places for what differs
+"""The load generators send whole HTTP requests, which are templates with places for what differs
 from one to the next.
 
 Three marks stand in a template, and each is always replaced by as many characters, so that
@@ -27,8 +27,8 @@ BULK_BODIES = 8  # different lists, so that nothing is answered out of a cache o
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What to send to whom: template files and, when they hold `@KEY@`, the file of API keys, one a
-    line.
+    """Says what to send to whom: template files and, when they hold `@KEY@`, the file of API keys,
+    one a line.
     """
 
     port: int
@@ -38,7 +38,9 @@ class Traffic:
 
 
 def recipient(number: int) -> str:
-    """A possible mobile number, 12 digits; different for ten million numbers in a row."""
+    """Returns a possible mobile number of 12 digits. Ten million numbers in a row give different
+    ones.
+    """
     return f"{RECIPIENT_PREFIX}{number % RECIPIENTS_KNOWN:07d}"
 
 
@@ -51,7 +53,9 @@ def _post(path: str, port: int, headers: str, body: str) -> str:
 
 
 def _send(port: int, recipients: list[str]) -> str:
-    """One POST /api/v1/sms/send; the Idempotency-Key is fresh in every request and every run."""
+    """Returns one POST /api/v1/sms/send. Its Idempotency-Key is fresh in every request and every
+    run.
+    """
     headers = (
         f"Authorization: Bearer {KEY_MARK}\r\nIdempotency-Key:"
         f" {secrets.token_hex(8)}-{NUMBER_MARK}\r\n"
@@ -72,12 +76,12 @@ def _written(folder: Path, name: str, texts: list[str]) -> list[Path]:
 
 
 def single_sends(folder: Path, port: int, keys: Path) -> Traffic:
-    """Sends to one recipient, another one each time."""
+    """Returns sends to one recipient, another one each time."""
     return Traffic(port, _written(folder, "send", [_send(port, [RECIPIENT_MARK])]), keys)
 
 
 def bulk_sends(folder: Path, port: int, keys: Path, recipients: int) -> Traffic:
-    """Sends to `recipients` different recipients each."""
+    """Returns sends to `recipients` different recipients each."""
     bodies = [
         [recipient(body * recipients + k) for k in range(recipients)] for body in range(BULK_BODIES)
     ]
@@ -85,7 +89,7 @@ def bulk_sends(folder: Path, port: int, keys: Path, recipients: int) -> Traffic:
 
 
 def otp_sends(folder: Path, port: int, keys: Path) -> Traffic:
-    """One-time passwords, each to another phone."""
+    """Returns requests for one-time passwords, each to another phone."""
     return Traffic(
         port,
         _written(
@@ -96,7 +100,7 @@ def otp_sends(folder: Path, port: int, keys: Path) -> Traffic:
 
 
 def otp_codes(folder: Path, port: int, keys: Path, code: str) -> Traffic:
-    """One code given back for each phone."""
+    """Returns requests that give one code back for each phone."""
     return Traffic(
         port,
         _written(
@@ -113,7 +117,7 @@ def _of_phone(path: str, port: int, body: dict[str, str]) -> str:
 
 
 def bare_posts(folder: Path, port: int, path: str) -> Traffic:
-    """The same single send, to a server that does nothing with it."""
+    """Returns the same single send, to a server that does nothing with it."""
     template = (
         _send(port, [RECIPIENT_MARK])
         .replace("/api/v1/sms/send", path, 1)
@@ -123,7 +127,7 @@ def bare_posts(folder: Path, port: int, path: str) -> Traffic:
 
 
 def kannel_sends(folder: Path, port: int, callback_port: int | None) -> Traffic:
-    """Kannel's sendsms, another recipient each time; with `callback_port` it asks for
+    """Returns Kannel's sendsms, to another recipient each time. With `callback_port` it asks for
     receipts, called back there (dlr-mask 3: delivered or not).
     """
     query = f"username=bench&password=bench&from={SENDER}&to={RECIPIENT_MARK}&text={quote(TEXT)}"

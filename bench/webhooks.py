@@ -1,4 +1,4 @@
-"""Webhooks: how fast what waits is delivered and recorded, what they cost those who send,
+"""Measures webhooks: how fast what waits is delivered and recorded, what they cost those who send,
 and how soon a first one leaves.
 """
 
@@ -42,8 +42,8 @@ _LAST_SENT = "SELECT max(sent_at_ms) FROM messages"
 
 
 def waiting(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """Events that wait for one endpoint, and for ten, delivered by `serve`: from the first
-    POST until all are recorded.
+    """Measures how long `serve` takes to deliver events that wait for one endpoint, and for ten:
+    from the first POST until all are recorded.
     """
     readings = []
     for count in ENDPOINTS:
@@ -59,7 +59,7 @@ def waiting(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def waiting_two(conditions: Conditions, databases: PostgresDatabases) -> list[Reading]:
-    """The same by two `heliograph worker`."""
+    """Measures the same with two `heliograph worker`."""
     with (
         _place(conditions, databases) as (place, sink),
         _queued(place, sink["port"], ENDPOINTS[-1]),
@@ -69,8 +69,8 @@ def waiting_two(conditions: Conditions, databases: PostgresDatabases) -> list[Re
 
 
 def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """A queue of one account's let go twice: unheard, and with an endpoint that hears of `sent` and
-    `delivered`; POSTs are made meanwhile.
+    """Measures a queue of one account's that is let go twice: unheard, and with an endpoint that
+    hears of `sent` and `delivered`. POSTs are made meanwhile.
     """
     kind = databases.kind
     unheard, _ = _drained(conditions, databases, heard=False)
@@ -84,8 +84,8 @@ def drain(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 
 def first(conditions: Conditions, databases: Databases) -> list[Reading]:
-    """One message after another on an idle server: from the moment when each became `sent` to its
-    POST.
+    """Measures one message after another on an idle server: from the moment when each became `sent`
+    to its POST.
     """
     with (
         _place(conditions, databases) as (place, sink),
@@ -110,7 +110,7 @@ def first(conditions: Conditions, databases: Databases) -> list[Reading]:
 
 @contextmanager
 def _place(conditions: Conditions, databases: Databases) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """And a receiver: its ports."""
+    """Yields a place, and the ports of a receiver."""
     with (
         set_up(conditions, databases) as place,
         helper("bench.sink", "--posts", log=conditions.folder / "sink.log") as sink,
@@ -120,14 +120,16 @@ def _place(conditions: Conditions, databases: Databases) -> Iterator[tuple[Place
 
 @contextmanager
 def _queued(place: Place, port: int, count: int) -> Iterator[None]:
-    """So many endpoints, with EVENTS of their account in all."""
+    """Makes so many endpoints, for which EVENTS of their accounts wait in all."""
     account_ids = _add_endpoints(place, port, count, ["all"])
     asyncio.run(_happened(place, account_ids))
     yield
 
 
 def _add_endpoints(place: Place, port: int, count: int, kinds: list[str]) -> list[str]:
-    """One for each of the first accounts, in the order of their keys; these accounts."""
+    """Adds one for each of the first accounts, in the order of their keys. Returns the ids of these
+    accounts.
+    """
     database = Database(place.url)
     try:
         with database.write() as tx:
@@ -171,7 +173,7 @@ async def _happened(place: Place, account_ids: list[str]) -> None:
 
 
 def _record(number: int) -> dict[str, Any]:
-    """As long as a message's."""
+    """Returns a record as long as a message's."""
     at = "2026-01-01T00:00:00.000Z"
     return {
         "id": f"msg_{number:026}",
@@ -198,7 +200,7 @@ def _record(number: int) -> dict[str, Any]:
 
 
 def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int]) -> Reading:
-    """From the first POST until nothing waits any more."""
+    """Measures from the first POST until nothing waits any more."""
     used, deadline = sum(map(cpu_seconds, pids)), time.monotonic() + DONE_WITHIN_S
     while (counted := ask(sink["control_port"]))[
         "requests"
@@ -219,7 +221,7 @@ def _delivered(figure: str, place: Place, sink: dict[str, Any], pids: list[int])
 
 
 def _drained(conditions: Conditions, databases: Databases, *, heard: bool) -> tuple[Reading, float]:
-    """Messages a second, and POSTs."""
+    """Measures messages a second. Returns their reading, and POSTs a second."""
     with _place(conditions, databases) as (place, sink):
         _add_endpoints(
             place, sink["port"], 1 if heard else 0, ["message.sent", "message.delivered"]
@@ -240,7 +242,9 @@ def _drained(conditions: Conditions, databases: Databases, *, heard: bool) -> tu
 
 
 def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[str, int]) -> float:
-    """Each message has had both its events: POSTs a second, while messages were sent and after."""
+    """Waits until each message has had both its events. Returns POSTs a second, while messages were
+    sent and after.
+    """
     deadline = time.monotonic() + DONE_WITHIN_S
     while (
         ask(sink["control_port"])["requests"] < expected or one_row(place, _LEFT)[0]
@@ -255,7 +259,7 @@ def _until_told(place: Place, sink: dict[str, Any], expected: int, errors: dict[
 
 
 def _one(place: Place, port: int, control_port: int, number: int) -> float:
-    """Milliseconds."""
+    """Returns how many milliseconds one message took."""
     time.sleep(random.uniform(0.05, 0.35))  # at any moment of a poll
     before = ask(control_port)["requests"]
     body = json.dumps(

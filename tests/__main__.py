@@ -1,6 +1,6 @@
-"""`python -m tests`: the tests of each change, six beside each other; then, if only a few failed,
-those once more, alone. Exit status 1 when one fails alone. `python -m tests trials`: the others
-(`tests/support/trials.py` says which those are).
+"""`python -m tests` runs the tests of each change, six beside each other; then, if only a few
+failed, it runs those once more, alone. Its exit status is 1 when one fails alone. `python -m tests
+trials` runs the others (`tests/support/trials.py` says which those are).
 
 Their PostgreSQL server keeps its files in memory where it can (`server_in_memory`): else what the
 tests beside each other wait for is its disk.
@@ -63,8 +63,9 @@ def run_all(preparing: "subprocess.Popen[str]") -> int:
 
 
 def compile_from_the_end() -> None:
-    """Compiles the tests of a fresh checkout, beside the process that collects them: that begins
-    with the first folder, this with the last, and each goes on with what the other has compiled.
+    """Compiles the tests of a fresh checkout, beside the process that collects them: that process
+    begins with the first folder, this one with the last, and each goes on with what the other has
+    compiled.
     """
     if any(Path("tests").glob("*/__pycache__/*-pytest-*")):
         return
@@ -77,7 +78,7 @@ def compile_from_the_end() -> None:
 
 
 def failures() -> list[str]:
-    """Which tests failed in the last run."""
+    """Returns which tests failed in the last run."""
     return sorted(json.loads(FAILED.read_text())) if FAILED.exists() else []
 
 

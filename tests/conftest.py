@@ -1,5 +1,5 @@
-"""What every test can ask for: databases (SQLite and PostgreSQL), Redis, servers of its own to
-kill. And no test is skipped in silence.
+"""Every test can ask for databases (SQLite and PostgreSQL), for Redis, and for servers of its own
+to kill. No test is skipped in silence.
 
 - `database_url`: an empty, migrated database. The test runs once on SQLite, once on PostgreSQL.
 - `sqlite_url`, `postgresql_url`: the same, on one of them.
@@ -81,9 +81,9 @@ def _of_other_part(items: list[pytest.Item]) -> set[str]:
 
 
 def _judged_again(items: list[pytest.Item]) -> set[str]:
-    """Of a test whose values are judged in Python, and so the same way whatever stores them,
-    SQLite gets all values, and PostgreSQL the first one. Where it runs on PostgreSQL alone, that
-    gets all of them.
+    """Returns what is judged again. If the values of a test are judged in Python, and so the same
+    way whatever stores them, SQLite gets all values, and PostgreSQL the first one. Where such a
+    test runs on PostgreSQL alone, that gets all of them.
     """
     on_sqlite = {_test_of(item) for item in items if "[sqlite" in item.name}
     seen: set[tuple[Path, str]] = set()
@@ -111,10 +111,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> dealing
 
 @pytest.fixture(autouse=True)
 def _patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the tests' own process, what is remembered of the configuration may be read late: a
-    machine that others use too holds up a poll for more than the 0.9 s that the service allows, and
-    the answer to whatever is asked then is 503; what is not remembered takes longer than 1.5 s to
-    read, and a commit more than 1.2 s. The tests that are about these limits have them as they are.
+    """Lets the tests' own process read late what it remembers of the configuration. A machine that
+    others use too holds up a poll for more than the 0.9 s that the service allows, and the answer
+    to whatever is asked then is 503. What is not remembered takes longer than 1.5 s to read, and a
+    commit more than 1.2 s. The tests that are about these limits have them as they are.
     """
     tests = request.config.rootpath / "tests"
     kind = (
@@ -147,8 +147,8 @@ def _unconfigured_logs() -> Iterator[None]:
 
 
 def prepare_database(url: str) -> None:
-    """Makes an empty database what the tests start from. Called once a session for each kind of
-    database, unless it is prepared (tests/support/prepared); tests get copies.
+    """Makes an empty database what the tests start from. It is called once a session for each kind
+    of database, unless that is prepared (tests/support/prepared); tests get copies.
     """
     migrate.upgrade(url)
 
@@ -239,7 +239,7 @@ def _nothing_goes_on() -> Iterator[None]:
 
 @pytest.fixture
 def at_noon() -> None:
-    """No test begins on one day and ends on the next."""
+    """Moves the clock to noon, so that no test begins on one day and ends on the next."""
     clock.move((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
 
 
@@ -257,7 +257,7 @@ def _skips_fail() -> bool:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a test that could not run is a failure (an expected failure did run)."""
+    """In CI, a test that could not run is a failure (an expected failure did run)."""
     report = yield
     if report.skipped and not hasattr(report, "wasxfail") and _skips_fail():
         report.outcome, report.longrepr = (
@@ -269,7 +269,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """In CI a file of tests that could not be collected is a failure."""
+    """In CI, a file of tests that could not be collected is a failure."""
     report = yield
     if report.skipped and _skips_fail():
         report.outcome, report.longrepr = (

@@ -1,5 +1,5 @@
-"""`python -m tests.quick`: the tests that the working tree's changes can break, on SQLite, within
-a minute. It prints what it chose and why; `make test` remains what counts.
+"""`python -m tests.quick` runs the tests that the working tree's changes can break, on SQLite,
+within a minute. It prints what it chose and why; `make test` remains what counts.
 
 A changed module is tested by the unit tests that import it or its room, by its room's folder in
 tests/capability, and by whatever test file imports it by name. Another file of a room, such as a
@@ -37,14 +37,16 @@ def main() -> int:
 
 
 def changed_files() -> list[str]:
-    """Every file that differs from main, or is new, as a path from the project's root."""
+    """Returns every file that differs from main, or is new, as a path from the project's root."""
     base = next((_git("merge-base", "HEAD", name) for name in MAIN if _git("rev-parse", name)), [])
     differ = _git("diff", "--name-only", *(base or ["HEAD"]))
     return sorted({*differ, *_git("ls-files", "--others", "--exclude-standard")})
 
 
 def choose(changed: list[str]) -> dict[str, str]:
-    """The test files to run, those nearest to the changes first, and why each was chosen."""
+    """Returns the test files to run, those nearest to the changes first, and why each was
+    chosen.
+    """
     modules = {module for name in changed if (module := _module_of(name))}
     rooms = {room for name in changed if (room := _room_of(name))}
     below = {str(Path(name).parent) for name in changed if Path(name).name == "conftest.py"}
@@ -72,7 +74,9 @@ def choose(changed: list[str]) -> dict[str, str]:
 
 
 def run(paths: list[str]) -> int:
-    """pytest's exit status; after a minute it is stopped, and says so."""
+    """Runs the test files. Returns pytest's exit status; after a minute it stops pytest, and says
+    so.
+    """
     began_s = time.monotonic()
     command = [sys.executable, "-m", "pytest", "-n", "2", "-k", "not postgresql", *paths]
     process = subprocess.Popen(command, cwd=ROOT)
@@ -100,7 +104,9 @@ def _is_test(name: str) -> bool:
 
 
 def _room_of(name: str) -> str | None:
-    """The room whose file it is, whatever its kind: code, a template, a catalog; None of others."""
+    """Returns the room whose file it is, whatever its kind: code, a template, a catalog; None of
+    others.
+    """
     match Path(name).parts:
         case ("src", "heliograph", room, _, *_):
             return room
@@ -108,7 +114,7 @@ def _room_of(name: str) -> str | None:
 
 
 def _module_of(name: str) -> str | None:
-    """The module that a file is, as others import it; None of a file that is none."""
+    """Returns the module that a file is, as others import it; None of a file that is none."""
     path = Path(name.removeprefix("src/"))
     if path.suffix != ".py":
         return None

@@ -1,4 +1,4 @@
-"""`api`: the whole API in this process, with its cast, on each of the two databases.
+"""The fixture `api` is the whole API in this process, with its cast, on each of the two databases.
 
 The cast is made once for each of them (tests/support/prepared), and every test gets a copy: three
 accounts with money, senders and keys are a hundred statements, and there are more than a thousand
@@ -47,7 +47,9 @@ def _sqlite_api(_sqlite_stage: tuple[SqliteDatabases, Stage], tmp_path: Path) ->
 def postgresql_api(
     _postgresql_stage: tuple[PostgresDatabases, Stage], tmp_path: Path
 ) -> Iterator[Service]:
-    """For what can only happen where several processes share a database."""
+    """Yields the API on PostgreSQL, for what can only happen where several processes share a
+    database.
+    """
     databases, stage = _postgresql_stage
     with service_on(databases.reused(), tmp_path, stage.cast) as service:
         yield service

@@ -1,4 +1,4 @@
-"""GET /balance and GET /wallet/balance."""
+"""GET /balance and GET /wallet/balance show what a wallet holds, to those who may see it."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""GET /campaigns, GET /campaigns/{id}."""
+"""GET /campaigns lists an account's campaigns, and GET /campaigns/{id} shows one with its
+statistics.
+"""
 
 import pytest
 import sqlalchemy as sa

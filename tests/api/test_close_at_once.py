@@ -1,5 +1,5 @@
-"""An account is closed while its clients send: each text was accepted before and owed, or
-is refused. Over HTTP, against `heliograph serve`.
+"""An account is closed while its clients send: each text was accepted before and owed, or is
+refused. The clients ask `heliograph serve` over HTTP.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def server_and_commands(
 
 @dataclass
 class Moments:
-    """What clients and the closing of their account wait for."""
+    """Holds the moments that clients and the closing of their account wait for."""
 
     sent: Event = field(default_factory=Event)  # the first text was accepted
     closed: Event = field(default_factory=Event)  # the account is closed
@@ -124,7 +124,7 @@ def test_a_close_among_sends_loses_no_money_and_leaves_nothing_queued(
 
 
 def count(db: Database, account_id: str) -> tuple[int, int]:
-    """Messages of the account, and how many of them are queued or in flight."""
+    """Returns how many messages the account has, and how many of them are queued or in flight."""
     mine = messages.c.account_id == account_id
     with db.read() as tx:
         every = tx.execute(

@@ -1,4 +1,6 @@
-"""GET and POST /connect/customers, GET /connect/customers/{id}: provisioning, and who sees whom."""
+"""GET and POST /connect/customers and GET /connect/customers/{id} provision customers, and say who
+sees whom.
+"""
 
 from typing import Any
 
@@ -20,7 +22,7 @@ def provision(api: Service, who: Actor | str, **more: Any) -> Reply:
 
 
 def key_of(api: Service, customer: dict[str, Any], *, sandbox: bool = False) -> str:
-    """A key of the customer's own, as the operator issues it."""
+    """Returns a key of the customer's own, as the operator issues it."""
     with api.db.write() as tx:
         account = accounts.find(tx, customer["id"])
         return keys.issue(

@@ -1,5 +1,5 @@
-"""Connect's races, over HTTP, all at once: against `heliograph serve` on SQLite, and
-against two API processes on PostgreSQL.
+"""Connect's requests race over HTTP, all at once: against `heliograph serve` on SQLite, and against
+two API processes on PostgreSQL.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ DEDE = {"full_name": "Dede Stores", "phone": PHONE, "country_code": "GH"}
 
 
 class Partner:
-    """An account of its own with a key, at a server that all tests share."""
+    """A partner is an account of its own with a key, at a server that all tests share."""
 
     def __init__(self, db: Database, address: str, name: str, credits: int) -> None:
         self.db = db
@@ -49,7 +49,9 @@ class Partner:
         return str(self.post(CUSTOMERS, {**DEDE, **more})["data"]["id"])
 
     def holds(self, credits: int, *customers: int) -> None:
-        """What it has, and each of its customers, the newest first; and the books agree."""
+        """Asserts what it has, and each of its customers, the newest first; and that the books
+        agree.
+        """
         with self.db.read() as tx:
             found = connect_page(tx, self.account_id, PageWanted(100, None), sandbox=False)
             assert (

@@ -1,4 +1,4 @@
-"""POST /connect/customers/{id}/credits."""
+"""POST /connect/customers/{id}/credits moves credits between a partner and its customer."""
 
 from typing import Any
 
@@ -196,7 +196,7 @@ def cap(api: Service, who: Actor, credits: int) -> None:
 def test_what_is_moved_counts_toward_the_partners_daily_credits(
     api: Service, amina: Actor, bilal: Actor
 ) -> None:
-    """Otherwise a key makes customers, and each of them may spend as much again."""
+    """Otherwise, a key makes customers, and each of them may spend as much again."""
     api.move_clock((DAY_MS * 3 // 2 - clock.now_ms() % DAY_MS) % DAY_MS)
     cap(api, amina, 500)
     assert move(api, amina, bilal.text_id, 300).status == 200

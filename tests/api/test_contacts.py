@@ -1,4 +1,4 @@
-"""GET and POST /contacts, PUT and DELETE /contacts/{id}."""
+"""GET and POST /contacts, and PUT and DELETE /contacts/{id}, keep an account's contacts."""
 
 from typing import Any
 

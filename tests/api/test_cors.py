@@ -1,4 +1,4 @@
-"""Scripts of web pages: which origins may call the API, and what their browsers are told."""
+"""Scripts of some origins may call the API from web pages, and their browsers are told so."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""More connections than a process may have files: whoever comes to ask something is let in."""
+"""There may be more connections than a process may have files: whoever comes to ask something is
+let in.
+"""
 
 import json
 import time

@@ -20,7 +20,7 @@ EMIL = {"full_name": "emil", "phone": "254712345679", "country_code": "KE"}
 
 @pytest.fixture
 def dede(api: Service, amina: Actor) -> str:
-    """The id of amina's customer with the external_ref REF and credits."""
+    """Returns the id of amina's customer with the external_ref REF and credits."""
     made = api.post(
         amina,
         "/connect/customers",
@@ -36,7 +36,9 @@ def dede(api: Service, amina: Actor) -> str:
 
 
 def ways(example: Any, document: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """A request that acts for the customer of this name; None where none can be named."""
+    """Returns a request that acts for the customer of this name, or None where none can
+    be named.
+    """
     operation = document["paths"][example.endpoint.path][example.endpoint.method.lower()]
     if any(parameter["name"] == "customer_id" for parameter in operation["parameters"]):
         return {"params": {"customer_id": name}}

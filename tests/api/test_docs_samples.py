@@ -1,5 +1,5 @@
-"""What /docs gives to copy works: its samples in every language, and the checks of a webhook's
-signature.
+"""What /docs gives to copy works: its samples do in every language, and so do the checks of a
+webhook's signature.
 """
 
 import ast
@@ -51,15 +51,15 @@ def server(
 
 @pytest.fixture(scope="module")
 def samples(server: Server) -> list[tuple[str, str]]:
-    """The language and the code of each sample on the page, for this server's address."""
+    """Returns the language and the code of each sample on the page, for this server's address."""
     page = plain_http.get(f"{server.url}/docs").text.replace("http://127.0.0.1:8080", server.url)
     found = re.findall(r'<figure data-language="(\w+)">.*?<code>(.*?)</code>', page, re.DOTALL)
     return [(language, html.unescape(code)) for language, code in found]
 
 
 def printed(language: str, code: str, *arguments: str, **env: str) -> str:
-    """`arguments`: of the program, which in Node is a module here, and in PHP begins after
-    its first line.
+    """Returns what a program prints. `arguments` are those of the program, which in Node is a
+    module here, and in PHP begins after its first line.
     """
     code = code.removeprefix("<?php\n").replace(
         "require('node:crypto')", "await import('node:crypto')"
@@ -92,8 +92,8 @@ def test_the_first_sample_sends(
 
 
 def test_every_request_in_curl_succeeds(server: Server, samples: list[tuple[str, str]]) -> None:
-    """Each is copied, and the id in its path replaced by one that an answer before it gave, as the
-    page asks. What deletes comes last.
+    """Each is copied, and the id in its path is replaced by one that an answer before it gave, as
+    the page asks. What deletes comes last.
     """
     amina = server.cast.amina
     key = amina.key(sandbox=True)
@@ -124,8 +124,8 @@ def test_every_request_in_curl_succeeds(server: Server, samples: list[tuple[str,
 def test_one_request_is_answered_in_every_language(
     server: Server, samples: list[tuple[str, str]], field: str
 ) -> None:
-    """Of POST /contacts and POST /sender-ids, one language after the other: none is taken for a
-    repetition of another.
+    """POST /contacts and POST /sender-ids are asked in one language after the other, and no request
+    is taken for a repetition of another.
     """
     posts = [
         (language, code)

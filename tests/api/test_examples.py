@@ -20,7 +20,9 @@ WITHIN_S = 60
 def server(
     new_database: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """On SQLite: an example is a client, which cannot tell what stores its messages."""
+    """Serves on SQLite, because an example is a client, which cannot tell what stores its
+    messages.
+    """
     with serving(new_database("sqlite"), tmp_path_factory.mktemp("serve")) as server:
         yield server
 
@@ -37,7 +39,9 @@ EXPORTED = {
 
 
 def ran(directory: Path, *command: str | Path, exits: int = 0, **env: str) -> list[str]:
-    """The lines that it printed. Variables that other examples ask for are set too."""
+    """Returns the lines that the command printed. Variables that other examples ask for are set
+    too.
+    """
     env = warm.on_path({**os.environ, **EXPORTED, **env})
     done = subprocess.run(
         command,

@@ -1,5 +1,5 @@
-"""Who may ask, over all endpoints: key, rate, permission, account (the order of docs/api.md, "Order
-of judgement").
+"""Over all endpoints, the key, the rate, the permission and the account decide who may ask (the
+order is that of docs/api.md, "Order of judgement").
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What must hold of a body before its form is read, over all endpoints that take one."""
+"""Over all endpoints that take a body, some things must hold of it before its form is read."""
 
 import gzip
 import json

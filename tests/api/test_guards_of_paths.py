@@ -1,4 +1,6 @@
-"""Paths, methods and queries, over all endpoints."""
+"""Every endpoint refuses a path, a method or a query that it does not take, and names what it
+takes.
+"""
 
 import pytest
 
@@ -36,7 +38,9 @@ def test_an_unknown_query_parameter_is_refused_and_the_allowed_ones_named(
 
 
 def test_an_empty_filter_is_no_filter(api: Service, amina: Actor) -> None:
-    """Without the permission for customer_id too: an empty one acts for nobody."""
+    """An empty one acts for nobody, so it is no filter without the permission for customer_id
+    either.
+    """
     for example in EXAMPLES:
         operation = api.contract.document["paths"][example.endpoint.path][
             example.endpoint.method.lower()

@@ -37,7 +37,7 @@ def least(api: Service, who: Actor, path: str, body: bytes, within_s: float = HE
 
 
 def too_long(api: Service, who: Actor, posts: Iterable[Post], status: int) -> list[str]:
-    """A line for each that holds the loop for longer than it may."""
+    """Returns a line for each that holds the loop for longer than it may."""
     with little_garbage():
         answered = [(f"{path}: {name}", least(api, who, path, body)) for path, name, body in posts]
     wrong = [
@@ -54,7 +54,7 @@ def too_long(api: Service, who: Actor, posts: Iterable[Post], status: int) -> li
 
 
 def slow_looks() -> tuple[float, float]:
-    """How many looks of the watchdog there were, and how many that came later than P99_S_MAX."""
+    """Returns how many looks of the watchdog there were, and how many came later than P99_S_MAX."""
     buckets = {
         sample.labels["le"]: sample.value
         for metric in metrics.LOOP_DELAY.collect()

@@ -1,4 +1,4 @@
-"""What only looks like JSON, or like a request, is a 400 on every POST, and never a 500
+"""What is not JSON, or no request, but looks like it, is a 400 on every POST, and never a 500
 (docs/api.md, "Bodies").
 """
 

@@ -1,5 +1,5 @@
-"""Heads, trailers and requests ahead of their turn, as strangers send them: to a real
-server, octet by octet.
+"""Strangers send heads, trailers and requests ahead of their turn to a real server, octet
+by octet.
 """
 
 import json
@@ -81,7 +81,7 @@ def test_a_trailer_is_no_header_whatever_its_name(server: Server) -> None:
 
 
 def of(octets: int) -> bytes:
-    """Fields that have so many octets in all, as they are counted."""
+    """Returns fields that have so many octets in all, as they are counted."""
     rest = octets - len(b"Host") - len(b"heliograph") - 4
     return b"x: " + b"y" * (rest - len(b"x") - 4) + b"\r\n"
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key on every POST: what succeeded once is answered again, and not done again
+"""Every POST takes an Idempotency-Key: what succeeded once is answered again, and not done again
 (docs/api.md, "Idempotency").
 """
 
@@ -19,7 +19,7 @@ from tests.support.api.service import Reply, Service
 
 
 class Post(NamedTuple):
-    """A POST, and what it leaves behind."""
+    """Describes a POST, and what it leaves behind."""
 
     path: str
     body: dict[str, Any]
@@ -246,7 +246,9 @@ def test_an_equal_request_waits_for_the_one_that_is_being_carried_out(
 
 
 class Holder:
-    """Another process's transaction that has written a key's row and is not committed."""
+    """Holds the transaction of another process, which has written a key's row and is not
+    committed.
+    """
 
     def __init__(self, db: Database, row: dict[str, Any]) -> None:
         self._connection = db.engine.connect()
@@ -254,8 +256,8 @@ class Holder:
         self._pid = self._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
 
     def wait_for(self, thread: threading.Thread) -> None:
-        """Until the other one waits for this row a second time: a lock is waited for one second at
-        most, and then tried again.
+        """Waits until the other one waits for this row a second time: a lock is waited for one
+        second at most, and then tried again.
         """
         tries: set[Any] = set()
         while len(tries) < 2 and thread.is_alive():
@@ -263,7 +265,7 @@ class Holder:
             time.sleep(0.005)
 
     def _waiting_since(self) -> set[Any]:
-        """When those who wait began to. In a transaction PostgreSQL goes on showing the
+        """Returns when those who wait began to. In a transaction, PostgreSQL goes on showing the
         sessions that it has shown first, unless told otherwise.
         """
         self._connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")

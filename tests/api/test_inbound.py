@@ -1,4 +1,6 @@
-"""GET /inbound, GET /inbound/{id} and GET /numbers."""
+"""GET /inbound and GET /inbound/{id} show the texts that an account has received, and GET /numbers
+lists its numbers.
+"""
 
 import sqlalchemy as sa
 

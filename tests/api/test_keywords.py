@@ -1,4 +1,4 @@
-"""GET and POST /keywords, and DELETE /keywords/{id}."""
+"""GET and POST /keywords, and DELETE /keywords/{id}, keep an account's keywords."""
 
 from typing import Any
 

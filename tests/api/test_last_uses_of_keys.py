@@ -1,4 +1,4 @@
-"""When keys were last used is stored again and again, for as long as the server runs."""
+"""The server stores again and again when keys were last used, for as long as it runs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def last_used_ms(api: Service, key: str) -> int:
 
 @contextmanager
 def refused(api: Service) -> Iterator[None]:
-    """The database refuses to store when keys were last used, until the end of the block."""
+    """Lets the database refuse to store when keys were last used, until the end of the block."""
     refuse, allow = REFUSE["postgresql" if api.db.postgresql else "sqlite"]
     with api.db.write() as tx:
         tx.execute(sa.text(refuse))

@@ -1,5 +1,5 @@
-"""What is no HTTP request is refused like everything else: by a real server, told octet by
-octet.
+"""What is no HTTP request is refused like everything else. A real server is told it octet
+by octet.
 """
 
 import http.client
@@ -94,7 +94,7 @@ def test_of_many_that_are_no_request_a_few_a_second_are_logged_and_the_others_co
 
 
 def not_read(data_dir: Path) -> list[dict[str, Any]]:
-    """What the log has of them."""
+    """Returns what the log has of the requests that were not read."""
     told = [json.loads(line) for line in (data_dir / "serve.log").read_text().splitlines()]
     return [line for line in told if line["event"] == "request_not_read"]
 

@@ -1,4 +1,4 @@
-"""GET /messages/{id}."""
+"""GET /messages/{id} shows a message with every field of its record."""
 
 import pytest
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from tests.support.api.service import Service
 
 
 def become(api: Service, message_id: str, **values: object) -> None:
-    """What a carrier's turn would store of a message."""
+    """Stores what a carrier's turn would store of a message."""
     with api.db.write() as tx:
         tx.execute(
             sa.update(messages)

@@ -1,5 +1,5 @@
-"""Double spending and repeated requests, as clients would try them: over HTTP, all at once, against
-`heliograph serve` on each database.
+"""Clients want to spend twice and to repeat requests over HTTP, all at once, against `heliograph
+serve` on each database.
 """
 
 from collections import Counter
@@ -23,12 +23,12 @@ HELLO = {"sender": SENDER, "message": "hello", "recipients": [PHONE]}
 
 
 def phones(count: int) -> list[str]:
-    """Numbers to which the simulator delivers: its other outcomes end in 000 to 004."""
+    """Returns numbers to which the simulator delivers: its other outcomes end in 000 to 004."""
     return all_phones(count, first=5)
 
 
 class Client:
-    """An account of its own with a key, at a server that many tests share."""
+    """A client is an account of its own with a key, at a server that many tests share."""
 
     def __init__(self, server: Server, name: str, credits: int) -> None:
         self._url = server.url
@@ -60,7 +60,7 @@ class Client:
             wallet.grant(tx, self.account_id, credits, "more", now_ms=clock.now_ms())
 
     def holds(self, *, credits: int, sends: int, charged: int) -> None:
-        """What the API and the books say that became of it all."""
+        """Asserts that the API and the books say that this became of it all."""
         assert self.get("/balance")["sms_credits"] == credits
         charges = self.get("/wallet/transactions", type="sms_charge")["data"]
         assert (len(charges), -sum(charge["credits"] for charge in charges)) == (sends, charged)
@@ -100,8 +100,8 @@ def test_of_64_sends_at_once_with_credits_for_10_ten_succeed_and_54_are_refused(
 
 
 def test_nobody_overdraws_with_sends_of_every_size_at_once(server: Server) -> None:
-    """Small and large sends have lanes of their own, so their transactions meet at the
-    wallet only.
+    """Small and large sends have lanes of their own, so their transactions meet only at
+    the wallet.
     """
     client = Client(server, "sizes", 1_300)
     sizes = [1, 700, 3, 600, 40, 550, 7, 501] * 4
@@ -127,7 +127,7 @@ def test_of_100_equal_requests_at_once_with_one_key_one_sends_and_99_replay(serv
 
 
 def test_of_different_requests_at_once_with_one_key_one_wins(server: Server) -> None:
-    """In both lanes: the large ones are other transactions."""
+    """So it is in both lanes: the large ones are other transactions."""
     client = Client(server, "changing", 2_000)
     bodies = [{**HELLO, "message": f"hello {k}"} for k in range(8)] + [
         {**HELLO, "recipients": phones(501)},

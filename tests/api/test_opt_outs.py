@@ -1,4 +1,4 @@
-"""GET and POST /opt-outs, and DELETE /opt-outs/{phone}."""
+"""GET and POST /opt-outs, and DELETE /opt-outs/{phone}, keep an account's opt-outs."""
 
 from heliograph import accounts
 from tests.support.api.cast import PHONE, Actor

@@ -1,4 +1,4 @@
-"""Other names of the same endpoints, as published clients call them (docs/api.md, "Other names of
+"""Published clients call the same endpoints by other names (docs/api.md, "Other names of
 endpoints").
 """
 

@@ -1,5 +1,5 @@
-"""POST /otp/send and POST /otp/verify. What limits hold exactly, tests/capability and the state
-machine ask; here is what answers look like.
+"""POST /otp/send and POST /otp/verify say what became of a code. Which limits hold exactly is for
+tests/capability and the state machine to ask.
 """
 
 import re

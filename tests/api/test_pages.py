@@ -1,5 +1,5 @@
-"""What stands outside of the API: /healthz, /readyz, /metrics, the description; and every
-other path.
+"""Some pages stand outside of the API: /healthz, /readyz, /metrics and the description. Every other
+path is refused.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def asked(
 
 
 def is_refused(api: Service, response: httpx.Response, name: str) -> bool:
-    """Whether it has the one shape of failures."""
+    """Returns whether the answer has the one shape of failures."""
     assert response.json()["request_id"] == response.headers["x-request-id"]
     return api.contract.is_failure(name, response)
 

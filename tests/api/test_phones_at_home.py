@@ -22,7 +22,7 @@ def wrong(code: str) -> str:
 
 @pytest.fixture
 def dede(api: Service, amina: Actor) -> str:
-    """The id of amina's customer in Kenya, who may send from DEDE."""
+    """Returns the id of amina's customer in Kenya, who may send from DEDE."""
     made = api.post(
         amina,
         "/connect/customers",

@@ -1,4 +1,4 @@
-"""GET /account/status and the endpoints below /sitebuilder."""
+"""GET /account/status and the endpoints below /sitebuilder serve the plugin of a shop."""
 
 import json
 from typing import Any

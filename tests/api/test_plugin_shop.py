@@ -1,4 +1,4 @@
-"""A shop with the plugin against `heliograph serve`: from the saved key to the delivered
+"""A shop with the plugin works with `heliograph serve`, from the saved key to the delivered
 notification.
 """
 

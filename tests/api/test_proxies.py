@@ -1,4 +1,4 @@
-"""The client's address behind proxies: believed of the operator's own only, and a forged
+"""A client's address behind proxies is believed only of the operator's own, and a forged
 X-Forwarded-For leads nowhere.
 """
 

@@ -1,4 +1,4 @@
-"""GET /api/v1/openapi.json and GET /docs, which need no key."""
+"""GET /api/v1/openapi.json and GET /docs need no key."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ pytestmark = ON_SQLITE
 
 
 class Page(HTMLParser):
-    """The elements of a page, with their attributes."""
+    """A page has elements with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Storage quotas over HTTP: what would be too much today is a 429 that stores nothing; a
+"""Storage quotas hold over HTTP: what would be too much today is a 429 that stores nothing, while a
 replay, the other mode and other accounts go on.
 """
 

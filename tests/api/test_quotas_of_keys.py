@@ -1,4 +1,4 @@
-"""Quotas over HTTP of what is kept for Idempotency-Keys: answers, and keys of sends and of
+"""Quotas hold over HTTP for what is kept for Idempotency-Keys: answers, and keys of sends and of
 verifications.
 """
 

@@ -1,4 +1,4 @@
-"""/readyz, and whom those who ask it can keep waiting: nobody."""
+"""Nobody is kept waiting by those who ask for /readyz."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ DEFAULT_THREADS_MAX = 32  # of the event loop's own executor, on any machine
 
 @pytest.fixture
 def checks(api: Service) -> Iterator[list[str]]:
-    """The looks at the schema's version that the database sees, as they come."""
+    """Yields the looks at the schema's version that the database sees, as they come."""
     seen: list[str] = []
 
     def note(connection: object, cursor: object, statement: str, *_: object) -> None:
@@ -33,7 +33,9 @@ def checks(api: Service) -> Iterator[list[str]]:
 
 
 def ask(api: Service, times: int, path: str = "/readyz") -> set[int]:
-    """The statuses that so many are answered who ask together, on this machine and by its name."""
+    """Returns the statuses of so many answers to those who ask together, on this machine and by its
+    name.
+    """
 
     async def all_of_them() -> list[httpx.Response]:
         return list(
@@ -85,7 +87,7 @@ def test_the_migrations_are_read_once_a_process(
 
 @contextmanager
 def default_executor_full(api: Service) -> Iterator[None]:
-    """Whatever uses the event loop's own executor waits until the end of the block."""
+    """Keeps whatever uses the event loop's own executor waiting until the end of the block."""
     over = threading.Event()
 
     async def fill() -> None:
@@ -103,8 +105,8 @@ def default_executor_full(api: Service) -> Iterator[None]:
 def test_no_request_waits_for_the_executor_that_everybody_can_fill(
     api: Service, amina: Actor, bilal: Actor
 ) -> None:
-    """Requests of every way through the service, with keys that are not remembered yet, and none
-    that is answered from a thread of the loop's own.
+    """Requests come by every way through the service, with keys that are not remembered yet, and
+    none is answered from a thread of the loop's own.
     """
     send = {"sender": "AMINA", "message": "hello", "recipients": [RECIPIENT]}
     assert api.post(amina, "/sms/send", send, key="used").status == 200

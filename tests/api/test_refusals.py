@@ -1,5 +1,5 @@
-"""Refusals of a send that its client can mend: what they say of the sender and of the
-recipients.
+"""When a send is refused and its client can mend it, the answer says what is wrong with the sender
+and the recipients.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def submit_in(tx: Connection, who: Actor, name: str, *, sandbox: bool = False) -
 
 
 def told_of(api: Service, key: str, sender: str, **more: str) -> str:
-    """What a send and a one-time password that come from it are refused with."""
+    """Returns the message that refuses a send and a one-time password from this sender."""
     api.refresh()
     sms = api.post(key, "/sms/send", {**BODY, "sender": sender, **more})
     otp = api.post(key, "/otp/send", {"phone": PHONE, "sender": sender, **more})

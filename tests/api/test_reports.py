@@ -1,4 +1,4 @@
-"""GET /reports."""
+"""GET /reports lists messages, newest first, by filters and page by page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ def numbers(count: int) -> list[str]:
 
 
 def all_pages(api: Service, who: Actor | str, **query: Any) -> Iterator[list[str]]:
-    """The ids of each page, to the last one."""
+    """Yields the ids of each page, to the last one."""
     cursor: dict[str, str] = {}
     while True:
         reply = api.get(who, "/reports", **query, **cursor)

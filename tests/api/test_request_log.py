@@ -1,4 +1,4 @@
-"""The request log: what requests were answered is kept, up to limits, and without anything that is
+"""The request log keeps what requests were answered, up to limits, and without anything that is
 secret.
 """
 

@@ -1,5 +1,5 @@
-"""The description held against a real server by somebody else's judge: no answer that is not
-described, no 5xx, nothing wrong accepted.
+"""Somebody else's judge holds the description against a real server: no answer is undescribed, none
+is a 5xx, and nothing wrong is accepted.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""GET and POST /sender-ids."""
+"""POST /sender-ids registers a sender ID of an account, and GET /sender-ids lists them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support.api.service import Service
 
 
 def decide(api: Service, sender_id: str, decision: str) -> None:
-    """As the operator does."""
+    """Decides about a sender as the operator does."""
     with api.db.write() as tx:
         record = senders.find(tx, sender_id)
         if decision == "approve":

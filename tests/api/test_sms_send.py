@@ -1,5 +1,5 @@
-"""POST /sms/send. What its judge decides in detail has tests of its own (tests/capability); here is
-what its answers look like.
+"""POST /sms/send says in its answer what became of each recipient. What its judge decides in detail
+has tests of its own (tests/capability).
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""GET /wallet/transactions."""
+"""GET /wallet/transactions lists each change of a wallet, with the figures after it."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ from tests.support.api.service import Service
 
 
 def transfer(tx: Connection, giver: Actor, taker: Actor, *, credits: int) -> None:
-    """As one between a partner and its customer: one entry, seen by both."""
+    """Stores a transfer like one between a partner and its customer: it is one entry, and both see
+    it.
+    """
     after = {}
     for actor, change in ((giver, -credits), (taker, credits)):
         before = wallet.wallet_of(tx, actor.account_id)

@@ -27,14 +27,16 @@ AUDITS = {"audit", "AuditEntry"}
 
 
 def does(route: PageRoute) -> Callable[..., Any]:
-    """The function of a form, which `by_members` may have wrapped."""
+    """Returns the function of a form, which `by_members` may have wrapped."""
     within = inspect.getclosurevars(route.handle).nonlocals
     function: Callable[..., Any] = within.get("do", route.handle)
     return function
 
 
 def actions_in(source: Path) -> Iterator[str]:
-    """The actions that a file writes; of one that ends in a button's name, what stands before."""
+    """Yields the actions that a file writes. Of an action that ends in a button's name, it yields
+    what stands before.
+    """
     for node in ast.walk(ast.parse(source.read_text())):
         if not isinstance(node, ast.Call):
             continue

@@ -1,5 +1,5 @@
-"""Who goes on after any error asks first whether it was told to end: else one lost
-CancelledError is a task that never ends.
+"""Code asks first whether it was told to end, wherever it goes on after any error: otherwise one
+lost CancelledError is a task that never ends.
 """
 
 import ast
@@ -53,7 +53,7 @@ def test_every_handler_of_any_error_around_an_await_asks_whether_it_was_told_to_
 
 
 def test_there_is_no_task_group() -> None:
-    """Until Python 3.13, one whose task fails leaves `cancelling()` of its parent at 1:
+    """Until Python 3.13, a task group whose task fails leaves `cancelling()` of its parent at 1:
     whoever asks whether it was told to end is answered yes.
     """
     groups = [source.path for source in sources(PACKAGE) if "TaskGroup" in source.text]

@@ -1,6 +1,6 @@
 """What code cites is there: each page, each heading and row of it, and each decision.
 
-Code cites as `docs/api.md, "Sandbox"`, `docs/reliability.md, row 12` or
+Code cites such as `docs/api.md, "Sandbox"`, `docs/reliability.md, row 12` or
 `docs/decisions/messages.md, M3`.
 """
 
@@ -40,8 +40,8 @@ NOWHERE = re.compile(
 
 
 def _cited(text: str) -> Iterator[str]:
-    """What the text cites: `docs/api.md`, `docs/api.md, "Sandbox"`, `docs/reliability.md, row 12`,
-    `docs/decisions/messages.md, M3`.
+    """Yields what the text cites: `docs/api.md`, `docs/api.md, "Sandbox"`, `docs/reliability.md,
+    row 12`, `docs/decisions/messages.md, M3`.
     """
     text = BREAK.sub(" ", text)
     for page in PAGE.finditer(text):
@@ -58,7 +58,7 @@ def _cited(text: str) -> Iterator[str]:
 
 @cache
 def _there(page: str) -> frozenset[str]:
-    """All that can be cited of a page; nothing where the page does not exist."""
+    """Returns all that can be cited of a page; nothing where the page does not exist."""
     if not (ROOT / page).is_file():
         return frozenset()
     text = (ROOT / page).read_text("utf-8")

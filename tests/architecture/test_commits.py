@@ -1,5 +1,5 @@
-"""Who opens a transaction commits it, and only a few kinds of files do (docs/architecture.md,
-"Transactions and locks").
+"""Code that opens a transaction commits it, and only a few kinds of files do that
+(docs/architecture.md, "Transactions and locks").
 
 A use case takes `tx` first and never commits: so what belongs together is stored together, whoever
 calls.

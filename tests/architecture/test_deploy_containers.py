@@ -1,5 +1,5 @@
-"""deploy/Containerfile and deploy/compose.yaml, as far as they can be looked at where no container
-engine runs: what they name is there.
+"""deploy/Containerfile and deploy/compose.yaml speak only of what there is. They are looked at as
+far as that can be done where no container engine runs.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""deploy/prometheus-rules.yml and deploy/grafana-dashboard.json: right in form, about metrics that
-there are, and alarming when they should.
+"""deploy/prometheus-rules.yml and deploy/grafana-dashboard.json have the right form, are about
+metrics that there are, and raise alarms when they should.
 """
 
 import json
@@ -25,7 +25,7 @@ BY = re.compile(r"\bby \(([^)]*)\)")
 
 
 def _there() -> dict[str, set[str]]:
-    """The names of all series that /metrics may have, with their labels."""
+    """Returns the names of all series that /metrics may have, with their labels."""
     found: dict[str, set[str]] = {}
     for metric in vars(metrics).values():
         if isinstance(metric, MetricWrapperBase):
@@ -58,7 +58,7 @@ def _panels(dashboard: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _queries() -> list[str]:
-    """The expressions of the dashboard, as Prometheus is asked them."""
+    """Returns the expressions of the dashboard, as Prometheus is asked them."""
     panels = _panels(json.loads(DASHBOARD.read_text("utf-8")))
     return [
         target["expr"].replace("$__rate_interval", "5m")

@@ -1,5 +1,5 @@
-"""deploy/systemd and what it needs: the units are what systemd's own programs find right
-and closed, and start commands that there are.
+"""systemd's own programs find the units of deploy/systemd right and closed, and the units start
+commands that there are.
 """
 
 import os
@@ -31,8 +31,8 @@ NAMES = [unit.name for unit in UNITS]
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of one that the files were copied to as docs/operations.md says, with a
-    program where the service's is.
+    """Returns the root of a machine that the files were copied to as docs/operations.md says, with
+    a program where the service's is.
     """
     if systemd.find_programs() is None:
         raise ServiceMissing(systemd.ADVICE)

@@ -1,5 +1,5 @@
-"""What the documentation lists by name is what the code has: settings, metrics, limits,
-dependencies, files, and its own links.
+"""The documentation lists by name what the code has: settings, metrics, limits, dependencies,
+files, and its own links.
 """
 
 import ast
@@ -35,7 +35,7 @@ LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 def _table(page: str, heading: str) -> list[list[str]]:
-    """The cells of the first table whose head begins so, row by row."""
+    """Returns the cells of the first table whose head begins so, row by row."""
     lines = (ROOT / page).read_text("utf-8").splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith(f"| {heading} |"))
     rows: list[list[str]] = []
@@ -70,8 +70,8 @@ def test_the_limits_in_the_handbook_are_the_limits_there_are() -> None:
 
 
 def _limits(where: str) -> Iterator[int]:
-    """`messages.request.VALIDITY_S`, `VALIDITY_DEFAULT_S` → 60, 172800, 86400; what is in
-    milliseconds is told in seconds.
+    """Yields the numbers behind names: `messages.request.VALIDITY_S`, `VALIDITY_DEFAULT_S` → 60,
+    172800, 86400. What is in milliseconds is told in seconds.
     """
     module = ""
     for name in re.findall(r"`([\w.]+)`", where):
@@ -128,7 +128,7 @@ def test_every_room_stands_on_the_map_in_the_order_of_imports() -> None:
 
 
 def _map() -> dict[str, bool]:
-    """The rooms and sub-rooms of the picture, and which rooms stand beside others (`│`)."""
+    """Returns the rooms and sub-rooms of the picture, and which rooms stand beside others (`│`)."""
     picture = re.findall(r"^```text\n(.*?)^```$", _of("architecture.md"), re.M | re.S)[0]
     rooms: dict[str, bool] = {}
     room = ""
@@ -180,7 +180,7 @@ def test_what_a_page_refers_to_is_there(page: Path) -> None:
 
 
 def _is_there(path: str, name: str) -> bool:
-    """Whether the file exists, and defines the name (`once`, or `Turn.once`)."""
+    """Returns whether the file exists, and defines the name (`once`, or `Turn.once`)."""
     found = next((folder / path for folder in FOLDERS_OF_PATHS if (folder / path).is_file()), None)
     return found is not None and (
         not name or name in _defined(ast.parse(found.read_text("utf-8")).body)
@@ -204,13 +204,13 @@ def _leads_somewhere(page: Path, target: str, anchor: str) -> bool:
 
 
 def _anchors(text: str) -> set[str]:
-    """What GitHub makes of headings."""
+    """Returns what GitHub makes of headings."""
     headings = re.findall(r"^#+ (.+)$", _prose(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def _prose(text: str) -> str:
-    """A page without its blocks of code."""
+    """Returns a page without its blocks of code."""
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,5 @@
-"""Into another room only through its front door, its `__init__.py` (docs/decisions/base.md).
+"""Code goes into another room only through its front door, its `__init__.py`
+(docs/decisions/base.md).
 
 `__all__` lists what a room hands out: names, and modules inside, whose public names others may use
 then. A folder that is listed has a front door of its own. That imports run downward only is

@@ -1,5 +1,5 @@
-"""What is installed is what was locked: every dependency pinned, each file known by its
-hash, and no index host named.
+"""What is installed is what was locked: every dependency is pinned, each file is known by its hash,
+and no index host is named.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""The package as others install it: a wheel and an sdist, built once, and the wheel
-installed into an environment of its own, without the network.
+"""Others install the package as these tests do: a wheel and an sdist are built once, and the wheel
+is installed into an environment of its own, without the network.
 """
 
 import importlib.metadata
@@ -35,7 +35,7 @@ class Built(NamedTuple):
 
 
 def _uv() -> Path:
-    """Of this checkout, or of the one whose environment the tests run in."""
+    """Returns the uv of this checkout, or of the one whose environment the tests run in."""
     found = next(
         (
             uv
@@ -79,7 +79,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and, linked from the one that the tests run in,
+    """Returns a fresh environment with the wheel and, linked from the one that the tests run in,
     exactly the distributions of requirements.lock.
     """
     venv = tmp_path_factory.mktemp("fresh") / "venv"

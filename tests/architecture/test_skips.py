@@ -1,4 +1,4 @@
-"""Nothing is skipped in silence: in CI a test that could not run is a failure (the hooks are in
+"""Nothing is skipped in silence: in CI, a test that could not run is a failure (the hooks are in
 tests/conftest.py).
 """
 

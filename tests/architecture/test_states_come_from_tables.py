@@ -38,7 +38,7 @@ from tests.support.sources import PACKAGE, Source, sources
 
 
 class Kept(NamedTuple):
-    """Where the states of one kind are stored."""
+    """Tells where the states of one kind are stored."""
 
     transitions: Transitions
     columns: tuple[str, ...]
@@ -99,7 +99,7 @@ def test_each_column_of_a_state_has_its_table_of_transitions() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_database_allows_the_states_of_the_table_and_no_other_word(name: str) -> None:
-    """By a CHECK. A state that is told by other columns has no word in the database."""
+    """A CHECK does it. A state that is told by other columns has no word in the database."""
     kept = TABLES[name]
     checks = [
         str(each.sqltext)
@@ -301,7 +301,7 @@ def test_a_function_that_sets_what_it_is_given_is_given_no_state(path: str, name
 
 
 def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() -> None:
-    """Such as `columns.status == DRAFT`, and not `columns.status == "draft"`."""
+    """The code says `columns.status == DRAFT`, for example, and not `columns.status == "draft"`."""
     wrong = [
         f"{source.path}:{node.lineno} {ast.unparse(node)}"
         for source in _governed()

@@ -1,4 +1,4 @@
-"""docs/states.md tells what the code does: it is made from it."""
+"""docs/states.md tells what the code does, because it is made from the code."""
 
 from tools.states import DOCUMENT, document
 

@@ -1,4 +1,6 @@
-"""What tests share, what its names mean, and how they ask servers."""
+"""Tests share some helpers, some names mean the same thing in all of them, and they ask servers in
+one way.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -26,7 +28,7 @@ HIDES_FOR_A_REASON = {
 
 
 def test_no_test_reads_certificate_authorities_to_ask_a_server_without_tls() -> None:
-    """That costs each call 25 ms of a processor (tests/support/plain_http.py)."""
+    """Each call needs 25 ms of a processor to read them (tests/support/plain_http.py)."""
     calls = [
         f"tests/{source.path}:{node.lineno}: httpx.{node.attr}; call tests.support.plain_http"
         for source in sources(TESTS)
@@ -63,8 +65,8 @@ def test_one_class_is_called_house() -> None:
 
 
 def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
-    """Who needs more of her adds it in a fixture that says what it is, or has an account of another
-    name.
+    """If a test needs more of her, it adds that in a fixture that says what it is, or has an
+    account of another name.
     """
     assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
 
@@ -103,7 +105,7 @@ def _name_given(decorator: ast.expr) -> str | None:
 
 
 def _imported(node: ast.AST) -> list[tuple[int, str]]:
-    """The line and the name of each module that it imports."""
+    """Yields the line and the name of each module that it imports."""
     if isinstance(node, ast.Import):
         return [(node.lineno, alias.name) for alias in node.names]
     if isinstance(node, ast.ImportFrom):

@@ -114,7 +114,7 @@ def test_one_of_many_values_of_a_kind_is_not(line: str) -> None:
 
 
 def _read_by_place() -> Iterator[tuple[Source, ast.Subscript]]:
-    """Yields every reading. (A migration is written once, and never changed.)"""
+    """Yields every reading by a place. (A migration is written once, and never changed.)"""
     for source in sources(PACKAGE):
         if not source.path.startswith("migrations/"):
             for node in _places_read(source.tree):

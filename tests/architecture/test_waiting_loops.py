@@ -1,6 +1,6 @@
-"""A loop of a coroutine that waits is `repeat` or `until` of `base/periodic.py`: written by hand,
-it is one more place where a fault can end it for good, or where it does not end when it is told to.
-Loops of threads and commands cannot use these two; each is named here as well.
+"""A loop of a coroutine that waits is `repeat` or `until` of `base/periodic.py`. A loop that is
+written by hand is one more place where a fault can end it for good, or where it does not end when
+it is told to. Loops of threads and commands cannot use these two; each is named here as well.
 """
 
 import ast
@@ -84,8 +84,8 @@ class Loop(NamedTuple):
 
 
 def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
-    """Yields the loops that wait, also by another coroutine of their file, or that survive faults:
-    those of coroutines first.
+    """Yields the loops that wait, also by another coroutine of their file, or that survive faults.
+    Those of coroutines come first.
     """
     for source in found_in:
         coroutines = [

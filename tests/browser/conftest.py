@@ -1,8 +1,8 @@
-"""A real server and a real browser: one browser for a file of tests, and one server for each of its
-databases.
+"""A real browser visits a real server. There is one browser for a file of tests, and one server for
+each of its databases.
 
-Not for longer: while a browser is open, no test of this process could have an event loop of its
-own.
+None is kept for longer: while a browser is open, no test of this process could have an event loop
+of its own.
 """
 
 import os
@@ -17,7 +17,7 @@ from tests.support.services import ServiceMissing, chromium
 
 @pytest.fixture(scope="module")
 def served_database() -> str:
-    """The kind of database that the server has, where `at_both_widths` does not say it."""
+    """Returns the kind of database that the server has, where `at_both_widths` does not say it."""
     return "sqlite"
 
 

@@ -1,4 +1,4 @@
-"""A carrier dies and returns: the page says so, and one mail and one webhook tell each."""
+"""A carrier dies and returns: the page says so, and one mail and one webhook tell of each."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ def telling_server(
     tmp_path_factory: pytest.TempPathFactory,
     mailbox: Mailbox,
 ) -> Iterator[Server]:
-    """A service that sends mail."""
+    """Yields a service that sends mail."""
     with serving(
         new_database(served_database),
         tmp_path_factory.mktemp("serve"),

@@ -47,7 +47,7 @@ def send(server: Server, count: int) -> None:
 def a_minute_passes(db: Database, carrier_id: int) -> None:
     """Lets a carrier have been down for a minute longer. The server stores its state at each try to
     bind, at least once a second. It may just have read since when the carrier is down, and store
-    that again: so this is stored until it stays.
+    that again. So this is stored until it stays.
     """
     row, stored = carriers.c.id == carrier_id, clock.now_ms() - DOWN_MS
     stays_until_s = time.monotonic() + STAYS_S

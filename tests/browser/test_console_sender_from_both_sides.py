@@ -1,5 +1,5 @@
-"""A sender ID with a document, from both sides, in a real browser: its owner registers it, the
-operator looks and asks for more, the owner sends it, and the operator approves.
+"""A sender ID with a document is seen from both sides, in a real browser: its owner registers it,
+the operator looks and asks for more, the owner sends it, and the operator approves.
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Every page of the console on a phone and on a wide screen: nothing is wider than its place. The
-pages are taken from the routes, so one that is added later is looked at, too.
+"""No page of the console has anything that is wider than its place, on a phone or on a wide screen.
+The pages are taken from the routes, so one that is added later is looked at, too.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ TOO_WIDE = """() => {
 
 @pytest.fixture(scope="module")
 def paths(server: Server) -> list[str]:
-    """All pages of the console, with things that there are."""
+    """Returns the paths of all pages of the console, with things that there are."""
     db, account_id = server.cast.amina.db, server.cast.amina.account_id
     long_named = open_account(db, LONG_NAME)
     with db.read() as tx:

@@ -1,5 +1,5 @@
-"""/docs in a browser: it can be searched, copied from, used by the keyboard alone, and read on a
-phone, in the dark and without a script.
+"""/docs can be searched in a browser, copied from, used by the keyboard alone, and read on a phone,
+in the dark and without a script.
 """
 
 import os
@@ -27,8 +27,8 @@ def opened(
     script: bool = True,
     but: str = "nothing",
 ) -> Iterator[Page]:
-    """The page, of which nothing may be wrong `but` what its browser says with these words: no
-    error on the console, no file that is missing, nothing that its policy forbids.
+    """Yields the page. Nothing may be wrong with it `but` what its browser says with these words:
+    it logs no error, every file is there, and nothing is forbidden by its policy.
     """
     context = browser.new_context(
         viewport={"width": width, "height": 900},
@@ -65,7 +65,9 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def searched(browser: Browser, server: Server) -> Iterator[Page]:
-    """A page that is searched again and again: a search leaves nothing behind but the next one."""
+    """Yields a page that is searched again and again: a search leaves nothing behind but the next
+    one.
+    """
     with opened(browser, server) as page:
         yield page
 

@@ -1,4 +1,6 @@
-"""The portal in a real browser, by keyboard: coming in, finding messages, registering senders."""
+"""Somebody comes into the portal in a real browser, finds messages and registers senders, by
+keyboard.
+"""
 
 from playwright.sync_api import Browser, expect
 

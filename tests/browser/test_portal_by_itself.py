@@ -1,5 +1,5 @@
-"""What pages of the portal change by themselves while somebody types or looks, and what that may
-not do: overwrite what is newer, take the focus away, or ask for anything that the policy forbids.
+"""Pages of the portal renew some things by themselves while somebody types or looks. They may not
+overwrite what is newer, take the focus away, or ask for anything that the policy forbids.
 """
 
 import re
@@ -27,8 +27,8 @@ NOTE_WHEN_THERE = """(id) => new MutationObserver(() => {
 
 @contextmanager
 def visiting(browser: Browser, server: Server) -> Iterator[Page]:
-    """A page of somebody who is signed in, of which nothing may be wrong when it is left, but what
-    is refused.
+    """Yields a page of somebody who is signed in. When it is left, nothing may be wrong but what is
+    refused.
     """
     page = opened(browser, WIDTH)
     wrong: list[str] = []

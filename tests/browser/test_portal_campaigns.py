@@ -1,5 +1,5 @@
-"""Campaigns in a real browser: one is written by keyboard, launched and watched to its end, and one
-is refused, scheduled and canceled.
+"""In a real browser, one campaign is written by keyboard, launched and watched to its end, and
+another is refused, scheduled and canceled.
 """
 
 from pathlib import Path

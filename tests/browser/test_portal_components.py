@@ -1,4 +1,4 @@
-"""All components of the portal on one page, in each of their states."""
+"""One page shows all components of the portal, in each of their states."""
 
 import re
 

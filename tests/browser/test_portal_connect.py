@@ -1,4 +1,4 @@
-"""The portal in a real browser, as a partner works with its customers."""
+"""A partner works with its customers in the portal, in a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The portal in a real browser, as people work with contacts."""
+"""People work with contacts in the portal, in a real browser."""
 
 import re
 

@@ -1,4 +1,6 @@
-"""Conversations in a real browser: what a phone wrote is read and answered, by keyboard alone."""
+"""What a phone wrote is read and answered in the conversations, in a real browser, by keyboard
+alone.
+"""
 
 from playwright.sync_api import Browser, Page, expect
 

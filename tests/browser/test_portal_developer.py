@@ -1,4 +1,4 @@
-"""The portal in a real browser, as developers use it: passwords, API keys and webhooks."""
+"""Developers use passwords, API keys and webhooks in the portal, in a real browser."""
 
 from playwright.sync_api import Browser, Route, expect
 

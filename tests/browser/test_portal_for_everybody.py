@@ -57,7 +57,7 @@ LOADED = """[
 
 
 def route_of(path: str) -> str | None:
-    """The first route that answers a path."""
+    """Returns the first route that answers a path."""
     for page in PAGES:
         if not page.is_form and compile_path(page.path)[0].match(path):
             return page.path

@@ -1,4 +1,4 @@
-"""The portal in French, in a real browser."""
+"""The portal speaks French, in a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""An invitation in a real browser: an owner invites, and somebody who was not there comes in."""
+"""An owner invites somebody, and who was not there comes in, in a real browser."""
 
 from collections.abc import Callable, Iterator
 

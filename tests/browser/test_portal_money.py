@@ -1,4 +1,4 @@
-"""The portal in a real browser, as people look after their money."""
+"""People look after their money in the portal, in a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is asked before something final, and what is said when something was done."""
+"""The portal asks a question before something final, and says when something was done."""
 
 import re
 

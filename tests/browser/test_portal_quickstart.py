@@ -1,4 +1,6 @@
-"""The quickstart in a real browser: its programs are copied, and run as a reader would run them."""
+"""The programs of the quickstart are copied in a real browser, and run as a reader would
+run them.
+"""
 
 import re
 import subprocess
@@ -36,7 +38,7 @@ def run(command: list[str], typed: str = "") -> str:
 
 
 def code_in(page: Page, title: str, language: str) -> str:
-    """What the page shows when this language is chosen."""
+    """Returns what the page shows when this language is chosen."""
     group = page.get_by_role("group", name=title)
     group.get_by_text(language, exact=True).click()
     return group.locator("figure:visible code").inner_text()

@@ -1,4 +1,6 @@
-"""The figures of an account in a real browser: the overview's plots, and a report by keyboard."""
+"""The overview's plots, and a report by keyboard, show the figures of an account in a
+real browser.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +23,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 def a_busy_shop(server: Server) -> None:
-    """Two months of texts to three countries, with quiet nights, and some that failed."""
+    """Stores two months of texts to three countries, with quiet nights, and some that failed."""
     db, account_id, now_ms = server.cast.amina.db, server.cast.amina.account_id, clock.now_ms()
     forget_rollups(db, account_id)
     for hours in (*range(24), *range(30, 60 * 24, 7)):

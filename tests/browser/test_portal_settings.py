@@ -1,4 +1,4 @@
-"""The portal in a real browser, as owners and developers look back: settings, the audit log, and
+"""Owners and developers look back in the portal, in a real browser: at settings, the audit log, and
 the log of requests.
 """
 

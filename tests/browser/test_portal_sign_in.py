@@ -1,5 +1,6 @@
-"""Signing in, in a real browser: with the code of an authenticator app, with a
-passkey, and by signing up."""
+"""People sign in, in a real browser: with the code of an authenticator app, with a passkey, and by
+signing up.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +25,9 @@ def named_server(
     served_database: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    """A service that browsers know by a name: passkeys belong to a name, not to an address."""
+    """Yields a service that browsers know by a name: passkeys belong to a name, not to an
+    address.
+    """
     with serving(
         new_database(served_database),
         tmp_path_factory.mktemp("serve"),
@@ -46,7 +49,7 @@ def open_server(
     tmp_path_factory: pytest.TempPathFactory,
     mailbox: Mailbox,
 ) -> Iterator[Server]:
-    """A service at which strangers may sign up."""
+    """Yields a service at which strangers may sign up."""
     with serving(
         new_database(served_database),
         tmp_path_factory.mktemp("serve"),
@@ -57,7 +60,7 @@ def open_server(
 
 
 def next_code(secret: str) -> str:
-    """A code that was not used yet: the one of the next step, which counts already."""
+    """Returns a code that was not used yet: the one of the next step, which counts already."""
     return code_of(secret, clock.now_ms() + STEP_MS)
 
 

@@ -1,4 +1,4 @@
-"""The portal in a real browser, as people look after their shops."""
+"""People look after their shops in the portal, in a real browser."""
 
 import re
 
@@ -12,7 +12,7 @@ URL = "https://shop.example"
 
 
 def tell(server: Server, path: str, **body: object) -> None:
-    """Says something as the plugin of a shop does."""
+    """Tells the API something as the plugin of a shop does."""
     plain_http.post(
         f"{server.url}/api/v1/sitebuilder/{path}",
         headers={"Authorization": f"Bearer {server.cast.amina.key()}"},

@@ -1,4 +1,6 @@
-"""What the handbook's HAProxy lets one address hold: its connections keep nobody else out."""
+"""The handbook's HAProxy lets one address hold only so much: its connections keep nobody
+else out.
+"""
 
 import re
 import socket
@@ -52,7 +54,7 @@ def test_one_address_that_holds_connections_keeps_nobody_else_out(
 
 
 def ask(held: ExitStack, port: int, source: str) -> socket.socket:
-    """A connection that asks, unless it is refused."""
+    """Returns a connection that asks, unless it is refused."""
     connection = held.enter_context(socket.socket())
     connection.settimeout(ANSWERED_WITHIN_S)
     connection.bind((source, 0))

@@ -135,8 +135,8 @@ def test_a_campaign_whose_file_was_being_read_when_its_process_was_killed_is_nev
 def test_a_file_campaign_whose_launch_was_killed_leaves_out_and_counts_the_same(
     db: Database, campaigner: str
 ) -> None:
-    """The same as the launch that has come to its end: whoever has opted in since the one that was
-    killed is reached.
+    """The outcome is that of a launch that has come to its end: whoever has opted in since the one
+    that was killed is reached.
     """
     campaign = write_down_file(db, campaigner, [person["phone"] for person in PEOPLE])
     late = [int(str(person["phone"])) for person in PEOPLE[1:20]]

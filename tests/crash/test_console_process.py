@@ -1,4 +1,6 @@
-"""`heliograph console` beside the API, and instead of a server of SQLite, as real processes."""
+"""`heliograph console` runs beside the API, and instead of a server of SQLite, as real
+processes.
+"""
 
 import signal
 from collections.abc import Callable

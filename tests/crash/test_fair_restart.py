@@ -1,4 +1,4 @@
-"""The order on the wire of a slow carrier: who sends one message is next, whatever others have
+"""The wire of a slow carrier has a fair order: who sends one message is next, whatever others have
 waiting, also after the server was killed.
 """
 
@@ -30,7 +30,7 @@ def send(server: ServerProcess, key: str, to: list[str]) -> None:
 
 
 def wait_until(smsc: RememberingSmsc, recipient: str) -> int:
-    """Until the carrier has got it; as which one."""
+    """Waits until the carrier has got a message to this recipient. Returns as which one it came."""
     until_s = time.monotonic() + ON_THE_WIRE_WITHIN_S
     while True:
         arrived = [submit.recipient for submit in list(smsc.submits)]

@@ -1,5 +1,5 @@
-"""`kill -9` of a server between texts and their answers, again and again: none is lost, and none is
-there twice.
+"""`kill -9` hits a server between texts and their answers, again and again: no text is lost, and
+none is there twice.
 """
 
 import random

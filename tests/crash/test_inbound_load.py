@@ -1,4 +1,5 @@
-"""Texts of handsets beside sends with receipts, both at a rate: none is lost, none is there twice.
+"""Texts of handsets come beside sends with receipts, both at a rate: none is lost, none is there
+twice.
 
 In its long form (`HELIOGRAPH_TEST_FAULTS=long`) 1,200 texts beside 3,000 sends a second are asked
 for: the SMSC waits for answers, so fewer come.

@@ -1,4 +1,4 @@
-"""docs/install.md, word by word, on a copy of this machine: every block that names this
+"""docs/install.md is followed word by word on a copy of this machine: every block that names this
 test is run, and prints what the page says.
 """
 
@@ -35,9 +35,9 @@ def _steps() -> list[Step]:
 
 
 def _script(steps: list[Step]) -> str:
-    """One shell for all steps. It waits twice as long as the page does, for this machine has other
-    things to do; but between restarts one after the other for half as long, because there are many
-    of them.
+    """Returns one shell for all steps. It waits twice as long as the page does, because this
+    machine has other things to do; but between restarts one after the other it waits half as long,
+    because there are many of them.
     """
     return "".join(
         f"echo '--- step {number}'\n{_patient(step.code, 0.5 if 'for unit in' in step.code else 2)}"
@@ -50,7 +50,9 @@ def _patient(code: str, factor: float) -> str:
 
 
 def _settled(text: str) -> list[str]:
-    """Its lines, without what is another each time, and as if no column had a width."""
+    """Returns the lines of the text, without what is different each time, and as if no column had a
+    width.
+    """
     return [" ".join(CHANGING.sub("#", line).split()) for line in text.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""`kill -9` of a server under load, again and again: what it answered 200 to is stored, goes out,
+"""`kill -9` hits a server under load, again and again: what it answered 200 to is stored, goes out,
 and is paid for once.
 
 `make crash` does it 20 times on each database; `make test` less often.
@@ -87,8 +87,9 @@ def test_a_server_killed_at_random_moments_under_load_loses_nothing_and_charges_
 
 
 def _wait_until_settled(db: Database, smsc: RememberingSmsc) -> None:
-    """What the carrier never got stays in doubt for 120 s and is then sent once more, and is
-    unknown when its validity ends: that time is moved, not waited for.
+    """Waits until every message is settled. What the carrier never got stays in doubt for 120 s and
+    is then sent once more, and is unknown when its validity ends: that time is moved, not waited
+    for.
     """
     steps: list[Callable[[], None]] = [
         lambda: _age_doubts(db),

@@ -1,5 +1,5 @@
-"""What stands behind the handbook's HAProxy: nobody outside reads `/metrics`, however the
-request is spelt; at an address of its own it is read.
+"""The handbook's HAProxy guards `/metrics`: nobody outside reads it, however the request is spelt.
+At an address of its own it is read.
 """
 
 import socket
@@ -37,7 +37,7 @@ FORGED = (
 
 
 def outside(port: int, spelling: bytes, header: bytes, trailer: bytes) -> bytes:
-    """What a client from elsewhere is answered."""
+    """Returns what a client from elsewhere is answered."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(
             OUTSIDE

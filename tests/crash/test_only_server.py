@@ -1,4 +1,4 @@
-"""One server a database, also when the connection that holds its lock is lost: nothing is
+"""A database has one server, also when the connection that holds its lock is lost: nothing is
 claimed that another one may have.
 """
 
@@ -30,7 +30,7 @@ HOLDER = (
 
 
 class Place(NamedTuple):
-    """A PostgreSQL database with an account and a carrier."""
+    """A place is a PostgreSQL database with an account and a carrier."""
 
     url: str
     key: str

@@ -28,8 +28,8 @@ AT_ONCE_S = 1.0
 
 
 async def accept_otp(db: Database, account_id: str, recipient: str) -> None:
-    """As another process that accepts: one-time passwords have no endpoint yet. Nobody tells the
-    carrier's process of it.
+    """Accepts a one-time password as another process does, because these have no endpoint yet.
+    Nobody tells the carrier's process of it.
     """
     cache = ConfigCache(db)
     await cache.refresh()

@@ -1,5 +1,5 @@
-"""The API in two processes, what it accepts sent by a third: on PostgreSQL and Redis, killed and
-stopped.
+"""The API runs in two processes, and a third one sends what it accepts, on PostgreSQL and Redis.
+They are killed and stopped.
 """
 
 import re
@@ -28,7 +28,7 @@ STARTED_AGAIN_WITHIN_S = 15.0
 
 
 class Parts(NamedTuple):
-    """The service in its parts, with an account that may send."""
+    """Holds the parts of the service, with an account that may send."""
 
     url: str
     redis: dict[str, str]

@@ -1,5 +1,5 @@
-"""API processes that are stopped and started anew under load: behind the handbook's
-HAProxy no request fails, and without one none is cut off.
+"""API processes are stopped and started anew under load: behind the handbook's HAProxy no request
+fails, and without one none is cut off.
 """
 
 import os
@@ -32,7 +32,7 @@ WAITING = 100  # in a socket's queue
 
 
 class Place(NamedTuple):
-    """A database with an account that may send, and what its API processes are told."""
+    """A place is a database with an account that may send, and what its API processes are told."""
 
     url: str
     redis: dict[str, str]
@@ -41,7 +41,9 @@ class Place(NamedTuple):
     started: list[ServerProcess]
 
     def api(self, *options: str, port: int | None = None, drain_s: str = "") -> ServerProcess:
-        """`heliograph api`, ready; as if no drain were set, unless it is."""
+        """Starts `heliograph api`, and returns it when it is ready. No drain is set, unless
+        `drain_s` says one.
+        """
         started = ServerProcess(
             self.url,
             self.directory / f"api-{port}",
@@ -55,7 +57,7 @@ class Place(NamedTuple):
         return started
 
     def stored(self) -> Counter[int]:
-        """How many messages there are to each recipient."""
+        """Returns how many messages there are to each recipient."""
         with psycopg.connect(self.url) as sql:
             return Counter(
                 recipient for (recipient,) in sql.execute("SELECT recipient FROM messages")
@@ -172,7 +174,7 @@ def test_who_is_at_a_terminal_or_asks_twice_does_not_wait(
 
 @contextmanager
 def serving(url: str, directory: Path, drain_s: str) -> Iterator[tuple[ServerProcess, str]]:
-    """`heliograph serve` with an account that may send, and its key."""
+    """Yields `heliograph serve` with an account that may send, and its key."""
     db = Database(url)
     key = issue_key(db, open_account(db, credits=1_000))
     server = ServerProcess(url, directory / "serve", HELIOGRAPH_DRAIN_S=drain_s)

@@ -1,4 +1,4 @@
-"""Texts that `heliograph serve` sends over two carriers which share a route by weight."""
+"""`heliograph serve` sends texts over two carriers which share a route by weight."""
 
 import time
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def send(server: ServerProcess, key: str, to: list[str]) -> None:
 
 
 def arrived(count: int, *smscs: RememberingSmsc) -> list[set[str]]:
-    """Whom each of them was given, when so many texts have arrived."""
+    """Returns whom each of them was given, when so many texts have arrived."""
     until_s = time.monotonic() + WITHIN_S
     while sum(len(smsc.submits) for smsc in smscs) < count:
         assert time.monotonic() < until_s, [len(smsc.submits) for smsc in smscs]

@@ -1,5 +1,5 @@
-"""docs/operations.md, "The secret key", word by word, beside processes that send one-time
-passwords: nobody who uses them notices.
+"""docs/operations.md, "The secret key", is followed word by word, beside processes that send
+one-time passwords: nobody who uses them notices.
 """
 
 import os
@@ -35,7 +35,7 @@ DELIVERED_WITHIN_S = 20.0
 
 
 class Clients:
-    """Whoever has codes sent, and gives them back."""
+    """Clients have codes sent, and give them back."""
 
     def __init__(self, url: str) -> None:
         self.db = Database(url)
@@ -64,7 +64,7 @@ class Clients:
         return text_sealer(keys).unseal(stored)
 
     def verify(self, server: ServerProcess, sent: tuple[str, str, str], keys: SecretKeys) -> None:
-        """It was delivered, and its code is right."""
+        """Asserts that the code was delivered, and is right."""
         message_id, phone, otp_id = sent
         until_s = time.monotonic() + DELIVERED_WITHIN_S
         while (
@@ -89,13 +89,13 @@ class Clients:
 
 @pytest.fixture
 def clients_of() -> Iterator[Callable[[str], Clients]]:
-    """`clients_of(url)`: on a database that is empty."""
+    """Yields `clients_of(url)`, which makes clients on a database that is empty."""
     with ExitStack() as made:
         yield lambda url: made.enter_context(closing(Clients(url)))
 
 
 def steps(place: str) -> tuple[str, str, str]:
-    """The document's commands for PostgreSQL or SQLite: before the processes get both
+    """Returns the document's commands for PostgreSQL or SQLite: those before the processes get both
     keys, then the rotation, then what follows it.
     """
     text = DOCUMENT.read_text("utf-8")
@@ -108,7 +108,7 @@ def steps(place: str) -> tuple[str, str, str]:
 
 
 def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str]:
-    """Runs them; returns the keys of the environment that they leave."""
+    """Runs the commands. Returns the keys of the environment that they leave."""
     told = '\nprintf "%s\\n" "${HELIOGRAPH_SECRET_KEY-}" "${HELIOGRAPH_SECRET_KEY_OLD-}" > keys'
     done = subprocess.run(
         ["bash", "-euc", commands + told],
@@ -124,7 +124,7 @@ def shell(commands: str, directory: Path, url: str, **env: str) -> dict[str, str
 
 
 def assert_not_rotated(url: str, keys: dict[str, str], why: str) -> None:
-    """`heliograph secret rotate` refuses, and says why."""
+    """Asserts that `heliograph secret rotate` refuses, and says why."""
     env = {**os.environ, "DATABASE_URL": url, **keys}
     refused = warm.run(["secret", "rotate"], timeout=60, env=env)
     assert (refused.returncode, why in refused.stderr) == (1, True), refused.stderr

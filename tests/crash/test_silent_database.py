@@ -1,5 +1,5 @@
-"""A PostgreSQL that falls silent: connections stay, what is asked is acknowledged, and no answer
-comes. Nobody may wait for it for ever.
+"""A PostgreSQL falls silent: connections stay, what is asked is acknowledged, and no answer comes.
+Nobody may wait for it for ever.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ def proxy(postgresql_url: str) -> Iterator[Proxy]:
 
 @pytest.fixture
 def through(postgresql_url: str, proxy: Proxy) -> str:
-    """The same database, through the proxy."""
+    """Returns the URL of the same database, through the proxy."""
     parts = urlsplit(postgresql_url)
     return parts._replace(netloc=f"{parts.username}@127.0.0.1:{proxy.port}").geturl()
 
@@ -62,7 +62,7 @@ def other(postgresql_url: str) -> Iterator[Proxy]:
 
 @pytest.fixture
 def through_either(through: str, other: Proxy) -> str:
-    """The same database at two addresses, the first of which is the proxy's."""
+    """Returns the URL of the same database at two addresses, the first of which is the proxy's."""
     parts = urlsplit(through)
     return parts._replace(netloc=f"{parts.netloc},127.0.0.1:{other.port}").geturl()
 

@@ -66,7 +66,7 @@ def _read_until(
 
 
 def _slow_report(server: ServerProcess, key: str) -> int:
-    """It looks through all messages for a status that none has."""
+    """Asks for a report that looks through all messages for a status that none has."""
     return _get(server, key, "/reports?status=delivered").status_code
 
 

@@ -1,5 +1,5 @@
-"""`kill -9` of a server while handsets send STOP: each that the carrier was told of holds, is
-confirmed once, and is paid for once.
+"""`kill -9` hits a server while handsets send STOP: each STOP that the carrier was told of holds,
+is confirmed once, and is paid for once.
 """
 
 import threading

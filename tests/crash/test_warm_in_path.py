@@ -26,7 +26,9 @@ FORK = "tests.support.warm.starter"
 
 @pytest.fixture(autouse=True)
 def _signals_are_heard() -> Iterator[None]:
-    """A run behind `nohup` or `&` ignores two signals, and so would all that it starts."""
+    """Lets signals be heard. A run behind `nohup` or `&` ignores two of them, and so would all that
+    it starts.
+    """
     hangup = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -58,7 +60,7 @@ def shell(commands: str, directory: Path, program: Path | None = None) -> tuple[
 def begun(
     words: list[str], directory: Path, before: Callable[[], object] | None = None, /, **env: str
 ) -> Iterator["subprocess.Popen[str]"]:
-    """The program that a script starts in this way. `before`: done in it first."""
+    """Yields the program that a script starts in this way. `before` is done in it first."""
     with subprocess.Popen(
         ["sh", "-c", 'exec heliograph "$@"', "-", *words],
         cwd=directory,
@@ -75,20 +77,20 @@ def begun(
 
 @pytest.fixture
 def smsc(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A simulator that runs."""
+    """Yields a simulator that runs."""
     with begun(SMSC, tmp_path) as process:
         port_of(process)
         yield process
 
 
 def port_of(smsc: "subprocess.Popen[str]") -> int:
-    """The port of a simulator, once it answers there."""
+    """Returns the port of a simulator, once it answers there."""
     assert smsc.stdout is not None
     return int(json.loads(smsc.stdout.readline())["port"])
 
 
 def forks_in(directory: Path) -> list[psutil.Process]:
-    """The processes that work in this directory, and are forks."""
+    """Returns the processes that work in this directory, and are forks."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # it has ended
@@ -169,7 +171,7 @@ def test_the_fork_of_a_killed_program_is_killed(
 
 
 def test_what_a_shell_lets_it_ignore_is_ignored(tmp_path: Path) -> None:
-    """As SIGHUP behind nohup, and SIGINT behind &."""
+    """A shell does so with SIGHUP behind nohup, and with SIGINT behind &."""
 
     def ignore() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

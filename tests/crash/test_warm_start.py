@@ -63,7 +63,7 @@ def test_what_it_spawns_are_forks_too_and_children_of_its_own(
 
 
 def test_what_the_loader_is_told_is_heard(tmp_path: Path) -> None:
-    """So a clock that is faked, for one, is not that of the process which has imported."""
+    """So, for one, a clock that is faked is not that of the process which has imported."""
     env = {**os.environ, "PYTHONVERBOSE": "1"}
     assert "import" in warm.run(["--version"], timeout=60, env=env).stderr
 

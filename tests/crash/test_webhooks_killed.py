@@ -30,7 +30,9 @@ OPEN = {"HELIOGRAPH_WEBHOOKS_ALLOW_LOOPBACK": "1"}
 
 
 class Slowly:
-    """Answers after a while, so that a kill finds POSTs under way. `open`: how many are, now."""
+    """Answers after a while, so that a kill finds POSTs under way. `open` says how many
+    are, now.
+    """
 
     def __init__(self) -> None:
         self.open = 0

@@ -1,4 +1,4 @@
-"""The fault matrix: each row is a test that does that very fault to real processes, and ends with
+"""Each row of the fault matrix is a test that does that very fault to real processes, and ends with
 the checker.
 
     make faults                   all rows in their long forms, then the matrix;

@@ -1,5 +1,5 @@
-"""`python -m tests.faults`: all rows of the matrix, then the matrix; exit status 1 when a
-row has no result, or has not held.
+"""`python -m tests.faults` runs all rows of the matrix, then prints the matrix. Its exit status is
+1 when a row has no result, or has not held.
 """
 
 import os

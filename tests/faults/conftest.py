@@ -1,5 +1,5 @@
-"""What the tests of the fault matrix can ask for, and where their results go: see the package's
-docstring.
+"""Says what the tests of the fault matrix can ask for, and where their results go: see the
+package's docstring.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -20,8 +20,8 @@ def new_deployment(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> Iterator[Callable[..., Deployment]]:
-    """`new_deployment("postgresql")`; with `url` and `redis_url` on servers of the test's own, such
-    as private_postgres.url.
+    """Yields what makes a deployment: `new_deployment("postgresql")`. With `url` and `redis_url` it
+    is on servers of the test's own, such as private_postgres.url.
     """
     made: list[Deployment] = []
 
@@ -39,8 +39,8 @@ def new_deployment(
 def deployment(
     request: pytest.FixtureRequest, new_deployment: Callable[[str], Deployment]
 ) -> Deployment:
-    """In its long form the test runs on both: everything in one process on SQLite, and in
-    several on PostgreSQL with Redis.
+    """Returns a deployment. The long form of a test runs on both: everything in one process on
+    SQLite, and in several on PostgreSQL with Redis.
     """
     return new_deployment(request.param)
 
@@ -74,7 +74,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What has no quick form is for `make faults` only."""
+    """Leaves what has no quick form to `make faults`."""
     if not matrix.LONG:
         long = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if item not in long]

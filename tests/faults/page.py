@@ -1,4 +1,4 @@
-"""`python -m tests.faults.page`: writes what `make faults` measured last into the matrix of
+"""`python -m tests.faults.page` writes what `make faults` measured last into the matrix of
 docs/reliability.md.
 
 Rows that were not measured, because only some tests were run, keep the lines that they have.

@@ -70,8 +70,8 @@ def test_api_processes_killed_at_random_moments_have_stored_what_they_answered(
 def test_an_api_process_killed_at_this_point_has_stored_all_or_nothing(
     new_deployment: Callable[[str], Deployment], point: str
 ) -> None:
-    """The last thing that PostgreSQL says before never arrives: to the lock, to the statement that
-    stores all, to COMMIT.
+    """The last thing that PostgreSQL says at this point never arrives: to the lock, to the
+    statement that stores all, to COMMIT.
     """
     deployment = new_deployment("postgresql")
     deployment.carrier()

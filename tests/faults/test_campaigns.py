@@ -1,4 +1,6 @@
-"""Campaigns, and what expands and sends them killed half way (docs/reliability.md, row 27)."""
+"""Campaigns are expanded and sent by processes that are killed half way (docs/reliability.md, row
+27).
+"""
 
 import random
 import subprocess
@@ -71,8 +73,8 @@ class Reaper:
 def test_campaigns_killed_again_and_again_reach_everybody_once(
     new_deployment: Callable[[str], Deployment], kind: str, commands: Sequence[Sequence[str]]
 ) -> None:
-    """One with a text for all, as fast as the carrier takes it; one with a text for each,
-    at a rate of its own.
+    """One has a text for all, and goes as fast as the carrier takes it; one has a text for each,
+    and a rate of its own.
     """
     deployment, chance = new_deployment(kind), random.Random(27)
     deployment.env |= OPEN
@@ -128,7 +130,9 @@ def _some_more(
     all_of: Sequence[Under],
     chance: random.Random,
 ) -> float:
-    """Until a chunk was stored, or some were submitted; how many seconds until the first of it."""
+    """Waits until a chunk was stored, or some were submitted. Returns how many seconds it took
+    until the first of it.
+    """
     cursors, seen, wanted = (
         [under.now.cursor for under in all_of],
         len(carrier.submits()),

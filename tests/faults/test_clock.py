@@ -25,8 +25,8 @@ SCRIPT: Final = "\n".join(
 def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
     deployment: Deployment, tmp_path: Path
 ) -> None:
-    """Moving is all at once for every process: it is the machine's clock. Monotonic clocks
-    go on, as the kernel's do.
+    """The clock is the machine's, so it moves all at once for every process. Monotonic clocks go
+    on, as the kernel's do.
     """
     clock = tmp_path / "clock"
     clock.write_text("+0")
@@ -66,7 +66,7 @@ def test_a_clock_that_is_moved_ends_nothing_early_and_hurries_nothing(
 
 
 def waits_of(carrier: CarrierUnderTest, place: int) -> list[float]:
-    """How long each of a round's messages waited for its second try, in seconds."""
+    """Returns how long each of a round's messages waited for its second try, in seconds."""
     tries: dict[str, list[float]] = {}
     for submit in carrier.submits(accepted=False)[2 * MESSAGES * place :]:
         tries.setdefault(submit["recipient"], []).append(submit["at_ms"])

@@ -1,4 +1,4 @@
-"""A cut of the network, after which a process must never hang: it ends what it was, and begins anew
+"""The network is cut, and after that no process may hang: it ends what it was, and begins anew
 (docs/reliability.md, row 37).
 """
 
@@ -35,10 +35,10 @@ def asks_in_transaction(heard: bytes) -> bool:
 
 
 def fall_silent_in_transactions(proxy: Proxy) -> Loss:
-    """From now on each hot connection dies without a word in the middle of its next transaction:
-    its first statement after BEGIN is not answered. (asyncpg names the statements that it prepares,
-    and runs them with an Execute message of nine octets; psycopg says BEGIN just as it does, and
-    names its statements otherwise.)
+    """Lets each hot connection die without a word in the middle of its next transaction, from now
+    on: its first statement after BEGIN is not answered. (asyncpg names the statements that it
+    prepares, and runs them with an Execute message of nine octets; psycopg says BEGIN just as it
+    does, and names its statements otherwise.)
     """
     loss = proxy.lose(
         lambda said, heard: asks_in_transaction(heard),
@@ -57,8 +57,8 @@ def fall_silent_in_transactions(proxy: Proxy) -> Loss:
 def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired_begins_anew(
     new_deployment: NewDeployment,
 ) -> None:
-    """The race of a cut, without its 20 s: the turn is canceled while its statement waits on a
-    connection that is dead, and asyncpg can reach the database no more to cancel that statement
+    """The race of a cut is run without its 20 s: the turn is canceled while its statement waits on
+    a connection that is dead, and asyncpg can no longer reach the database to cancel that statement
     there.
     """
     deployment = new_deployment("postgresql")
@@ -99,8 +99,8 @@ def test_a_process_whose_statement_waits_on_a_dead_connection_when_it_is_retired
 def test_no_process_hangs_after_a_cut_of_32_s(
     new_deployment: NewDeployment, private_postgres: PrivatePostgres
 ) -> None:
-    """Workers in a network namespace of their own, with the database and the carrier at
-    the other end of a cable that is pulled again and again.
+    """Workers run in a network namespace of their own, with the database and the carrier at the
+    other end of a cable that is pulled again and again.
     """
     migrate.upgrade(private_postgres.url)
     deployment = new_deployment("postgresql", url=private_postgres.url)
@@ -153,8 +153,8 @@ def test_no_process_hangs_after_a_cut_of_32_s(
 
 
 def admitted(server: PrivatePostgres, cable: netns.Cable) -> str:
-    """The server's URL for who is at the cable's other end. It is started anew, with room for all
-    their connections.
+    """Returns the server's URL for who is at the cable's other end. The server is started anew,
+    with room for all their connections.
     """
     url = server.listen_at(cable.outside)
     with psycopg.connect(server.url, autocommit=True) as admin:

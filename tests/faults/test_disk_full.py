@@ -37,7 +37,7 @@ def disk(kind: str) -> Iterator[SmallDisk]:
 def postgres(
     kind: str, disk: SmallDisk, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PrivatePostgres | None]:
-    """On that disk."""
+    """Yields a server on that disk, or None for SQLite."""
     if kind == "sqlite":
         yield None
         return

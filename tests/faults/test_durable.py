@@ -1,4 +1,4 @@
-"""A server that is set to answer COMMIT before it has stored anything, and is killed
+"""A server is set to answer COMMIT before it has stored anything, and is killed
 (docs/reliability.md, row 38).
 """
 

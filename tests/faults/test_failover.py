@@ -1,5 +1,5 @@
-"""The database fails over to another host: one is silent, one is promoted, one comes back
-and does not know of it.
+"""The database fails over to another host: one host is silent, one is promoted, one comes back and
+does not know of it.
 """
 
 import time
@@ -27,7 +27,9 @@ APP, FIRST, SECOND = "10.77.0.10", "10.77.0.11", "10.77.0.12"
 
 
 class Pair(NamedTuple):
-    """A primary whose commits wait for its standby, on hosts of their own; `url` names both."""
+    """A pair is a primary whose commits wait for its standby, on hosts of their own; `url` names
+    both.
+    """
 
     network: Network
     first: PrivatePostgres
@@ -63,7 +65,7 @@ def fall_silent(pair: Pair) -> Callable[[], None]:
 
 
 def freeze(pair: Pair) -> Callable[[], None]:
-    """What it is sent is acknowledged, by its kernel."""
+    """Freezes the first host. Its kernel still acknowledges what it is sent."""
     pair.first.hang()
     return pair.first.go_on
 
@@ -115,7 +117,7 @@ def test_a_silent_host_is_left_for_the_one_that_was_promoted_and_its_return_chan
 
 
 def beside(deployment: Deployment) -> dict[str, str]:
-    """What `heliograph doctor`, a process that has just begun, finds of each host."""
+    """Returns what `heliograph doctor`, a process that has just begun, finds of each host."""
     return {
         finding["check"]: finding["found"]
         for finding in deployment.command("doctor", status=0)
@@ -127,7 +129,7 @@ def beside(deployment: Deployment) -> dict[str, str]:
 def test_everything_works_through_pgbouncer_in_session_mode(
     private_postgres: PrivatePostgres, new_deployment: NewDeployment
 ) -> None:
-    """With the files of docs/failover.md. What a session needs is said in it; locks, prepared
+    """The files are those of docs/failover.md. What a session needs is said in it; locks, prepared
     statements and what is set stay with it.
     """
     with PgBouncer(files(PAGE), private_postgres.port) as bouncer:
@@ -164,7 +166,7 @@ def test_everything_works_through_pgbouncer_in_session_mode(
 
 
 def refusal(deployment: Deployment, command: str) -> str:
-    """What a process says that may not begin."""
+    """Returns what a process says that may not begin."""
     process = deployment.run(command)
     assert process.process.wait(30) == 1
     return process.log.strip()

@@ -1,4 +1,4 @@
-"""Who wants nothing but a server's time, with a key or without one, does not take it from
+"""Clients who want nothing but a server's time, with a key or without one, do not take it from
 others.
 """
 
@@ -25,7 +25,7 @@ LOOP_DELAY_P99_S_MAX: Final = 0.25
 
 
 def answered_within(deployment: Deployment) -> str:
-    """For the matrix: how long a tenant's requests took, all of which were answered 200."""
+    """Returns for the matrix how long a tenant's requests took, all of which were answered 200."""
     took_ms = sorted(reply.took_s * 1_000 for reply in deployment.clients.replies)
     half_ms, most_ms = (took_ms[max(0, len(took_ms) * percent // 100 - 1)] for percent in (50, 99))
     return (
@@ -35,7 +35,9 @@ def answered_within(deployment: Deployment) -> str:
 
 
 def all_answered(deployment: Deployment, requests: int) -> None:
-    """A request that is answered 503 is asked again, and counts."""
+    """Asserts that all requests were answered 200. One that is answered 503 is asked again, and
+    counts.
+    """
     statuses = [reply.status for reply in deployment.clients.replies]
     assert statuses == [200] * requests, (
         f"{sum(status != 200 for status in statuses)} of {len(statuses)} were not answered 200"
@@ -64,8 +66,8 @@ def test_fifty_connections_that_ask_readyz_fail_nobody_else(deployment: Deployme
 
 
 def loop_delay_p99_s(deployment: Deployment) -> float:
-    """Of the process that answers requests, since it began: the watchdog's bucket in which
-    the 99th of 100 looks is.
+    """Returns a figure of the process that answers requests, since it began: the watchdog's bucket
+    in which the 99th of 100 looks is.
     """
     shown = plain_http.get(f"{deployment.api.address}/metrics", timeout=30).raise_for_status().text
     [delays] = [

@@ -1,4 +1,4 @@
-"""Texts of handsets whose process or database goes, and a flood of them (docs/reliability.md, rows
+"""Handsets send texts whose process or database goes, or a flood of them (docs/reliability.md, rows
 44, 45 and 46).
 """
 
@@ -19,7 +19,7 @@ WINDOW = 10
 
 
 def ended(deployment: Deployment, carrier: CarrierUnderTest) -> TextsSeen:
-    """What has become of all texts once the processes are stopped: none may be lost."""
+    """Returns what has become of all texts once the processes are stopped: none may be lost."""
     deployment.settle()
     deployment.stop()
     seen = compared(deployment, carrier)

@@ -1,5 +1,5 @@
-"""The long run: 100,000 messages while API and carrier processes are killed 200 times, one after
-the other (docs/reliability.md, "What is promised", rows 1 and 3).
+"""The long run sends 100,000 messages while API and carrier processes are killed 200 times, one
+after the other (docs/reliability.md, "What is promised", rows 1 and 3).
 """
 
 import os
@@ -36,8 +36,8 @@ class Reaper:
         self.kills = {"api": 0, "carrier": 0}
 
     def kill_one(self) -> None:
-        """One of the API's processes, now and then the one that starts them; or one of the two that
-        serve the carrier.
+        """Kills one of the API's processes, now and then the one that starts them; or one of the
+        two that serve the carrier.
         """
         if self.kills["api"] <= self.kills["carrier"]:
             self.kills["api"] += 1
@@ -100,8 +100,8 @@ def test_processes_killed_again_and_again_lose_nothing_and_charge_once(
 
 
 def _settle(deployment: Deployment) -> None:
-    """The last of the killed are retired after half a minute; what they had on the wire is in doubt
-    then, and made old.
+    """Waits until every message is settled. The last of the killed are retired after half a minute.
+    What they had on the wire is in doubt then, and is made old.
     """
     until_s = time.monotonic() + SETTLED_WITHIN_S
     while unsettled(deployment.db):

@@ -1,4 +1,4 @@
-"""A carrier that is away: down for a while, or there no more without anybody saying so
+"""A carrier is away: it is down for a while, or no longer there without anybody saying so
 (docs/reliability.md, rows 13 and 17).
 """
 
@@ -28,8 +28,8 @@ def validities(deployment: Deployment) -> set[int]:
 
 
 def backoffs(deployment: Deployment) -> list[float]:
-    """How long each pause was before the carrier was tried again, in seconds, as the sender's log
-    says.
+    """Returns how long each pause was before the carrier was tried again, in seconds, as the
+    sender's log says.
     """
     lines = (
         json.loads(line)
@@ -40,8 +40,8 @@ def backoffs(deployment: Deployment) -> list[float]:
 
 
 def goes_down_and_comes_back(deployment: Deployment, down_s: float) -> tuple[list[float], float]:
-    """Sends to a carrier before, while and after it is down; the pauses, and how long
-    after its return it was bound again.
+    """Sends to a carrier before, while and after it is down. Returns the pauses, and how long after
+    its return it was bound again.
     """
     carrier = deployment.carriers["carrier"]
     deployment.clients.send(QUEUED // 2)

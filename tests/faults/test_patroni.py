@@ -1,5 +1,5 @@
-"""What docs/failover.md promises, done to what it builds: the leader killed or cut off, the standby
-lost, an old primary that does not know.
+"""What docs/failover.md builds keeps the page's promises when the leader is killed or cut off, when
+the standby is lost, and when an old primary does not know of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def here(cluster: Cluster) -> Iterator[Cluster]:
-    """At the host of the service."""
+    """Yields the cluster, at the host of the service."""
     with cluster.network.entered(APP):
         yield cluster
 
@@ -36,8 +36,8 @@ def renamed(url: str, name: str) -> str:
 
 
 def deployment_of(cluster: Cluster, new_deployment: NewDeployment, name: str) -> Deployment:
-    """The API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a
-    database of their own.
+    """Runs the API through HAProxy, and a worker with all hosts in its DATABASE_URL, on a database
+    of their own.
     """
     cluster.until(cluster.is_whole_for_a_while, "a leader and two who follow it")
     cluster.database(name)
@@ -52,7 +52,7 @@ def deployment_of(cluster: Cluster, new_deployment: NewDeployment, name: str) ->
 
 
 def pause_s(deployment: Deployment, since: int) -> float:
-    """The longest time without an acceptance, from there on."""
+    """Returns the longest time without an acceptance, from there on."""
     ends = [
         reply.at_s + reply.took_s
         for reply in deployment.clients.replies[since:]
@@ -106,8 +106,8 @@ def test_another_host_takes_the_leaders_place(
 
 
 def old_primary_says(cluster: Cluster, former: str, deployment: Deployment) -> str:
-    """It takes statements as ever, and no commit of it is answered; nobody of the service
-    asks it.
+    """Asserts that the old primary takes statements as ever, that no commit of it is answered, and
+    that nobody of the service asks it.
     """
     address = ADDRESSES[former]
     url = renamed(cluster.through_haproxy, "kill_patroni_alone").replace(

@@ -27,7 +27,7 @@ NewDeployment = Callable[..., Deployment]
 
 @pytest.fixture
 def own_deployment(new_deployment: NewDeployment, private_postgres: PrivatePostgres) -> Deployment:
-    """On a server of the test's own."""
+    """Makes a deployment on a server of the test's own."""
     migrate.upgrade(private_postgres.url)
     return new_deployment("postgresql", url=private_postgres.url)
 
@@ -113,8 +113,8 @@ def test_an_accept_whose_commit_nobody_heard_of_is_answered_from_what_is_stored(
 
 @pytest.mark.fault(8)
 def test_a_turn_whose_commit_nobody_heard_of_sends_once(new_deployment: NewDeployment) -> None:
-    """Of the claims, what was stored and never written goes back; answers and receipts are recorded
-    again.
+    """Claims that were stored and never written go back; answers and receipts are
+    recorded again.
     """
     deployment, messages = new_deployment("postgresql"), int(quick_or_long(20, 500))
     carrier = deployment.carrier("--answer-delay-ms", "20", window=WINDOW)
@@ -142,7 +142,7 @@ def test_a_turn_whose_commit_nobody_heard_of_sends_once(new_deployment: NewDeplo
 
 
 def states_told(proxy: Proxy) -> Counter[bytes]:
-    """How often PostgreSQL gave each of these errors, from now on."""
+    """Returns how often PostgreSQL gave each of these errors, from now on."""
     told: Counter[bytes] = Counter()
 
     def listen(said: bytes, _heard: bytes) -> bool:
@@ -155,7 +155,7 @@ def states_told(proxy: Proxy) -> Counter[bytes]:
 
 
 def wait_until_one_waits(deployment: Deployment, watcher: psycopg.Connection) -> None:
-    """For a lock that somebody holds."""
+    """Waits until the service waits for a lock that somebody holds."""
     waiting = """
         SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
             AND datname = current_database()"""
@@ -165,7 +165,9 @@ def wait_until_one_waits(deployment: Deployment, watcher: psycopg.Connection) ->
 
 
 class Rival:
-    """Two sessions beside the service: one holds locks, the other looks who waits for them."""
+    """A rival has two sessions beside the service: one holds locks, and the other looks who waits
+    for them.
+    """
 
     def __init__(self, deployment: Deployment) -> None:
         self._deployment = deployment
@@ -186,7 +188,7 @@ class Rival:
         self.holder.execute(sql, values)
 
     def sends(self) -> "Future[list[str]]":
-        """One order is on its way, and waits for what is held."""
+        """Sends one order, which is on its way and waits for what is held."""
         sent = self._threads.submit(self._deployment.clients.send, 1)
         wait_until_one_waits(self._deployment, self.watcher)
         return sent
@@ -195,7 +197,9 @@ class Rival:
 def a_deployment_that_meets(
     own_deployment: Deployment, setting: str
 ) -> tuple[Deployment, Counter[bytes]]:
-    """With this setting for all sessions of the service, and what PostgreSQL tells it."""
+    """Returns a deployment, all sessions of which have this setting, and what PostgreSQL
+    tells it.
+    """
     with psycopg.connect(own_deployment.db.url, autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE postgres SET {setting}")
     own_deployment.db.close()

@@ -14,7 +14,7 @@ NEVER_S = 0.3  # nothing came within this time
 
 
 class Ends:
-    """A client's socket, and the server's."""
+    """Holds a client's socket, and the server's."""
 
     def __init__(self, proxy: Proxy, listener: socket.socket) -> None:
         self.client = socket.create_connection(("127.0.0.1", proxy.port), SOON_S)

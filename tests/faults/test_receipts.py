@@ -1,5 +1,5 @@
-"""Receipts that come too early, too often, with another word, or for a part (docs/reliability.md,
-rows 19 to 22).
+"""Receipts come too early, too often, with another word, or for a part (docs/reliability.md, rows
+19 to 22).
 """
 
 import time
@@ -19,7 +19,7 @@ def statuses(message: dict[str, Any]) -> list[str]:
 
 
 def ended_ms(message: dict[str, Any]) -> int:
-    """When it came to its last state."""
+    """Returns when the message came to its last state."""
     return round(datetime.fromisoformat(message["timeline"][-1]["at"]).timestamp() * 1_000)
 
 

@@ -43,8 +43,8 @@ def limited_key(deployment: Deployment) -> str:
 
 
 def allowed(deployment: Deployment, key: str, requests: int, address: str | None = None) -> int:
-    """How many of so many requests at once are not over the limit, each on a connection of its own:
-    the processes share those.
+    """Returns how many of so many requests at once are not over the limit. Each has a connection of
+    its own, because the processes share those.
     """
 
     def status(_: int) -> int:
@@ -61,8 +61,8 @@ def allowed(deployment: Deployment, key: str, requests: int, address: str | None
 
 
 def in_one_minute(measure: Callable[[], T]) -> T:
-    """What it finds when it begins and ends in the same minute: limits are counted by the
-    minute.
+    """Returns what `measure` finds when it begins and ends in the same minute: limits are counted
+    by the minute.
     """
     while True:
         minute = int(time.time()) // MINUTE_S
@@ -161,7 +161,7 @@ def test_without_redis_the_limit_is_counted_in_the_processes(
 
 
 def shown(deployment: Deployment) -> int:
-    """How many processes that answer the API have beaten once."""
+    """Returns how many processes that answer the API have beaten once."""
     with deployment.db.read() as tx:
         return len(
             tx.execute(

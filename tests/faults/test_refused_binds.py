@@ -1,5 +1,5 @@
-"""A carrier that does not let us in: it is asked slowly, and the operator sees why
-(docs/reliability.md, row 24).
+"""A carrier does not let us in: it is asked slowly, and the operator sees why (docs/reliability.md,
+row 24).
 """
 
 import json
@@ -17,7 +17,7 @@ QUEUED = 10
 
 
 def shown(deployment: Deployment, name: str) -> dict[str, Any]:
-    """What `heliograph carrier list` says of it."""
+    """Returns what `heliograph carrier list` says of the carrier."""
     return dict(
         next(
             carrier for carrier in deployment.command("carrier", "list") if carrier["name"] == name

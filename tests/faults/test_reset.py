@@ -1,4 +1,4 @@
-"""A connection that breaks under a full window: nobody knows what the carrier has taken
+"""A connection breaks under a full window: nobody knows what the carrier has taken
 (docs/reliability.md, row 16).
 """
 

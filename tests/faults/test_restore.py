@@ -38,7 +38,7 @@ KEPT = "kept"  # the carrier whose messages are canceled in the end
 
 @contextmanager
 def copy_of(deployment: Deployment, directory: Path) -> Iterator[Callable[[], str]]:
-    """A backup as docs/operations.md makes one. What it yields restores it, and returns the copy's
+    """Makes a backup as docs/operations.md says. What it yields restores it, and returns the copy's
     URL.
     """
     if deployment.kind == "sqlite":
@@ -79,7 +79,7 @@ def copy_of(deployment: Deployment, directory: Path) -> Iterator[Callable[[], st
 
 
 class Restored:
-    """The copy, and what is started on it."""
+    """Holds the copy, and what is started on it."""
 
     def __init__(self, deployment: Deployment, url: str, directory: Path) -> None:
         self.db = Database(url)
@@ -102,7 +102,7 @@ class Restored:
         return ServerProcess(self._url, self._directory, ("serve",), None, **self._deployment_env)
 
     def count(self, status: str) -> int:
-        """How many messages have it."""
+        """Returns how many messages have this status."""
         with self.db.read() as tx:
             return int(
                 tx.execute(
@@ -112,7 +112,7 @@ class Restored:
 
 
 def send(deployment: Deployment, recipients: list[str], address: str = "") -> None:
-    """One request, so that all of it is queued at once."""
+    """Sends one request, so that all of it is queued at once."""
     answer = plain_http.post(
         f"{address or deployment.api.address}/api/v1/sms/send",
         headers=deployment.clients.headers,
@@ -123,7 +123,7 @@ def send(deployment: Deployment, recipients: list[str], address: str = "") -> No
 
 
 def told(heard: Hearing) -> dict[tuple[str, str], set[str]]:
-    """The ids under which each change was told."""
+    """Returns the ids under which each change was told."""
     found: dict[tuple[str, str], set[str]] = {}
     for event in heard.events:
         found.setdefault((event["data"]["id"], event["event"]), set()).add(event["id"])
@@ -167,8 +167,8 @@ def _decide(
     held: dict[str, int],
     submitted: dict[str, int],
 ) -> None:
-    """What is new goes out at once; what was kept is let go, of one carrier, or canceled.
-    `submitted`: what each carrier had got before the copy was served.
+    """Decides about what was held. What is new goes out at once; what was kept is let go, of one
+    carrier, or canceled. `submitted` is what each carrier had got before the copy was served.
     """
     going, kept = deployment.carriers["going"], deployment.carriers[KEPT]
     deployment.until(

@@ -1,4 +1,4 @@
-"""Carriers served by several processes: killed, stopped, joined, ended in order
+"""Several processes serve carriers: they are killed, stopped, joined, and ended in order
 (docs/reliability.md, rows 2 to 6).
 """
 
@@ -30,7 +30,7 @@ CLAIMING = """
 
 
 def one_more(deployment: Deployment, carrier: CarrierUnderTest) -> float:
-    """How many seconds the carrier waits for the next submission."""
+    """Returns how many seconds the carrier waits for the next submission."""
     seen = len(carrier.submits())
     return deployment.until(lambda: len(carrier.submits()) > seen, "one more")
 
@@ -39,8 +39,8 @@ def one_more(deployment: Deployment, carrier: CarrierUnderTest) -> float:
 def test_what_a_killed_process_had_claimed_and_not_written_goes_out_from_another(
     new_deployment: Callable[..., Deployment],
 ) -> None:
-    """Killed between the commit of its claim and the wire, which the proxy makes long: it
-    swallows the reply to that COMMIT.
+    """The process is killed between the commit of its claim and the wire. The proxy makes that time
+    long: it swallows the reply to that COMMIT.
     """
     deployment = new_deployment("postgresql")
     carrier = deployment.carrier(window=5)
@@ -120,8 +120,8 @@ def test_a_process_killed_with_a_full_window_charges_once(deployment: Deployment
 def test_a_stopped_process_holds_up_nobody_and_writes_nothing_late(
     new_deployment: Callable[..., Deployment],
 ) -> None:
-    """Stopped in the middle of a transaction, with rows of the queue locked; its database answers
-    slowly, so that there is a middle.
+    """The process is stopped in the middle of a transaction, with rows of the queue locked. Its
+    database answers slowly, so that there is a middle.
     """
     deployment = new_deployment("postgresql")
     carrier = deployment.carrier("--answer-delay-ms", "50", window=WINDOW)
@@ -240,8 +240,8 @@ def test_processes_ended_one_after_the_other_empty_their_windows_and_unbind(
 
 
 def _roll_the_api(deployment: Deployment) -> None:
-    """Two more, behind the handbook's HAProxy, each replaced twice. Clients go on with the
-    last one.
+    """Starts two more, behind the handbook's HAProxy, and replaces each twice. Clients go on with
+    the last one.
     """
     ports = [free_port(), free_port()]
     deployment.balancer = deployment.api.address  # until the new ones are ready
@@ -266,8 +266,8 @@ def _roll_the_api(deployment: Deployment) -> None:
 def test_another_scheduler_takes_over(
     new_deployment: Callable[..., Deployment], fault: int
 ) -> None:
-    """What is in doubt meanwhile, because its connection breaks, is settled by its receipt
-    then: that is a scheduler's to do.
+    """What is in doubt meanwhile, because its connection breaks, is settled by its receipt then.
+    Only a scheduler does that.
     """
     deployment = new_deployment("postgresql")
     carrier = deployment.carrier("--chaos", "drop=1")

@@ -1,4 +1,4 @@
-"""The rate that a carrier allows, kept by several processes and by one connection after another
+"""Several processes, and one connection after another, keep the rate that a carrier allows
 (docs/reliability.md, row 5).
 """
 
@@ -18,7 +18,7 @@ WAIVED_WITHIN_S = 10.0 + 7.0 + 15.0
 
 
 def busiest(times_ms: Sequence[int], within_ms: int) -> int:
-    """How many there were at most in so long a time."""
+    """Returns how many there were at most in so long a time."""
     first = worst = 0
     for place, at_ms in enumerate(times_ms):
         while at_ms - times_ms[first] >= within_ms:
@@ -68,8 +68,8 @@ def test_two_processes_on_one_carrier_send_each_message_once_and_keep_its_rate(
 def test_a_process_that_cannot_bind_leaves_its_part_of_the_rate_to_the_one_that_can(
     new_deployment: Callable[..., Deployment],
 ) -> None:
-    """Of a rate of 1 a second one of two processes has all, the older one: here it is the
-    one that the carrier does not let in again.
+    """If the rate is 1 a second, one of two processes has all of it, the older one. In this test it
+    is the one that the carrier does not let in again.
     """
     deployment = new_deployment("postgresql")
     carrier = deployment.carrier(

@@ -1,5 +1,5 @@
-"""A PostgreSQL that falls silent under processes that send, its connections open: they
-stop in time, end in time, and go on when it is back.
+"""A PostgreSQL falls silent under processes that send, while its connections stay open: they stop
+in time, end in time, and go on when it is back.
 """
 
 import time
@@ -25,7 +25,7 @@ NewDeployment = Callable[..., Deployment]
 def silent(
     new_deployment: NewDeployment,
 ) -> Iterator[tuple[Deployment, CarrierUnderTest, ServerProcess, Callable[[], None]]]:
-    """A deployment whose carrier process is under load when its database falls silent; and
+    """Yields a deployment whose carrier process is under load when its database falls silent; and
     what ends the silence.
     """
     deployment = new_deployment("postgresql")

@@ -1,5 +1,5 @@
-"""Carriers that are slow to answer: the window holds, others do not wait, what answers too late is
-adopted (docs/reliability.md, rows 14 and 18).
+"""Some carriers are slow to answer: the window holds, others do not wait, and what answers too late
+is adopted (docs/reliability.md, rows 14 and 18).
 """
 
 import time
@@ -20,7 +20,9 @@ ENDED_WITHIN_S = 30.0
 
 
 def seconds_to_the_wire(deployment: Deployment) -> float:
-    """The other carrier's, from request to submit_sm: the median of single messages."""
+    """Returns how long single messages take to the other carrier, from request to submit_sm: their
+    median.
+    """
     seconds = []
     other = deployment.carriers["other"]
     for _ in range(PROBES):

@@ -33,7 +33,7 @@ NewDeployment = Callable[..., Deployment]
 
 
 class Asked(NamedTuple):
-    """One request that is answered in a thread of the API."""
+    """Tells of one request that is answered in a thread of the API."""
 
     what: str
     status: int
@@ -42,8 +42,8 @@ class Asked(NamedTuple):
 
 @dataclass
 class Loss:
-    """One loss of the standby: the slowest answer, until when 20 were accepted again, and when
-    /readyz noticed it.
+    """Tells of one loss of the standby: the slowest answer, until when 20 were accepted again, and
+    when /readyz noticed it.
     """
 
     number: int
@@ -65,7 +65,9 @@ def ready(deployment: Deployment) -> int:
 
 
 def asked(deployment: Deployment, number: int) -> list[Asked]:
-    """A change that waits in a thread for its commit, and something that is only read."""
+    """Asks for a change that waits in a thread for its commit, and for something that is
+    only read.
+    """
 
     def timed(what: str, answer: Callable[[], httpx.Response]) -> Asked:
         began_s = time.monotonic()
@@ -83,7 +85,7 @@ def asked(deployment: Deployment, number: int) -> list[Asked]:
 
 
 def ids_of_changes(heard: Hearing) -> dict[tuple[str, str], set[str]]:
-    """The ids of events under which each change of a message was told."""
+    """Returns the ids of events under which each change of a message was told."""
     told: dict[tuple[str, str], set[str]] = defaultdict(set)
     for event in heard.events:
         told[event["data"]["id"], event["event"]].add(event["id"])
@@ -107,8 +109,8 @@ def assert_told_once(deployment: Deployment, heard: Hearing) -> None:
 def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
     pair: Pair, new_deployment: NewDeployment
 ) -> None:
-    """Lost by SIGSTOP and by kill -9 in turns; it comes back, or commits are told not to
-    wait for it any more, in turns.
+    """The standby is lost by SIGSTOP and by kill -9 in turns. It comes back, or commits are told
+    not to wait for it any more, in turns.
     """
     deployment = new_deployment("postgresql", url=pair.url)
     deployment.env |= OPEN
@@ -145,7 +147,7 @@ def test_a_lost_standby_is_503_at_once_and_no_commit_is_cancelled(
 
 
 def _lose(deployment: Deployment, pair: Pair, loss: Loss) -> None:
-    """Loses the standby under load, and brings it back; notes in `loss` what that did."""
+    """Loses the standby under load, and brings it back. Notes in `loss` what that did."""
     clients = deployment.clients
     with clients.sending(per_second=50, clients=8):
         clients.wait_for(20)
@@ -201,8 +203,8 @@ def _take_again(pair: Pair, loss: int) -> None:
 def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
     pair: Pair, new_deployment: NewDeployment
 ) -> None:
-    """The commits hang, then the primary dies, and the standby takes its place: what was
-    accepted is there, what hung was seen by nobody.
+    """The commits hang, then the primary dies, and the standby takes its place: what was accepted
+    is there, and what hung was seen by nobody.
     """
     deployment = new_deployment("postgresql", url=pair.url)
     deployment.env |= OPEN
@@ -238,7 +240,9 @@ def test_what_no_standby_confirmed_is_lost_with_the_primary_and_nobody_was_told(
 
 
 def _promote(deployment: Deployment, pair: Pair, proxy: Proxy) -> None:
-    """It has not had what was stored since it was killed, and has itself no standby."""
+    """Promotes the standby, which has not had what was stored since it was killed, and has itself
+    no standby.
+    """
     pair.standby.start()
     with psycopg.connect(pair.standby.url, autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")

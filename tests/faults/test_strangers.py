@@ -1,5 +1,5 @@
-"""Strangers at the port, before any key: what they send is no header, takes no memory, and keeps
-nobody out (docs/reliability.md, rows 29 to 31).
+"""Strangers come to the port, before any key: what they send is no header, takes no memory, and
+keeps nobody out (docs/reliability.md, rows 29 to 31).
 """
 
 import time
@@ -31,7 +31,7 @@ SLOWEST_MAX_S = 5.0  # on a machine that others use too
 
 
 def balances(deployment: Deployment, until_s: float) -> list[float]:
-    """How long each of another client's requests took, all of them answered."""
+    """Returns how long each of another client's requests took, all of which were answered."""
     took = []
     with plain_http.new_client(
         base_url=deployment.api.address, headers=deployment.clients.headers, timeout=30

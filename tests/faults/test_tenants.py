@@ -1,4 +1,4 @@
-"""Tenants who take what others need: the disk, or money for one-time passwords that nobody wants
+"""Some tenants take what others need: the disk, or money for one-time passwords that nobody wants
 (faults 34 and 35).
 """
 
@@ -29,7 +29,7 @@ UNMATCHED_MAX: Final = 1_000
 
 
 class Tenant:
-    """One with a key, whose programs keep their connections."""
+    """A tenant has a key, and its programs keep their connections."""
 
     def __init__(self, deployment: Deployment, name: str, credits: int = 0) -> None:
         self.account_id = open_account(deployment.db, name, credits=credits)
@@ -47,7 +47,9 @@ class Tenant:
 
 @pytest.fixture
 def tenant(deployment: Deployment) -> Iterator[Callable[..., Tenant]]:
-    """`tenant("chidi", credits=10)`, once the deployment has started."""
+    """Yields what makes a tenant, once the deployment has started: `tenant("chidi",
+    credits=10)`.
+    """
     made: list[Tenant] = []
 
     def make(name: str, credits: int = 0) -> Tenant:
@@ -142,7 +144,7 @@ def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing
     signing_in = [f"23324{number:07d}" for number in range(100, 100 + int(quick_or_long(20, 400)))]
 
     def sign_in(phone: str) -> bool:
-        """Whether the code was sent; two of three are given back."""
+        """Returns whether the code was sent. Two of three codes are given back."""
         sent = honest.post("/otp/send", {"phone": phone})
         if sent.status_code == 200 and int(phone) % 3:
             code = code_sent(deployment.db, sent.json()["data"]["id"])
@@ -150,7 +152,7 @@ def test_pumping_into_many_ranges_is_stopped_and_who_verifies_is_refused_nothing
         return remember(phone, sent)
 
     def remember(phone: str, sent: httpx.Response) -> bool:
-        """What was promised must arrive, as of every client."""
+        """Remembers what was promised, for it must arrive, as of every client."""
         if sent.status_code == 200:
             deployment.clients.accepted[sent.json()["data"]["message_id"]] = Order(phone, "a code")
         return sent.status_code == 200

@@ -1,4 +1,4 @@
-"""A carrier that refuses half of all for now: it is sent to more slowly, and everything arrives
+"""A carrier refuses half of all for now: it is sent to more slowly, and everything arrives
 (docs/reliability.md, row 15).
 """
 

@@ -1,4 +1,6 @@
-"""From this version to the next, under load: the schema first, then one process after the other."""
+"""An upgrade goes from this version to the next, under load: the schema comes first, then one
+process after the other.
+"""
 
 import os
 import re
@@ -74,7 +76,7 @@ def schema_of(deployment: Deployment) -> str:
 
 
 def run_beside(said: str) -> list[str]:
-    """What runs beside a migration, as it says."""
+    """Returns what runs beside a migration, as it says."""
     beside = re.findall(r"beside it runs heliograph (\w+) \(process (\d+) ", said)
     # the process of the tests has sessions too, and may have a name from a command that another
     # test ran in it
@@ -85,8 +87,8 @@ def run_beside(said: str) -> list[str]:
 def test_a_rolling_upgrade_under_load_fails_no_request(
     new_deployment: Callable[[str], Deployment], tmp_path: Path
 ) -> None:
-    """Beside a reader whose transaction lasts, who keeps both the migration and the partition of a
-    month from their locks.
+    """A reader beside it has a transaction that lasts, and keeps both the migration and the
+    partition of a month from their locks.
     """
     deployment = new_deployment("postgresql")
     deployment.env["HELIOGRAPH_DRAIN_S"] = str(DRAIN_S)

@@ -1,5 +1,5 @@
-"""Webhooks: receivers that misbehave, and processes that die with POSTs under way
-(docs/reliability.md, rows 25 and 26).
+"""Receivers of webhooks misbehave, and processes die with POSTs under way (docs/reliability.md,
+rows 25 and 26).
 """
 
 import statistics
@@ -103,8 +103,8 @@ def test_receivers_that_misbehave_hold_up_nobody_and_get_it_again(
 
 
 def _hung(deployment: Deployment, bad: dict[str, Hearing]) -> list[int]:
-    """Until those that hang have had their time; how long that was. And who answers in the
-    last moment is in time.
+    """Waits until those that hang have had their time. Returns how long that was. A receiver that
+    answers in the last moment is in time.
     """
     deployment.until(
         lambda: (
@@ -123,8 +123,8 @@ def _hung(deployment: Deployment, bad: dict[str, Hearing]) -> list[int]:
 
 
 def _mend(deployment: Deployment, good: Hearing, bad: dict[str, Hearing]) -> None:
-    """Everybody gets everything, with the ids that it had; but who cannot be mended is
-    disabled, and misses it.
+    """Mends the receivers. Each gets everything, with the ids that it had; but the one that cannot
+    be mended is disabled, and misses it.
     """
     for receiver in bad.values():
         receiver.mend()
@@ -151,7 +151,7 @@ def _mend(deployment: Deployment, good: Hearing, bad: dict[str, Hearing]) -> Non
 
 
 def _retried_ms(failed: Hearing) -> list[int]:
-    """From each first time that an event came to its second."""
+    """Returns the time from each first time that an event came to its second."""
     first: dict[str, int] = {}
     again: dict[str, int] = {}
     for event, at_ms in zip(failed.events, failed.at_ms, strict=True):
@@ -163,7 +163,7 @@ def _retried_ms(failed: Hearing) -> list[int]:
 
 @pytest.mark.fault(26)
 def test_what_a_killed_process_had_posted_comes_again_with_its_id(deployment: Deployment) -> None:
-    """Under load, and each time while no POST is being answered."""
+    """The process is killed under load, and each time while no POST is being answered."""
     deployment.env |= OPEN
     carrier = deployment.carrier(window=WINDOW)
     kills, beside = int(quick_or_long(1, 5)), LONG and deployment.kind == "postgresql"

@@ -1,4 +1,4 @@
-"""Receivers that mean harm, beside a tenant who has nothing to do with them (row 33)."""
+"""Some receivers mean harm, beside a tenant who has nothing to do with them (row 33)."""
 
 import statistics
 import time
@@ -52,8 +52,8 @@ SLOW: Final = ("hang", "drip", OVER_TLS)  # whose attempts may take their 15 s
 
 
 class Phases(NamedTuple):
-    """What one neighbour's turns did to the tenant, in seconds: how long requests took,
-    and how late the good receiver heard.
+    """Keeps what one neighbour's turns did to the tenant, in seconds: how long requests took, and
+    how late the good receiver heard.
     """
 
     requests_s: list[float]
@@ -65,9 +65,9 @@ class Phases(NamedTuple):
 def test_receivers_that_mean_harm_delay_nobody_else(
     kind: str, new_deployment: Callable[[str], Deployment], tmp_path: Path
 ) -> None:
-    """In one process with the API. Two neighbours send in turns, at the same rate: one whose events
-    nobody hears, while the endpoints of the other are disabled and nothing of theirs is under way,
-    and then the one whose events go to all kinds of hostile receivers.
+    """Everything runs in one process with the API. Two neighbours send in turns, at the same rate:
+    one whose events nobody hears, while the endpoints of the other are disabled and nothing of
+    theirs is under way, and then the one whose events go to all kinds of hostile receivers.
     """
     deployment = new_deployment(kind)
     deployment.env |= OPEN | {"HELIOGRAPH_WEBHOOKS_CA_FILE": str(authority_file(tmp_path))}
@@ -123,7 +123,7 @@ def test_receivers_that_mean_harm_delay_nobody_else(
 def endpoints_of(
     deployment: Deployment, account_id: str, urls: Mapping[str, str]
 ) -> dict[str, str]:
-    """An endpoint of the account for each URL; its id by the URL's name."""
+    """Makes an endpoint of the account for each URL. Returns its id by the URL's name."""
     made = {
         name: endpoint(deployment.db, account_id, url, OF_MESSAGES, age_ms=KNOWN_FOR_MS)
         for name, url in urls.items()
@@ -138,7 +138,7 @@ def take_turns(
     hostile: Collection[str],
     seen: dict[str, Phases],
 ) -> None:
-    """One neighbour sends while the hostile endpoints are at rest, then the other to them."""
+    """Lets one neighbour send while the hostile endpoints are at rest, then the other to them."""
     for _ in range(ROUNDS):
         disable(deployment, hostile)
         deployment.until(
@@ -159,7 +159,7 @@ def disable(deployment: Deployment, endpoint_ids: Collection[str]) -> None:
 
 
 def at_work(deployment: Deployment, endpoint_ids: Collection[str]) -> bool:
-    """Whether anything of these endpoints is under way, or will be tried again."""
+    """Returns whether anything of these endpoints is under way, or will be tried again."""
     with deployment.db.read() as tx:
         return any(
             tx.execute(
@@ -174,7 +174,7 @@ def at_work(deployment: Deployment, endpoint_ids: Collection[str]) -> bool:
 def beside(
     deployment: Deployment, good: Hearing, neighbour: Clients, name: str, seen: dict[str, Phases]
 ) -> None:
-    """One turn of a neighbour, with what the tenant met meanwhile."""
+    """Lets a neighbour have one turn, and keeps what the tenant met meanwhile."""
     with (
         phase(deployment, good, seen[name]),
         neighbour.sending(NEIGHBOUR_PER_S, NEIGHBOURS[name], clients=1),
@@ -184,7 +184,7 @@ def beside(
 
 @contextmanager
 def phase(deployment: Deployment, good: Hearing, phases: Phases) -> Iterator[None]:
-    """The tenant sends all the while; what it met is added to `phases`."""
+    """Lets the tenant send all the while. What it met is added to `phases`."""
     replies, heard = len(deployment.clients.replies), len(good.at_ms)
     with deployment.clients.sending(TENANT_PER_S, clients=2):
         yield
@@ -201,7 +201,7 @@ def p99(took_s: list[float]) -> float:
 
 
 def attempts(deployment: Deployment, endpoint_id: str) -> list[Any]:
-    """How each attempt of an endpoint ended that has: status and reason."""
+    """Returns how each attempt of an endpoint ended that has: status and reason."""
     with deployment.db.read() as tx:
         return [
             tuple(row)

@@ -1,4 +1,4 @@
-"""A machine whose clock is wrong, or a database whose clock is (docs/reliability.md, row 40)."""
+"""A machine's clock is wrong, or the clock of a database is (docs/reliability.md, row 40)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,12 +33,12 @@ NewDeployment = Callable[..., Deployment]
 
 
 def clock_of(seconds: float) -> dict[str, str]:
-    """The environment of a process whose machine's clock is wrong by so much."""
+    """Returns the environment of a process whose machine's clock is wrong by so much."""
     return fake_time(FAKETIME=f"{seconds:+}", FAKETIME_DONT_FAKE_MONOTONIC="1")
 
 
 def refused(deployment: Deployment, process: ServerProcess, word: str) -> None:
-    """Ended by itself, with a line that says how its clock is."""
+    """Asserts that the process ended by itself, with a line that says how its clock is."""
     assert process.process.wait(ENDED_WITHIN_S) == 1, process.log[-2_000:]
     [line] = [line for line in process.log.splitlines() if line.startswith("heliograph: ")]
     assert (
@@ -152,7 +152,9 @@ def test_a_database_whose_clock_is_set_an_hour_ahead_stops_claims_and_ends_nothi
 
 
 def set_clock_of(server: PrivatePostgres, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that says how far its clock is moved; it is started anew for that."""
+    """Returns the file that says how far the server's clock is moved. The server is started anew
+    for that.
+    """
     clock = server.directory / "clock"
     clock.write_text("+0")
     clock.chmod(0o644)

@@ -1,5 +1,5 @@
-"""`python -m tests.fuzz`: octets that nobody would think of, for all that reads PDUs and receipts
-(`make fuzz`).
+"""`python -m tests.fuzz` gives octets that nobody would think of to all that reads PDUs and
+receipts (`make fuzz`).
 
 atheris steers libFuzzer by what the code does with them. Options are libFuzzer's. Without any it
 takes tests/fuzz/corpus and stops after ten minutes; what it finds is written to tests/fuzz/found,

@@ -1,5 +1,5 @@
-"""What is fuzzed: everything that reads octets from the other side of an SMPP connection,
-ours and the SMSC's.
+"""Gives octets to everything that reads them from the other side of an SMPP connection, ours and
+the SMSC's.
 """
 
 from heliograph.carriers.smpp import pdu
@@ -17,8 +17,8 @@ _STATUSES = {pdu.ESME_RINVCMDLEN, pdu.ESME_RINVMSGLEN, pdu.ESME_RINVTLVSTREAM}
 
 
 def read_anything(octets: bytes) -> None:
-    """The first octet says what the others are. Raises whatever is a fault of ours: nothing but
-    PduError may come of any octets.
+    """Reads octets, the first of which says what the others are. Raises whatever is a fault of
+    ours: nothing but PduError may come of any octets.
     """
     kind, rest = octets[:1], octets[1:]
     if kind == b"S":
@@ -32,7 +32,7 @@ def read_anything(octets: bytes) -> None:
 
 
 def _stream(octets: bytes) -> None:
-    """Cut at a place that the octets choose, it gives the same PDUs as whole."""
+    """Asserts that the octets give the same PDUs as whole, cut at a place that they choose."""
     whole, cut = Framer(), Framer()
     frames = whole.feed(octets)
     at = octets[-1] if octets else 0
@@ -45,7 +45,7 @@ def _stream(octets: bytes) -> None:
 
 
 def _body(octets: bytes) -> None:
-    """What can be decoded is decoded the same once it is encoded again."""
+    """Asserts that what can be decoded is decoded the same once it is encoded again."""
     try:
         message = pdu.decode_sm(octets)
     except pdu.PduError as malformed:

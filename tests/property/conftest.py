@@ -1,4 +1,4 @@
-"""`emptied`: what a state machine begins each of its runs with."""
+"""A state machine begins each of its runs with `emptied`, an empty database."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,5 +1,6 @@
-"""A campaign's life in any order, under any loss: nobody gets it twice, nobody is left out but who
-opts out, who then gets nothing more; each credit is accounted for, its end is told once.
+"""A campaign goes through its life in any order, under any loss: nobody gets it twice, nobody is
+left out but who opts out, who then gets nothing more; each credit is accounted for, and its end is
+told once.
 """
 
 from collections import Counter
@@ -61,8 +62,8 @@ SITUATIONS = {
 
 
 class Campaigning(OneCampaign):
-    """One account and carrier; the machine is operator, carrier, clock, network and
-    whoever kills the process.
+    """The machine is operator, carrier, clock, network and whoever kills the process; there is one
+    account and carrier.
     """
 
     # what may happen
@@ -127,7 +128,7 @@ class Campaigning(OneCampaign):
 
     @rule(fates=FATES, writes_lost=st.integers(0, 2))
     def look(self, fates: list[str], writes_lost: int) -> None:
-        """One look of whoever has the campaigns; some of its transactions are lost, or only their
+        """Looks once as whoever has the campaigns. Some of its transactions are lost, or only their
         replies.
         """
         self.house.db.fates, self.house.db.writes_lost = list(fates), writes_lost
@@ -140,8 +141,8 @@ class Campaigning(OneCampaign):
 
     @rule(outcomes=OUTCOMES, receipts=st.integers(0, 6))
     def turn(self, outcomes: list[Outcome], receipts: int) -> None:
-        """The carrier's: what it has answered and reported is stored, what waits is handed
-        to it.
+        """Gives the carrier its turn: what it has answered and reported is stored, and what waits
+        is handed to it.
         """
         for submission, outcome in zip(list(self.link.open.values()), outcomes, strict=False):
             [ref] = self.link.answer(submission, outcome=outcome)
@@ -257,8 +258,8 @@ class Campaigning(OneCampaign):
             clock.move(by_ms=-self.moved_ms)
 
     def settle_everything(self) -> None:
-        """Credits come, whoever paused it resumes it, and the carrier takes all: then it has ended,
-        and nobody was left out.
+        """Settles everything: credits come, whoever paused the campaign resumes it, and the carrier
+        takes all. Then it has ended, and nobody was left out.
         """
         if not hasattr(self, "campaign_id"):
             return
@@ -317,8 +318,8 @@ class Campaigning(OneCampaign):
             check()
 
     def run_out_of_credits(self) -> None:
-        """While somebody is left to be sent to: then it waits for credits, and goes on by
-        itself when there are some.
+        """Takes all credits away while somebody is left to be sent to. The campaign then waits for
+        credits, and goes on by itself when there are some.
         """
         if self.status() == "paused":
             self.command("resume", True)

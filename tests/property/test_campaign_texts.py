@@ -1,5 +1,5 @@
-"""Templates: what is written with doubled braces is read as it was meant, and filling in
-puts values where they belong, and nothing else.
+"""What is written with doubled braces in a template is read as it was meant, and filling in puts
+values where they belong, and nothing else.
 """
 
 import pytest

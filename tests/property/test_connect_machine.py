@@ -1,4 +1,4 @@
-"""Whatever partners, their customers and the operator do with money, in whatever order and at once:
+"""Partners, their customers and the operator may do anything with money, in any order and at once:
 nothing is made or lost on the way between them, nobody falls below zero, each reference makes one
 customer, and nobody sees another's.
 """
@@ -60,7 +60,7 @@ SITUATIONS = {
 
 
 class Connect(Partners):
-    """Two partners and their customers; the machine is all of them, and the operator."""
+    """The machine is two partners, all their customers, and the operator."""
 
     def teardown(self) -> None:
         self.meet_the_rest()
@@ -178,7 +178,7 @@ class Connect(Partners):
     @precondition(lambda self: self.live())
     @rule(moves=st.lists(st.tuples(st.integers(0, 99), MOVES), min_size=2, max_size=8))
     def race_of_moves(self, moves: list[tuple[int, int]]) -> None:
-        """Up and down between all of them, in an order that is nobody's to say."""
+        """Moves credits up and down between all of them, in an order that is nobody's to say."""
         live = self.live()
         wanted = [(live[which % len(live)], credits) for which, credits in moves]
         outcomes = at_once(len(wanted), lambda k: self.moved(*wanted[k]))
@@ -217,7 +217,7 @@ class Connect(Partners):
         self.seen.add("suspended" if suspended else "resumed")
 
     def meet_the_rest(self) -> None:
-        """Some more of everything, so that each situation is met."""
+        """Does some more of everything, so that each situation is met."""
         self.pay_in(0, 100, 500)
         for credits, minor, currency in (
             (5, 5, None),

@@ -1,4 +1,4 @@
-"""Cells of a file of contacts: nothing in them is run, whichever separator a spreadsheet takes them
+"""Nothing in the cells of a file of contacts is run, whichever separator a spreadsheet takes them
 apart by, and they come back as they were.
 """
 

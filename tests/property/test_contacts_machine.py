@@ -1,4 +1,4 @@
-"""Whatever is done to contacts, in whatever order: those that are there, and those that are found,
+"""Anything may be done to contacts, in any order: those that are there, and those that are found,
 are those of a model in memory. And whatever a contact is, a file that was exported brings it back.
 """
 
@@ -58,7 +58,9 @@ NEEDLES = st.text("aAbBéÉßsİ12 %_'\\\\\"@:&!ñ\n\x01", min_size=1, max_size=
 
 
 class Book(RuleBasedStateMachine):
-    """Two accounts, each with a sandbox; search buckets so small that there are many."""
+    """A book has two accounts, each with a sandbox, and search buckets so small that there are
+    many.
+    """
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -233,7 +235,7 @@ class Book(RuleBasedStateMachine):
         )
 
     def one_of(self, owner: ContactOwner, which: int) -> Contact:
-        """A contact of this owner, of another one, or one that is nowhere."""
+        """Returns a contact of this owner, of another one, or one that is nowhere."""
         nobody = Contact(
             ids.raw_of_number(ids.new_number()), "1", None, None, None, (), {}, False, 0, 0
         )

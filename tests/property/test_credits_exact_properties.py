@@ -32,8 +32,8 @@ NUMBERS = st.builds(
 
 
 def taken(read: Callable[[], int], field: str) -> int | None:
-    """What `read` makes of a body; None: it was refused by the field's name, or the number
-    is beyond what JSON may hold here.
+    """Returns what `read` makes of a body. None means that it was refused by the field's name, or
+    that the number is beyond what JSON may hold here.
     """
     try:
         return read()

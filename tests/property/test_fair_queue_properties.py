@@ -1,5 +1,5 @@
-"""The fair queue, whatever was queued and served before: newcomers are next, in their
-order, and who waits is served alike.
+"""The fair queue serves newcomers next, in their order, and those who wait alike, whatever was
+queued and served before.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ STEPS = st.lists(
 
 
 class Waiting(NamedTuple):
-    """One message, in the order of the queue."""
+    """Describes one message, in the order of the queue."""
 
     rank_us: int
     number: int  # of its send
@@ -35,7 +35,7 @@ class Waiting(NamedTuple):
 
 
 class Carrier:
-    """A queue as the database keeps it, and a carrier that takes from it."""
+    """A carrier takes from a queue that is kept as the database keeps it."""
 
     def __init__(self) -> None:
         self.queue = FairQueue()
@@ -44,7 +44,7 @@ class Carrier:
         self.sends = 0
 
     def send(self, account: str, messages: int, segments: int = 1) -> Waiting:
-        """Its first message."""
+        """Queues a send. Returns its first message."""
         self.sends += 1
         with self.queue.places() as places:
             self.queue.read(

@@ -24,7 +24,7 @@ WAYS = ("8", "16", "sar")
 
 
 class Written(NamedTuple):
-    """A text, as a phone cuts it into parts: anywhere, and of any size."""
+    """Holds a text as a phone cuts it into parts: anywhere, and of any size."""
 
     phone: str
     encoding: str
@@ -105,7 +105,9 @@ def part_pdu(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Written]:
-    """Some phones, each of which sends some texts; all of them use the same few references."""
+    """Returns what some phones have written, each of which sends some texts; all of them use the
+    same few references.
+    """
     references = st.lists(st.integers(0, 255), unique=True, min_size=1, max_size=3)
     return [
         draw(texts(f"23320123456{phone}", reference))

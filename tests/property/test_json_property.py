@@ -70,7 +70,7 @@ objects = st.dictionaries(st.text(characters), values, max_size=5)
 
 
 def read(body: bytes) -> dict[str, Any] | None:
-    """The object, or None when it was refused. Any other exception ends the test."""
+    """Returns the object, or None when it was refused. Any other exception ends the test."""
     try:
         return decode_object(body)
     except InvalidJson as refused:

@@ -1,4 +1,4 @@
-"""Sends one after the other on one wallet: what is charged is what was asked, and every
+"""Sends come one after the other on one wallet: what is charged is what was asked, and every
 recipient is accounted for once.
 """
 
@@ -63,7 +63,7 @@ def requests(draw: st.DrawFn) -> SendRequest:
 def judged(
     draw: st.DrawFn,
 ) -> tuple[WalletState, WalletState, list[tuple[SendRequest, Accepted | ServiceError]]]:
-    """A wallet before and after some sends, and what became of each."""
+    """Returns a wallet before and after some sends, and what became of each."""
     facts = AccountFacts(
         {"amina": "AMINA"},
         draw(st.sampled_from([None, frozenset({"GH"}), frozenset({"GH", "NG"})])),

@@ -1,4 +1,4 @@
-"""Keywords: a word is known however it is written, and nothing near it is taken for it."""
+"""A keyword is known however it is written, and nothing near it is taken for it."""
 
 import unicodedata
 from random import Random

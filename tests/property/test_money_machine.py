@@ -1,5 +1,6 @@
-"""Whatever happens, in whatever order: the ledger's sum is the balance, what was charged less what
-was paid back is what carriers took, and nothing goes out twice that was not in doubt.
+"""The books are right whatever happens, in whatever order: the ledger's sum is the balance, what
+was charged less what was paid back is what carriers took, and nothing goes out twice that was not
+in doubt.
 """
 
 from collections import Counter

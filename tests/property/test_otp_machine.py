@@ -1,4 +1,4 @@
-"""Whatever order codes are sent, lost, guessed and given back in: each answer is the one that
+"""Codes may be sent, lost, guessed and given back in any order: each answer is the one that
 docs/api.md, "One-time passwords", says, and nothing is charged that was not sent. The model counts
 in plain lists; time goes by in steps of 30 s, so that what a run takes itself decides nothing.
 """
@@ -45,8 +45,8 @@ class Code:
 
 @dataclass
 class Model:
-    """One phone by the rules of docs/api.md, "One-time passwords", and where those are silent, of
-    docs/decisions/otp.md, P4 and P5.
+    """Models one phone by the rules of docs/api.md, "One-time passwords", and where those are
+    silent, of docs/decisions/otp.md, P4 and P5.
     """
 
     sent: list[Code] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Model:
         self.sent.append(Code(now, code))
 
     def takes(self, now: int) -> bool:
-        """Whether a right code is right now."""
+        """Returns whether a right code is right now."""
         return (
             self.locked_until <= now
             and bool(self.sent)
@@ -98,8 +98,8 @@ class Model:
 
 
 class Passwords(RuleBasedStateMachine):
-    """One account and two phones; the machine is whoever signs in, whoever guesses, clock
-    and network.
+    """The machine is whoever signs in, whoever guesses, clock and network; there is one account,
+    with two phones.
     """
 
     def __init__(self, url: str) -> None:
@@ -124,7 +124,7 @@ class Passwords(RuleBasedStateMachine):
 
     @rule(phone=st.sampled_from([0, 1]), together=st.sampled_from([1, 1, 1, 3]), fates=FATES)
     def send(self, phone: int, together: int, fates: list[str]) -> None:
-        """So many at once."""
+        """Asks for so many codes at once."""
         model = self.models[phone]
         requests = [self.house.request(PHONES[phone]) for _ in range(together)]
         self.house.db.fates = fates.copy()
@@ -145,7 +145,7 @@ class Passwords(RuleBasedStateMachine):
         guesses=st.booleans(),
     )
     def insist(self, phone: int, times: int, pause_s: int, guesses: bool) -> None:
-        """One after the other, each perhaps with a wrong code."""
+        """Asks for one code after the other, each perhaps with a wrong code given back."""
         for _ in range(times):
             self.send(phone=phone, together=1, fates=[])
             if guesses:
@@ -159,12 +159,14 @@ class Passwords(RuleBasedStateMachine):
         ),
     )
     def give(self, phone: int, what: list[str]) -> None:
-        """These come together."""
+        """Gives back codes that come together."""
         self.check(phone, what)
 
     @rule(phone=st.sampled_from([0, 1]), fates=FATES)
     def give_and_lose(self, phone: int, fates: list[str]) -> None:
-        """Right ones only: with a lost reply wrong ones count twice (docs/decisions/otp.md, P7)."""
+        """Gives back right codes only, because with a lost reply wrong ones count twice
+        (docs/decisions/otp.md, P7).
+        """
         self.check(phone, ["right", "right"], fates if self.models[phone].takes(self.now) else [])
 
     def check(self, phone: int, what: list[str], fates: list[str] | None = None) -> None:

@@ -1,5 +1,5 @@
-"""Whatever is stored, refused, lost and told again, by whatever mode and day: what is
-counted is what was stored, and never more than the quota.
+"""Something is stored, refused, lost and told again, by any mode and on any day: what is counted is
+what was stored, and never more than the quota.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ ROUNDS_MAX = 5  # each with other steps, also in CI: chance leaves something out
 
 
 class Quotas(RuleBasedStateMachine):
-    """One account; the machine is its shop, its programs, the operator, clock and network."""
+    """The machine is the shop of one account, its programs, the operator, clock and network."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class Quotas(RuleBasedStateMachine):
 
     @rule(modes=st.lists(MODES, min_size=1, max_size=4), fates=FATES)
     def programs_send(self, modes: list[bool], fates: list[str]) -> None:
-        """These come together, each with a key of its own."""
+        """Sends requests that come together, each with a key of its own."""
         wanted = [(f"{self.next + place:04d}", sandbox) for place, sandbox in enumerate(modes)]
         self.next += len(modes)
         requests = [

@@ -1,5 +1,5 @@
-"""Erasing at any moment of a message's life: money and states go on as if it had not been,
-and what is on its way keeps what it needs.
+"""Data may be erased at any moment of a message's life: money and states go on as if nothing were
+erased, and what is on its way keeps what it needs.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ AT_ONCE = KeptFor(0, None)
 
 
 class Erasing(Money):
-    """Everything that is not under way is erased, whenever the machine likes."""
+    """Erases everything that is not under way, whenever the machine likes."""
 
     erased = 0
 

@@ -27,7 +27,7 @@ def routes(draw: st.DrawFn, prefix: str) -> Route:
 
 @st.composite
 def phones(draw: st.DrawFn) -> list[Phone]:
-    """Some blocks of numbers, of several destinations, in any order."""
+    """Returns some blocks of numbers, of several destinations, in any order."""
     blocks = st.tuples(
         st.sampled_from([233_200_000_000, 233_540_000_000, 234_800_000_000, 254_700_000_000]),
         st.integers(0, 10**6),
@@ -49,7 +49,7 @@ def priced(listed: list[Route], down: frozenset[int], to: list[Phone]) -> Priced
 
 
 def takers(route: Route, down: frozenset[int]) -> set[int]:
-    """Whom a route may lead to, spelled out."""
+    """Returns whom a route may lead to, spelled out."""
     ids, count = route.carrier_ids, len(route.weights)
     sharing = [carrier for carrier in ids[:count] if carrier not in down]
     spare = [carrier for carrier in ids if carrier not in down][:1]

@@ -1,4 +1,4 @@
-"""Whatever a carrier says, in whatever order: a message's life goes forward only, and its refund is
+"""A carrier may say anything, in any order: a message's life goes forward only, and its refund is
 what no carrier accepted.
 """
 
@@ -74,7 +74,7 @@ segments_and_rate = st.tuples(st.integers(1, 10), st.integers(0, 5))
 
 @st.composite
 def lives(draw: st.DrawFn) -> tuple[MessageRow, list[Event]]:
-    """A message and any events at all, likely or absurd."""
+    """Returns a message and any events at all, likely or absurd."""
     segments, rate = draw(segments_and_rate)
     part = st.integers(1, segments)
     likely = st.sampled_from(

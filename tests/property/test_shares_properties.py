@@ -1,5 +1,5 @@
-"""Processes that share a carrier's rate: together they never exceed it, whoever comes and goes, and
-they use it up when nobody does.
+"""Processes share a carrier's rate: together they never exceed it, whoever comes and goes, and they
+use it up when nobody does.
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ def peer(*, waives: bool) -> PeerProcess:
 
 
 class Process:
-    """One that sends as fast as it may. It knows who is there from its last look."""
+    """Sends as fast as it may. It knows who is there from its last look."""
 
     def __init__(
         self,
@@ -52,8 +52,8 @@ class Process:
         )
 
     def send(self, registered: dict[int, PeerProcess], now_s: float) -> int:
-        """Even while it waives its part: what it has not seen in the table does not hold
-        for it yet.
+        """Sends what is allowed, even while it waives its part: what it has not seen in the table
+        does not hold for it yet.
         """
         if now_s >= self.next_look_s:
             registered[self.epoch] = peer(waives=self.waives)

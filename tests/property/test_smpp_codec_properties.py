@@ -1,5 +1,5 @@
-"""The codec: what is encoded is decoded again, an implementation by others agrees, and no
-octets make anything but a PduError.
+"""What the codec encodes is decoded again, an implementation by others agrees, and no octets make
+anything but a PduError.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Messages and receipts: every text comes out as it went in, and no receipt stops anything."""
+"""Every text of a message comes out as it went in, and no receipt stops anything."""
 
 import string
 

@@ -88,8 +88,8 @@ def significant_examples_of(region: str) -> list[str]:
 
 @st.composite
 def nearly_numbers(draw: st.DrawFn, region: str) -> str:
-    """A number of the region of any type, changed a little or a lot, with any prefix
-    before it, right or wrong.
+    """Returns a number of the region of any type, changed a little or a lot, with any prefix before
+    it, right or wrong.
     """
     metadata = PhoneMetadata.metadata_for_region(region, None)
     assert metadata is not None

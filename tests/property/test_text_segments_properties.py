@@ -1,4 +1,4 @@
-"""What holds for the segments of every text (docs/api.md, "Segments and price")."""
+"""Some things hold for the segments of every text (docs/api.md, "Segments and price")."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +43,7 @@ any_texts = (
 
 
 def size_of(part: str, encoding: str) -> int:
-    """In septets or UCS-2 units."""
+    """Returns the size of a part in septets or UCS-2 units."""
     return len(gsm7_octets(part)) if encoding == GSM_7 else len(ucs2_octets(part)) // 2
 
 

@@ -59,7 +59,7 @@ class Read(NamedTuple):
 
 
 def read(data: bytes, cuts: list[int], *, ends: bool) -> Read | None:
-    """None: it is no answer."""
+    """Returns what was read; None if it is no answer."""
     reader, places = AnswerReader(), sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
     try:
         for begin, end in pairwise(places):

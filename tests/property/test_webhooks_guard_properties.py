@@ -1,5 +1,5 @@
-"""Which addresses webhooks reach: none that is not outside, in whatever spelling; and what
-is outside stays reachable.
+"""Webhooks reach no address that is not outside, in whatever spelling; and what is outside stays
+reachable.
 """
 
 import socket
@@ -43,7 +43,7 @@ EVERYTHING = AllowedNetworks(networks=(ip_network("0.0.0.0/0"), ip_network("::/0
 
 
 def within(network: Network) -> st.SearchStrategy[Address]:
-    """Addresses of it, its first and last one and their like often."""
+    """Returns addresses of the network, its first and last one and their like often."""
     first, last = int(network.network_address), int(network.broadcast_address)
     return st.integers(first, last).map(
         lambda number: ip_address(number.to_bytes(4 if network.version == 4 else 16, "big"))

@@ -1,4 +1,4 @@
-"""`data_dir`: where settings are read from."""
+"""Settings are read from `data_dir`."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory that is yet to be made; the working directory is empty."""
+    """Returns a data directory that is yet to be made. The working directory is empty."""
     working = tmp_path / "working"
     working.mkdir()
     monkeypatch.chdir(working)

@@ -1,4 +1,4 @@
-"""When the low-balance alarms fire."""
+"""A low-balance alarm fires once for each time that debits bring the figure below its threshold."""
 
 from hypothesis import given
 from hypothesis import strategies as st

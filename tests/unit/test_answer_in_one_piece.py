@@ -31,7 +31,7 @@ class Written:
 
 
 class Request:
-    """A request that has been read and waits for its answer."""
+    """Is a request that has been read and waits for its answer."""
 
     def __init__(self, method: str = "GET", *, keep_alive: bool = True) -> None:
         self.written = Written()

@@ -1,4 +1,4 @@
-"""A test that is awaited leaves nothing running when its loop is closed."""
+"""An awaited test leaves nothing running when its loop is closed."""
 
 import asyncio
 

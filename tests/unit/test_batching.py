@@ -26,7 +26,7 @@ SESSION = Backend(1, 1)
 
 
 class Transactions:
-    """What a batcher runs: keeps the batches it was given, and can be held up, or made to fail by
+    """Runs what a batcher gives it: keeps the batches, and can be held up, or made to fail by
     `faults` and for `poison`.
     """
 

@@ -1,5 +1,5 @@
 """What a process remembers of the configuration is never older than 0.9 s, and a change costs one
-query a kind. On both databases.
+query a kind. It is so on both databases.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from tests.support.services.postgres import PrivatePostgres
 
 
 class Tiers:
-    """A kind of configuration: a tier's requests a minute, by its name. Keeps what was asked of the
-    database; `held` holds loads up.
+    """Is a kind of configuration: a tier's requests a minute, by its name. Keeps what was asked of
+    the database; `held` holds loads up.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def set_tier(db: Database, name: str, per_minute: int) -> None:
 
 
 def change_unannounced(db: Database, name: str, per_minute: int) -> None:
-    """As no use case does: without bumping the epoch."""
+    """Changes a tier as no use case does: without bumping the epoch."""
     with db.write() as tx:
         tx.execute(sa.update(tiers).where(tiers.c.name == name).values(per_minute=per_minute))
 

@@ -1,4 +1,4 @@
-"""When a scheduled campaign starts: local times, also where the clocks are changed."""
+"""A scheduled campaign starts at its local time, also where the clocks are changed."""
 
 from datetime import UTC, datetime
 

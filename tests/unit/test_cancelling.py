@@ -14,7 +14,7 @@ from tests.support.factories import awaited
 
 
 async def given_back(waiting: asyncio.Event) -> None:
-    """Waits on a connection, which is dead: asyncpg, giving it back, raises this in place of the
+    """Waits on a connection that is dead. asyncpg, giving it back, raises this in place of the
     CancelledError that it met.
     """
     try:

@@ -1,4 +1,4 @@
-"""The commands' help: complete, and there at once."""
+"""The commands' help is complete, and there at once."""
 
 import re
 import subprocess
@@ -37,7 +37,7 @@ def test_the_list_of_commands_names_every_verb_of_a_noun() -> None:
 
 
 def test_help_loads_nothing_that_works() -> None:
-    """So that it is there at once; the list of commands does not even load the commands."""
+    """So it is there at once; the list of commands does not even load the commands."""
     nouns = [name for name in COMMANDS if name in ("account", "key", "carrier")]
     code = f"""
 import sys

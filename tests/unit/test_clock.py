@@ -1,4 +1,4 @@
-"""The one source of time, beside a machine's clock that somebody sets."""
+"""The one source of time runs beside a machine's clock that somebody sets."""
 
 import time
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ START_S = 1_800_000_000
 
 
 class Machine:
-    """Its two clocks, in seconds, in place of the module's."""
+    """Puts its two clocks, in seconds, in place of the module's."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.wall_s, self.running_s = float(START_S), 1_000.0

@@ -1,4 +1,4 @@
-"""Colours on a terminal, and nowhere else."""
+"""Commands use colours on a terminal, and nowhere else."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ PLAIN = "NAME   STATUS\namina  active\ndede   suspended\n"
 
 
 class Terminal:
-    """A pseudo-terminal."""
+    """Opens a pseudo-terminal."""
 
     def __init__(self) -> None:
         self._screen, slave = os.openpty()
         self.stream: TextIO = os.fdopen(slave, "w", encoding="utf-8")
 
     def shows(self, doing: Callable[[], None]) -> str:
-        """What its screen gets."""
+        """Returns what its screen gets."""
         with redirect_stdout(self.stream), redirect_stderr(self.stream):
             doing()
         self.stream.close()

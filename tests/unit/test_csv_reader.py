@@ -137,7 +137,7 @@ def test_a_header_that_names_the_phone_column_twice_is_refused(header: str) -> N
 def test_a_cell_that_was_made_harmless_for_spreadsheets_is_read_as_it_was_by_both(
     name: str,
 ) -> None:
-    """So what contacts were exported to makes the same campaign as the contacts themselves."""
+    """So an exported file of contacts makes the same campaign as the contacts themselves."""
     line = line_of((neutral("+233201234567"), neutral(name)), ",")
     text = f"phone,name\r\n{line}"
     assert contact_phones(text) == campaign_phones(text) == ["233201234567"]

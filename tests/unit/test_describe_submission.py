@@ -1,4 +1,4 @@
-"""What an operator reads of a submit_sm, field by field."""
+"""An operator can read a submit_sm field by field."""
 
 from typing import Any
 

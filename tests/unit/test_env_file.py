@@ -1,5 +1,5 @@
-"""Env files: what is understood means the same to systemd, and a bad line is told without
-what stands in it.
+"""What is understood of an env file means the same to systemd, and a bad line is told without what
+stands in it.
 """
 
 import os

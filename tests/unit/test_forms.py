@@ -1,5 +1,5 @@
-"""A request's fields, read one by one: every bad one is named with what was found and what
-is allowed.
+"""A request's fields are read one by one: every bad one is named with what was found and what is
+allowed.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which host of a PostgreSQL is chosen, and when another one is."""
+"""One host of a PostgreSQL is chosen, and another one when that must not be used."""
 
 import threading
 import time
@@ -19,8 +19,9 @@ SILENT_S = 30.0
 
 
 class ScriptedServers:
-    """The PostgreSQL servers of a list of hosts, each of which says what the test gives it: its
-    status, an error, or nothing for so many seconds. `asked` counts how often any was asked.
+    """Stands for the PostgreSQL servers of a list of hosts, each of which says what the test gives
+    it: its status, an error, or nothing for so many seconds. `asked` counts how often any was
+    asked.
     """
 
     def __init__(self, *says: HostStatus | Exception | float, options: str = "") -> None:
@@ -46,7 +47,9 @@ class ScriptedServers:
         return self.hosts.chosen_host().host.shown
 
     def connect(self) -> str:
-        """As a driver does, to the host that is chosen; NoHost when it must not be used."""
+        """Connects as a driver does, to the host that is chosen. Raises NoHost when it must not be
+        used.
+        """
         chosen = self.hosts.chosen_host()
         said = self.says[int(chosen.host.shown[2])]
         assert isinstance(said, HostStatus)

@@ -1,5 +1,5 @@
-"""Ids in their three forms. That they are in the order in which they were made:
-test_ids_order.py.
+"""Ids have three forms. The tests of test_ids_order.py say that they are in the order in which they
+were made.
 """
 
 import pytest
@@ -23,7 +23,7 @@ prefixes = st.sampled_from(["msg", "snd", "acc", "site"])
     ],
 )
 def test_the_text_form_is_the_typeid_of_the_uuid(text: str, raw: str) -> None:
-    """Examples of the TypeID specification, version 0.3.0."""
+    """The values are the examples of the TypeID specification, version 0.3.0."""
     assert ids.raw_of_text("prefix", text) == raw
     assert ids.text_of_raw("prefix", raw) == text
 

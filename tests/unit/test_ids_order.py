@@ -32,7 +32,9 @@ def make_when_asked(asked: Connection) -> None:
 
 
 def test_ids_that_processes_make_one_after_the_other_are_in_that_order() -> None:
-    """As those of a wallet's entries are, under its lock. Many of them share a millisecond."""
+    """The ids of a wallet's entries are made in this way, under its lock. Many of them share a
+    millisecond.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=make_when_asked, args=(there,))

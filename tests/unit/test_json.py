@@ -1,5 +1,5 @@
-"""Each thing that docs/api.md, "Bodies", refuses, wherever in a body it stands. Bodies at random:
-tests/property/test_json_property.py.
+"""Each thing that docs/api.md, "Bodies", refuses is refused wherever in a body it stands. The tests
+of tests/property/test_json_property.py try bodies at random.
 """
 
 import gzip
@@ -171,8 +171,8 @@ def test_nesting_is_taken_to_64_levels_and_no_further(opens: bytes, closes: byte
     [(b"1", 1), (b"[]", 2), (b'{"k":1}', 2), (b'",[{\\""', 1), (b'{"[,":"]\\\\"}', 2)],
 )
 def test_so_many_parts_are_taken_and_no_more(part: bytes, counts: int) -> None:
-    """The body's own object and array, and each comma and each bracket that opens outside
-    of strings.
+    """What counts is the body's own object and array, and each comma and each bracket that opens
+    outside of strings.
     """
     count = (PARTS_MAX - 2 + 1) // counts
     body = b'{"a":[%b],"b":"%b"}'
@@ -185,8 +185,8 @@ def test_so_many_parts_are_taken_and_no_more(part: bytes, counts: int) -> None:
 
 
 def test_a_body_that_is_looked_at_first_is_refused_for_what_it_is() -> None:
-    """Where brackets do not match the decoder says what is wrong, and nothing is built
-    that is deep.
+    """Where brackets do not match, the decoder says what is wrong, and nothing is built that is
+    deep.
     """
     many = b"[" * 70
     assert "not JSON" in refusal(b'{"a":' + many + b"]" * 69 + b"}")

@@ -1,5 +1,5 @@
-"""What becomes of one send: who gets it, over which carrier, at what price, and when it is refused.
-Sequences: tests/property.
+"""The judge decides about one send: who gets it, over which carrier, at what price, and when it is
+refused. The tests of tests/property try sequences.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def accepted(
 def refused(
     request: SendRequest, purse: WalletState | None = None, facts: AccountFacts = FACTS
 ) -> ServiceError:
-    """The refusal; a wallet that is refused stays as it was."""
+    """Returns the refusal. A wallet that is refused stays as it was."""
     purse = purse or wallet()
     before = repr(purse)
     verdict = judge(request, facts, TARIFF, purse, NOW_MS)

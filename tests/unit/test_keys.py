@@ -1,4 +1,6 @@
-"""Keys as texts: made, told from mistyped ones, and what may stand in their permissions."""
+"""Keys are texts: they are made, they are told from mistyped ones, and only certain words may stand
+in their permissions.
+"""
 
 import re
 import zlib

@@ -1,4 +1,4 @@
-"""Which links a text has, and what is suspicious about their hosts."""
+"""The links of a text are found, and what is suspicious about their hosts is told."""
 
 import pytest
 

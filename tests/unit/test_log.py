@@ -1,4 +1,4 @@
-"""Lines of the log of a command, and of a process before and after it has configured its logs."""
+"""A command's log holds errors only, and it changes nothing in the logs of its process."""
 
 import subprocess
 import sys

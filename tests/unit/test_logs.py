@@ -1,4 +1,6 @@
-"""What libraries and the event loop log of errors says their kind and place, never their text."""
+"""Errors that are logged by libraries and the event loop are told by their kind and place, never by
+their text.
+"""
 
 import asyncio
 import json

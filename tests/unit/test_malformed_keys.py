@@ -1,5 +1,5 @@
-"""What is said of an Authorization header that opens nothing: the form that was found, and
-never the key.
+"""An Authorization header that opens nothing is refused with the form that was found, and never
+with the key.
 """
 
 import pytest

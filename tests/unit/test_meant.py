@@ -1,4 +1,4 @@
-"""Which path is named to whoever asked for another one."""
+"""Whoever asks for a path that is nearly one of ours is told that one."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Money between JSON numbers and integers of the smallest unit."""
+"""Money is converted between JSON numbers and integers of the smallest unit."""
 
 import json
 from decimal import Decimal

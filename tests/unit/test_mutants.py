@@ -1,4 +1,4 @@
-"""The mutants that `make mutants` makes, and which of them it chooses."""
+"""`make mutants` makes certain mutants, and chooses some of them."""
 
 import pytest
 

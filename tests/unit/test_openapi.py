@@ -1,5 +1,5 @@
-"""The published description: what it says of itself. That answers are as described, every test of
-tests/api checks.
+"""The published description is whole and right in what it says of itself. Every test of tests/api
+checks that answers are as described.
 """
 
 import re

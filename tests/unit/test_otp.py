@@ -1,5 +1,5 @@
-"""One-time passwords, the pure parts: texts of ours, codes and what is kept of them, and
-how a text is sealed.
+"""One-time passwords have some pure parts: texts of ours, codes and what is kept of them, and how a
+text is sealed.
 """
 
 import pytest
@@ -28,7 +28,9 @@ NOW_MS = 1_800_000_000_000
 
 
 def otp(*, locked_until_ms: int | None = None, created_at_ms: int = NOW_MS) -> Otp:
-    """One that was sent; where it is locked, after as many wrong tries as that takes."""
+    """Returns a code that was sent. Where it is locked, it was locked after as many wrong tries as
+    that takes.
+    """
     return Otp(
         ONE,
         ONE,

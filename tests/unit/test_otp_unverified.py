@@ -1,5 +1,5 @@
-"""How many codes may stay unverified: an honest account is never held back, however it
-grows; a past that is not there lends nothing.
+"""Only so many codes may stay unverified: an honest account is never held back, however it grows,
+and a past that is not there lends nothing.
 """
 
 import heapq
@@ -38,8 +38,8 @@ def tally(country: str = ALL_COUNTRIES) -> OtpTally:
 
 
 def honest(seed: int, days: list[int]) -> Iterator[tuple[int, float]]:
-    """Moments at which users ask for a code, so many each day, more of them by day; and how long
-    each takes to give it back, infinite if never. Of each hour 60 to 90 % do, after 5 s to 2
+    """Yields moments at which users ask for a code, so many each day, more of them by day; and how
+    long each takes to give it back, infinite if never. Of each hour, 60 to 90 % do, after 5 s to 2
     minutes.
     """
     dice = random.Random(seed)
@@ -58,7 +58,7 @@ def honest(seed: int, days: list[int]) -> Iterator[tuple[int, float]]:
 
 
 def live(guards: list[OtpTally], moments: Iterator[tuple[int, float]]) -> Lived:
-    """What becomes of them: each is refused when a guard refuses it."""
+    """Returns what becomes of the moments: each is refused when a guard refuses it."""
     pending: list[tuple[float, int]] = []
     sent = refused = verified = 0
     for now_ms, after_ms in moments:
@@ -93,7 +93,7 @@ def test_a_new_account_and_a_new_country_begin_small_without_being_refused() -> 
 
 
 def flood(guards: list[OtpTally], start_ms: int, sends: int, apart_ms: int) -> int:
-    """How many of so many that nobody verifies go out."""
+    """Returns how many of so many that nobody verifies go out."""
     return live(
         guards, ((start_ms + number * apart_ms, float("inf")) for number in range(sends))
     ).sent

@@ -18,8 +18,8 @@ NAIROBI = Phone("254712345678", "KE")
 
 
 def tariff() -> Tariff:
-    """Kumasi's numbers go with another carrier, a segment to Lagos costs 3, and none goes to
-    Nairobi.
+    """Returns a tariff in which Kumasi's numbers go with another carrier, a segment to Lagos costs
+    3, and none goes to Nairobi.
     """
     return Tariff(
         Routes([Route("233", (MTN,)), Route("23320", (VODAFONE,)), Route("", (ABROAD,))]),

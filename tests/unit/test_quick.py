@@ -1,4 +1,4 @@
-"""What `make quick` chooses."""
+"""`make quick` chooses the tests that a change can break."""
 
 from tests.quick import choose
 

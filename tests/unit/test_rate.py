@@ -1,5 +1,5 @@
-"""Rate limits: so many requests a key and minute, in memory and shared through a real
-Redis; without Redis never open.
+"""Rate limits allow so many requests a key and minute, in memory and shared through a real Redis.
+Without Redis they are never open.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def limiter(url: str) -> AsyncIterator[RedisLimiter]:
 async def taken(
     of: MemoryLimiter | RedisLimiter, times: int, key: str = "amina", per_minute: int = 5
 ) -> list[int]:
-    """What remained after each of some requests, one after the other."""
+    """Returns what remained after each of some requests, one after the other."""
     return [(await of.take(key, per_minute)).remaining for _ in range(times)]
 
 

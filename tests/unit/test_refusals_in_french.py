@@ -134,7 +134,7 @@ MAKERS: Final = {"ValueError": 0, "refused": 1, "FieldError": 1, "refuse": 1}
 
 
 class Said(NamedTuple):
-    """A sentence of the code, with values in its places, and where it stands."""
+    """Holds a sentence of the code, with values in its places, and where it stands."""
 
     at: str
     text: str

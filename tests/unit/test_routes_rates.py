@@ -1,4 +1,6 @@
-"""Which carriers and which price a number has: the quick look-ups against the rule spelled out."""
+"""The quick look-ups give a number the carriers and the price that the rule, spelled out,
+gives it.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Which sender IDs there can be."""
+"""Only certain texts can be sender IDs."""
 
 import string
 

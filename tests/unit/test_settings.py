@@ -1,4 +1,4 @@
-"""Settings: where they come from, and the secret key that is made."""
+"""Settings come from the environment and from files, and a secret key is made on SQLite."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What one answer or one receipt makes of a message; what long sequences of them do stands in
+"""One answer or one receipt changes a message. What long sequences of them do stands in
 tests/property/test_settle_property.py.
 """
 
@@ -77,7 +77,9 @@ def settle(
 
 
 def requeued(attempt: int, delay_ms: int, segments: int = 1) -> QueuedRun:
-    """Returns its row of the queue: in its old place, which is the time it was made."""
+    """Returns the row of the queue that a message gets again: in its old place, which is the time
+    it was made.
+    """
     return QueuedRun(
         CARRIER_ID,
         rank_ahead(MADE_MS),

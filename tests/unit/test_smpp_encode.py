@@ -1,4 +1,4 @@
-"""How a message becomes submissions: what the octets of a submit_sm say."""
+"""A message becomes submissions, and the octets of a submit_sm say what it holds."""
 
 from typing import Any
 

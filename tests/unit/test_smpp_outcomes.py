@@ -1,4 +1,6 @@
-"""What each command_status means for a message (docs/states.md, "command_status in an answer")."""
+"""Each command_status has an outcome for a message (docs/states.md, "command_status in an
+answer").
+"""
 
 import pytest
 

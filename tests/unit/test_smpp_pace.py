@@ -1,4 +1,6 @@
-"""The rate of a carrier, and slowing down when it says so. Time is a number here."""
+"""The rate of a carrier is kept, and becomes slower when the carrier says so. Time is a number
+here.
+"""
 
 from collections import Counter
 
@@ -14,8 +16,8 @@ def send_for(
     carrier_tps: int | None = None,
     refuses_every: int = 0,
 ) -> list[float]:
-    """Sends all that is allowed, every 10 ms; the carrier takes `carrier_tps` in each
-    whole second, or refuses every n-th. When each went.
+    """Sends all that is allowed, every 10 ms; the carrier takes `carrier_tps` in each whole second,
+    or refuses every n-th. Returns when each went.
     """
     sent: list[float] = []
     in_second: Counter[int] = Counter()

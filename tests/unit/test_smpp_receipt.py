@@ -1,5 +1,5 @@
-"""Reading delivery receipts: which fields, from where, in which dialect (SMPP 3.4 appendix
-B and what carriers made of it).
+"""Delivery receipts are read with the fields that they have, wherever these stand, in any dialect
+(SMPP 3.4 appendix B and what carriers made of it).
 """
 
 import pytest

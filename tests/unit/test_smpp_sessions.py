@@ -1,4 +1,4 @@
-"""The parts of a session that need no connection: its pulse, its window, its settings."""
+"""Some parts of a session need no connection: its pulse, its window, its settings."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Chaos as it is told: probabilities and scripts, and what is wrong with them."""
+"""Chaos is described by probabilities and scripts, and a wrong description is refused with the
+reason.
+"""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Phone numbers as people write them, and what becomes of them (docs/api.md, "Phone numbers")."""
+"""Phone numbers are read as people write them (docs/api.md, "Phone numbers")."""
 
 from timeit import repeat
 

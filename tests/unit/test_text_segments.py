@@ -1,5 +1,5 @@
-"""Segments of a text, by the numbers (docs/api.md, "Segments and price"; 3GPP TS 23.038 and
-23.040).
+"""The segments of a text are counted by the numbers (docs/api.md, "Segments and price"; 3GPP TS
+23.038 and 23.040).
 """
 
 from time import perf_counter

@@ -1,5 +1,5 @@
-"""Our segments beside those of another implementation: the tables of `gsmcodecs`, which
-others wrote, and a plain loop over characters.
+"""Our segments agree with another implementation: the tables of `gsmcodecs`, which others wrote,
+and a plain loop over characters.
 """
 
 # it has no types, and two of its methods are called
@@ -104,7 +104,7 @@ def in_their_alphabet(text: str) -> bool:
 
 
 def segmented_by_their_tables(text: str) -> tuple[str, list[str]]:
-    """The encoding and the parts, filled one character after another."""
+    """Returns the encoding and the parts, filled one character after another."""
     if in_their_alphabet(text):
         encoding, alone, part_max, sizes = (
             "GSM-7",

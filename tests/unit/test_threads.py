@@ -1,5 +1,5 @@
-"""Blocking handlers: an account has some of the threads at a time, and some of the waiting places,
-never all.
+"""An account's blocking handlers have some of the threads at a time, and some of the waiting
+places, never all.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Unknown fields that could cost: names that are one edit from a known one, however many
-others there are.
+"""Unknown fields that could cost are found by names that are one edit from a known one, however
+many others there are.
 """
 
 import pytest
@@ -15,7 +15,7 @@ letters = st.characters(min_codepoint=97, max_codepoint=122)
 
 
 def edits(name: str) -> set[str]:
-    """All that is one edit away from `name`, with z for whatever letter."""
+    """Returns all that is one edit away from `name`, with z for whatever letter."""
     halves = [(name[:place], name[place:]) for place in range(len(name) + 1)]
     return (
         {a + "z" + b for a, b in halves}
@@ -34,8 +34,8 @@ def test_every_edit_of_a_known_name_is_found_and_names_it() -> None:
 
 
 def distance(one: str, other: str) -> int:
-    """Of optimal string alignment: characters added, taken away, replaced, and neighbours
-    swapped.
+    """Returns the distance of optimal string alignment: characters added, taken away, replaced, and
+    neighbours swapped.
     """
     rows = [
         [max(i, j) if 0 in (i, j) else 0 for j in range(len(other) + 1)]

@@ -1,5 +1,5 @@
-"""When deliveries may begin: accounts in turns, a few at once; and rationed beside busy carriers,
-until these rest.
+"""Deliveries begin in turns of their accounts, a few at once; and beside busy carriers they are
+rationed, until these rest.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from tests.support.factories import awaited
 
 
 class Backlog:
-    """What waits for one endpoint."""
+    """Holds what waits for one endpoint."""
 
     def __init__(self, left: int, account_id: str = "amina") -> None:
         self.left = left

@@ -1,4 +1,4 @@
-"""The headers of a webhook, as verifiers that others wrote see them: PyPI `standardwebhooks`, and
+"""The headers of a webhook are right for verifiers that others wrote: PyPI `standardwebhooks`, and
 `openssl dgst` for X-Service-Signature.
 """
 
@@ -32,7 +32,7 @@ def verified(secret: str, body: bytes, sent: dict[str, str]) -> bool:
 
 
 def openssl_hmac(secret: str, body: bytes) -> str:
-    """HMAC-SHA256 in lower-case hex, by openssl."""
+    """Returns the HMAC-SHA256 in lower-case hex, by openssl."""
     said = subprocess.run(
         ["openssl", "dgst", "-sha256", "-hmac", secret],
         input=body,

@@ -1,4 +1,4 @@
-"""URLs of webhooks: which are taken, and what is said of the others."""
+"""The URL of a webhook is taken, or is refused with what is wrong with it."""
 
 from dataclasses import replace
 from pathlib import Path

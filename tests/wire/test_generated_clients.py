@@ -1,5 +1,5 @@
-"""Clients that others' generators make from the description: they load, pass their
-language's checker, send, and know failures by their types.
+"""The clients that others' generators make from the description load, pass their language's
+checker, send, and know failures by their types.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whatever a peer sends, memory stays flat and others are served: our client, and our SMSC
+"""Whatever a peer sends, memory stays flat and others are served, at our client and at our SMSC
 (docs/reliability.md, row 23).
 
 `make hostile` sends a million PDUs to each.
@@ -148,7 +148,7 @@ async def test_our_smsc_stays_flat_under_a_hostile_client(tmp_path: Path) -> Non
 
 
 async def _one_connection(port: int, pdus: Iterator[bytes], most: int) -> int:
-    """Says PDUs and reads away what is answered, until the SMSC has had enough; how many
+    """Says PDUs and reads away what is answered, until the SMSC has had enough. Returns how many
     were said.
     """
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -1,5 +1,5 @@
-"""Long texts of our own SMSC's handsets, whose parts come out of order, among others', twice, or
-never: each is stored once, and whole if all of it came.
+"""The handsets of our own SMSC send long texts, whose parts come out of order, among others',
+twice, or never: each text is stored once, and whole if all of it came.
 """
 
 import asyncio

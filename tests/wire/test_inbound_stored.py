@@ -1,5 +1,5 @@
-"""Texts from handsets, from the wire to the database: stored once and whole, each for its number's
-account, and answered after that.
+"""Texts come from handsets over the wire into the database: each is stored once and whole, for its
+number's account, and answered after that.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ OTHER_PHONE = "233201234568"
 
 
 class Phone(NamedTuple):
-    """A carrier that brings texts to a running link and taker."""
+    """Is a carrier that brings texts to a running link and taker."""
 
     db: Database
     carrier: RawCarrier
@@ -50,7 +50,7 @@ class Phone(NamedTuple):
         return self.carrier.sessions[0]
 
     def writes(self, *messages: pdu.ShortMessage) -> list[int]:
-        """The carrier brings these at once. Returns their sequence numbers."""
+        """Lets the carrier bring these at once. Returns their sequence numbers."""
         numbers = [next(self.sequences) for _ in messages]
         self.session.say(
             b"".join(
@@ -64,7 +64,9 @@ class Phone(NamedTuple):
         return await self.carrier.until_heard(self.session, pdu.DELIVER_SM_RESP, answers)
 
     def stored(self) -> list[tuple[str, str, bool, int]]:
-        """Sender, text, whether it is whole, and how often it came again."""
+        """Returns the sender and the text of each, whether it is whole, and how often it came
+        again.
+        """
         with self.db.read() as tx:
             columns = inbound.c
             return [

@@ -1,5 +1,5 @@
-"""Texts of handsets as programs that others wrote bring them to our link: each is stored exactly
-as it was written, and answered. npm's `smpp` is an SMSC; PyPI's `smpplib` writes PDUs.
+"""Programs that others wrote bring texts of handsets to our link: each is stored exactly as it was
+written, and answered. npm's `smpp` is an SMSC; PyPI's `smpplib` writes PDUs.
 """
 
 from typing import Any

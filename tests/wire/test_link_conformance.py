@@ -16,15 +16,15 @@ from tests.support.wire.smsc_process import SmscProcess, running
 
 
 class Peers(NamedTuple):
-    """Running SMSCs: one that others wrote, and our own."""
+    """The peers are running SMSCs: one that others wrote, and our own."""
 
     theirs: Smsc
     own: SmscProcess
 
 
 def a_name() -> str:
-    """A system_id of its own: an SMSC brings the receipts that a link left behind to the
-    next of its name.
+    """Returns a system_id of its own, because an SMSC brings the receipts that a link left behind
+    to the next of its name.
     """
     return os.urandom(4).hex()
 

@@ -1,5 +1,5 @@
-"""What the simulator does beyond tests/support/wire/conformance.py: outcomes by the recipient's
-last digits, and nothing owed lost or said twice.
+"""The simulator does more than tests/support/wire/conformance.py asks: the recipient's last digits
+choose outcomes, and nothing owed is lost or said twice.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ NEVER_BY_ITSELF = SimulatorSettings(receipt_delay_s=600)
 async def simulator(
     settings: SimulatorSettings = QUICK, acknowledges: bool = True
 ) -> AsyncIterator[tuple[SimulatorLink, Recorder]]:
-    """A bound simulator and its inbox."""
+    """Yields a bound simulator and its inbox."""
     inbox = Recorder(acknowledges)
     link = SimulatorLink(settings, inbox)
     inbox.link = link
@@ -42,7 +42,7 @@ async def simulator(
 
 
 class MovableLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time a test can move, and that counts what is called in it."""
+    """Is an event loop whose time a test can move, and that counts what is called in it."""
 
     moved_s = 0.0
     calls = 0
@@ -67,7 +67,7 @@ ROUNDS = 20
 
 
 async def a_moment() -> None:
-    """As many rounds of the event loop as anything that is due now can take."""
+    """Lets as many rounds of the event loop pass as anything that is due now can take."""
     for _ in range(ROUNDS):
         await asyncio.sleep(0)
 

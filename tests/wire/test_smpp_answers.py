@@ -1,5 +1,5 @@
-"""What a link makes of each answer to submit_sm, late ones and none at all included, and that every
-submission gets exactly one Answer.
+"""A link makes an outcome of each answer to submit_sm, late ones and none at all included, and
+every submission gets exactly one Answer.
 """
 
 import pytest

@@ -1,5 +1,5 @@
-"""Texts from handsets: reported, counted and logged, as deliver_sm and as data_sm, and answered
-when they are stored; a receipt may come as either.
+"""Texts from handsets are reported, counted and logged, as deliver_sm and as data_sm, and are
+answered when they are stored; a receipt may come as either.
 """
 
 import asyncio

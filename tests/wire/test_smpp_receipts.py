@@ -1,5 +1,5 @@
-"""Receipts in the dialects carriers write them in, as an SMSC that others wrote sends them: each
-acknowledged, none stops the next.
+"""Receipts come in the dialects that carriers write them in, as an SMSC that others wrote sends
+them: each is acknowledged, and none stops the next.
 """
 
 from typing import Any

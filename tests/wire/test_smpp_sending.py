@@ -1,5 +1,5 @@
-"""What an SMSC that others wrote reads of our submit_sm: texts, addresses, references, and
-that limits are kept.
+"""An SMSC that others wrote reads the texts, addresses and references of our submit_sm, and limits
+are kept.
 """
 
 from collections import Counter, defaultdict
@@ -19,8 +19,8 @@ LATIN1_LONG = "Ihre Bestellung über 20 £ ist an Größe gewachsen. " * 8
 
 
 def reassembled(submits: list[dict[str, Any]]) -> list[str]:
-    """The texts as a handset would show them, put together by user data header or sar_* TLVs,
-    whichever is there.
+    """Returns the texts as a handset would show them, put together by user data header or sar_*
+    TLVs, whichever is there.
     """
     texts: dict[object, dict[int, str]] = defaultdict(dict)
     for number, submit in enumerate(submits):

@@ -1,4 +1,4 @@
-"""Binding, unbinding, reconnecting, and noticing a peer that is no longer there."""
+"""A link binds, unbinds, reconnects, and notices a peer that is no longer there."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""SMPP over TLS: the carrier's certificate is verified, against an authority of the
+"""A carrier's certificate is verified when SMPP runs over TLS, against an authority of the
 operator's own if need be.
 """
 
@@ -15,7 +15,7 @@ from tests.support.wire.smsc_peer import STANDARD_RECEIPT, Smsc, running_smsc
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ca.pem, and cert.pem and key.pem of a carrier at 127.0.0.1."""
+    """Returns a folder with ca.pem, and cert.pem and key.pem of a carrier at 127.0.0.1."""
     folder = tmp_path_factory.mktemp("tls")
     made = Authority(folder)
     certificate, key = made.sign("127.0.0.1")

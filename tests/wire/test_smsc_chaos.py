@@ -1,4 +1,4 @@
-"""Each kind of chaos, as a client meets it on a real connection."""
+"""A client meets each kind of chaos on a real connection."""
 
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ async def test_an_answer_after_our_time_out_is_still_heard() -> None:
 
 
 async def test_the_connection_breaks_in_the_middle_of_a_window(tmp_path: Path) -> None:
-    """What was taken is in the log, with what never left; receipts for it come after the
+    """What was taken is in the log, with what never left. Receipts for it come after the
     next bind.
     """
     settings: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Handsets of the SMSC that write: at a rate, each text until it is answered."""
+"""Handsets of the SMSC write at a rate, each text until it is answered."""
 
 import asyncio
 from collections import Counter

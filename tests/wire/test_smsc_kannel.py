@@ -1,4 +1,4 @@
-"""Kannel, a gateway that others wrote and many run, as a client of our SMSC: what it sends arrives,
+"""Kannel, a gateway that others wrote and many run, is a client of our SMSC: what it sends arrives,
 and it calls its users back.
 """
 
@@ -26,7 +26,7 @@ WITHIN_S = 30.0
 
 
 class Callbacks:
-    """Where Kannel reports: (recipient, state) of every call, in order."""
+    """Keeps what Kannel reports: (recipient, state) of every call, in order."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []
@@ -50,7 +50,7 @@ class Callbacks:
         return Handler
 
     def until(self, count: int, state: int) -> list[tuple[str, int]]:
-        """Waits for so many calls with this state."""
+        """Waits for so many calls with this state. Returns all calls."""
         with self.news:
             assert self.news.wait_for(
                 lambda: sum(call[1] == state for call in self.calls) >= count, WITHIN_S

@@ -1,4 +1,4 @@
-"""Long texts of the SMSC's handsets: the forms in which they come, and their chaos."""
+"""Handsets of the SMSC write long texts, which come in several forms, each with its chaos."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,5 +1,5 @@
-"""Receipts that cannot be sent yet: they wait, in their order, as many as there may be, and outlive
-their session.
+"""Receipts that cannot be sent yet wait in their order, as many as there may be, and outlive their
+session.
 """
 
 import pytest
@@ -10,12 +10,14 @@ from tests.support.wire.raw_client import RawClient, Served, read, serving
 
 
 async def submitted(client: RawClient, count: int) -> list[str]:
-    """The ids of so many submissions."""
+    """Returns the ids of so many submissions."""
     return [(await client.submit())[1] for _ in range(count)]
 
 
 async def received(client: RawClient, count: int) -> list[str]:
-    """The ids in so many receipts, in the order in which they came; none is acknowledged."""
+    """Returns the ids in so many receipts, in the order in which they came. None is
+    acknowledged.
+    """
     return [
         read(pdu.decode_sm((await client.next(pdu.DELIVER_SM)).body))["id"] for _ in range(count)
     ]

@@ -1,5 +1,5 @@
-"""`heliograph smsc` as its users run it: how it starts and ends, what it says, and what it
-leaves in its log.
+"""`heliograph smsc` is run as its users run it: it starts and ends, tells what it counted, and
+leaves a log.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ async def test_a_client_that_does_not_answer_unbind_keeps_nobody(tmp_path: Path)
 
 
 async def test_its_log_joins_with_the_messages_of_a_client(tmp_path: Path) -> None:
-    """Every event of a submission is there, its text as a hash, its number in full, and nobody else
-    may read the file.
+    """Every event of a submission is there, its text is a hash, its number is in full, and nobody
+    else may read the file.
     """
     with running(tmp_path) as smsc:
         async with bound(smsc.settings()) as (link, inbox):
@@ -224,7 +224,9 @@ def test_people_read_an_address_and_counts(tmp_path: Path) -> None:
 
 
 def test_it_takes_20_000_a_second_with_receipts_on_one_core(tmp_path: Path) -> None:
-    """By the processor time that it needs, on a machine that is as slow as this one is now."""
+    """The processor time that it needs is what counts, on a machine that is as slow as this one is
+    now.
+    """
     slow_before = slowness()
     with running(tmp_path, log="") as smsc:
         process = psutil.Process(smsc.process.pid)

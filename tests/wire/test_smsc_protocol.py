@@ -1,4 +1,4 @@
-"""Our SMSC speaks SMPP 3.4 as a centre does: binds, windows, receipts, and answers to what
+"""Our SMSC speaks SMPP 3.4 as a centre does: it knows binds, windows and receipts, and answers what
 it cannot take.
 """
 
@@ -313,7 +313,7 @@ async def test_past_the_window_it_stops_reading_and_goes_on_when_there_is_room()
 
 
 async def _answers_to(client: RawClient, submissions: int) -> dict[int, int]:
-    """How often which status answered so many submissions that were sent at once."""
+    """Returns how often which status answered so many submissions that were sent at once."""
     for _ in range(submissions):
         client.request(pdu.SUBMIT_SM, submission(registered_delivery=0))
     statuses = [(await client.next(pdu.SUBMIT_SM_RESP)).status for _ in range(submissions)]

@@ -1,4 +1,4 @@
-"""PyPI's `smpplib`, a client that others wrote, with our SMSC."""
+"""PyPI's `smpplib`, a client that others wrote, works with our SMSC."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -25,8 +25,8 @@ def smsc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmscProcess]:
 
 
 class Client:
-    """A bound smpplib client; it believes every optional parameter it does not know to be
-    an error.
+    """Is a bound smpplib client, which believes every optional parameter that it does not know to
+    be an error.
     """
 
     def __init__(self, smsc: SmscProcess, how: str) -> None:
@@ -43,7 +43,7 @@ class Client:
         getattr(self.smpp, f"bind_{how}")(system_id="amina", password="secret")
 
     def send(self, text: str, recipient: str = "233201234567", use_udhi: bool = True) -> int:
-        """How many parts it made."""
+        """Sends a text. Returns how many parts it made."""
         parts, coding, esm_class = smpplib.gsm.make_parts(text, use_udhi=use_udhi)
         for part in parts:
             self.smpp.send_message(

@@ -1,5 +1,5 @@
-"""Who connects to the SMSC and means no session costs it a place for a short time, and costs others
-nothing.
+"""Who connects to the SMSC and means no session takes a place of it for a short time, and takes
+nothing from others.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""`carrier set --status`: what the operator says of a command_status holds for that carrier's next
-answers, over the wire.
+"""What the operator says of a command_status by `carrier set --status` holds for that carrier's
+next answers, over the wire.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ PHONE = "233200000009"
 
 
 class Operator:
-    """A database with one carrier, and commands on it as they are typed."""
+    """An operator has a database with one carrier, and types commands on it."""
 
     def __init__(self, url: str, data_dir: Path, smsc: Smsc) -> None:
         self.db = Database(url)
@@ -36,7 +36,7 @@ class Operator:
         return done.exit_code, done.stderr
 
     async def outcome(self, smsc: Smsc, status: int) -> Outcome:
-        """Of one submission that the carrier answers with this status."""
+        """Returns the outcome of one submission that the carrier answers with this status."""
         with self.db.read() as tx:
             settings = carriers.connection_settings(
                 tx, carriers.carrier_named(tx, "mtn"), SECRET_KEY

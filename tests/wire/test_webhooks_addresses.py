@@ -1,5 +1,5 @@
-"""Where a POST ends up: the address of the connection is judged, whatever was said before;
-names that do not answer; TLS.
+"""A POST ends up only where it may: the address of the connection is judged, whatever was said
+before, names may not answer, and TLS is verified.
 """
 
 import asyncio
@@ -275,7 +275,7 @@ async def test_good_names_that_die_together_hold_up_another_for_little_more_than
     names = [f"theirs{number}.example.com" for number in range(2 * GOOD_AT_ONCE)]
 
     async def resolved(name: str) -> float:
-        """In an account of its own; how long that took."""
+        """Resolves a name in an account of its own. Returns how long that took."""
         of_account.set(name)
         began_s = time.monotonic()
         await resolver.resolve(name, 443)

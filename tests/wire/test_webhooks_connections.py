@@ -1,5 +1,5 @@
-"""Connections to receivers of webhooks: when one is kept, and what of it is never taken
-for an answer.
+"""Connections to receivers of webhooks are kept or ended, and nothing that stands in one is taken
+for an answer that it is not.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ RECORD_OCTETS = 22  # that TLS 1.3 adds to the plain text: a head of 5, a type o
 
 
 async def test_an_answer_that_nobody_asked_for_is_never_taken_for_the_next_ones() -> None:
-    """It stands behind the one that was asked for, comes a moment later, or stands in the
+    """The answer stands behind the one that was asked for, comes a moment later, or stands in the
     socket when the next request is made.
     """
     smuggled = head(200, "Content-Length: 0")

@@ -1,5 +1,5 @@
-"""The receivers of docs/webhooks.md, run as a reader runs them: they act on real webhooks
-once each, and refuse what is not ours, or not new.
+"""The receivers of docs/webhooks.md run as a reader runs them: they act on real webhooks once each,
+and refuse what is not ours, or not new.
 """
 
 import json
@@ -49,7 +49,7 @@ RUN = {"receiver.py": sys.executable, "receiver.js": "node"}
 
 
 class Receiver(NamedTuple):
-    """One of the page's, running. `printed`: what it has said, a list of lines."""
+    """Is one of the page's receivers, running. `printed` is what it has said, a list of lines."""
 
     address: str
     output: Path
@@ -95,7 +95,7 @@ def _listens(receiver: Receiver) -> bool:
 
 
 def delivered(db: Database, to: WebhookEndpoint) -> int:
-    """How many times events were, replays included."""
+    """Returns how many times events were delivered, replays included."""
     columns = webhook_deliveries.c
     with db.read() as tx:
         return int(
@@ -208,7 +208,9 @@ def test_a_receiver_refuses_what_is_not_from_us_or_not_from_now(
 
 @pytest.mark.parametrize("program", list(RUN))
 def test_a_receiver_that_is_busy_turns_no_connection_away(program: str, tmp_path: Path) -> None:
-    """As many as we make to one endpoint, before it takes the first of them."""
+    """There are as many connections as we make to one endpoint, before it takes the first
+    of them.
+    """
     with (
         running(program, new_secret(), free_port(), tmp_path / "receiver") as receiver,
         ExitStack() as open_ones,
@@ -256,7 +258,7 @@ def test_the_short_checks_know_x_service_signature() -> None:
 
 
 def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> None:
-    """Field by field, in their order, with values of the same form."""
+    """They do field by field, in their order, with values of the same form."""
     examples = {
         example["event"]: example
         for example in map(
@@ -302,8 +304,8 @@ def test_the_examples_look_like_real_events(sqlite_url: str, tmp_path: Path) -> 
 
 
 def _form(value: Any) -> Any:
-    """What stays of a value when its digits and ids are taken away: `evt_…`, times, and
-    the types of numbers.
+    """Returns what stays of a value when its digits and ids are taken away: `evt_…`, times, and the
+    types of numbers.
     """
     if isinstance(value, dict):
         return [(name, _form(inner)) for name, inner in value.items()]

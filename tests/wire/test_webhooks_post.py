@@ -1,5 +1,5 @@
-"""One POST to receivers that do what they like: it ends in time, reads little, follows
-nothing, and is never sent twice.
+"""A POST to receivers that do what they like ends in time, reads little, follows nothing, and is
+never sent twice.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ ENDS_WITHIN_S = 0.5  # beyond its time, on a machine that does other things too
 
 
 async def outcome_of(behave: Behaviour, timeout_s: float = 5.0) -> Answered | Failed:
-    """Of one POST to a receiver of this behaviour, which heard it once."""
+    """Returns the outcome of one POST to a receiver of this behaviour, which heard it once."""
     async with receiving(behave) as receiver, posting(timeout_s=timeout_s) as poster:
         outcome = await poster.post(receiver.url(), SIGNED, BODY)
         assert len(receiver.heads) == len(receiver.bodies) == 1
@@ -283,8 +283,8 @@ EMPTY = head(200, "Content-Length: 0")
 async def test_what_stands_around_an_answer_costs_little(
     begin: bytes, again: bytes, reason: str | None
 ) -> None:
-    """In octets, in memory, and in the time of this process: what aiohttp made of such
-    answers took a tenth of a second each.
+    """Little means octets, memory, and the time of this process: what aiohttp made of such answers
+    took a tenth of a second each.
     """
     sent = 0
 

@@ -1,4 +1,4 @@
-"""The headers of a webhook, verified by npm `standardwebhooks`."""
+"""The headers of a webhook are verified by npm `standardwebhooks`."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ NODE_S_MAX = 30
 
 
 def verified_by_node(cases: list[tuple[str, bytes, dict[str, str]]]) -> list[bool]:
-    """Whether each (secret, body, headers) is verified."""
+    """Returns whether each (secret, body, headers) is verified."""
     node.ensure_modules(FOLDER)
     asked = "".join(
         json.dumps({"secret": secret, "body": body.decode(), "headers": sent}) + "\n"

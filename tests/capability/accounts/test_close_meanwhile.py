@@ -61,7 +61,7 @@ async def test_a_send_that_was_let_in_before_is_refused_by_the_wallets_row(
 async def test_a_send_that_waits_for_the_wallet_while_the_account_is_closed_is_refused(
     postgresql_house: House, sandbox: bool
 ) -> None:
-    """The statement that it waits in saw the configuration as it was before."""
+    """The statement in which it waits saw the configuration as it was before."""
     house = postgresql_house
     with house.db.write() as tx:
         close_account.pay_out(tx, accounts.by_id(tx, house.amina), "x")

@@ -1,4 +1,4 @@
-"""A request that is answered leaves nothing behind that only the garbage collector finds."""
+"""An answered request leaves nothing behind that only the garbage collector finds."""
 
 import asyncio
 import gc

@@ -1,5 +1,5 @@
-"""A connection that brings nothing, or brings it slowly, or does not take what it asked for, is
-closed in its time.
+"""A connection is closed in its time when it brings nothing, or brings it slowly, or does not take
+what it asked for.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""After an operator's decisions the audit does not ask the SMSC's log for what his word replaces,
+"""After an operator's decisions, the audit does not ask the SMSC's log for what his word replaces,
 and asks for everything else.
 """
 

@@ -1,4 +1,4 @@
-"""The proof of the events of texts that came in finds nothing where texts were stored, and finds
+"""The proof of the events of incoming texts finds nothing where texts were stored, and finds
 whatever is then taken away, added or changed.
 """
 

@@ -48,7 +48,9 @@ def test_a_campaign_comes_to_the_states_that_its_table_allows_and_to_no_other(
 
 
 def test_whoever_lost_the_race_is_told_what_the_campaign_is_now(db: Database) -> None:
-    """What was read before somebody else changed it says nothing of what may be done."""
+    """An older reading says nothing of what may be done, when somebody else has changed the
+    campaign since.
+    """
     campaign = _made(db, "sending")
     with db.write() as tx:
         move(tx, campaign, CANCELED)

@@ -164,7 +164,9 @@ async def test_a_look_waits_for_what_is_just_coming_back(postgresql_house: House
 
 @awaited
 async def test_parts_of_one_message_that_come_back_one_after_the_other_meet(house: House) -> None:
-    """One comes before the pause, and one while it is let go again: both have the same place."""
+    """The first comes before the pause, and the second while it is let go again: both have the same
+    place.
+    """
     made = await sent(house, people=2)
     made.decide("pause")
     _copied(house, by_us=HELD_FROM_US)

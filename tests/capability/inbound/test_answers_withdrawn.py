@@ -1,4 +1,4 @@
-"""After STOP nothing leaves but what confirms it, and what helps who has asked for help: other
+"""After STOP, nothing leaves but what confirms it, and what helps who has asked for help: other
 answers that still wait are withdrawn.
 """
 

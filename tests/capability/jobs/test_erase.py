@@ -1,4 +1,4 @@
-"""After `heliograph erase` no column of any table has the number, but another account's; and
+"""After `heliograph erase`, no column of any table has the number, but another account's; and
 everything that was true of money still is.
 """
 

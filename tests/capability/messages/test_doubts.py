@@ -288,7 +288,7 @@ async def test_a_receipt_may_be_of_an_earlier_message_of_which_the_carrier_never
 async def test_an_id_that_is_an_accepted_messages_in_any_reading_settles_no_doubt(
     house: House, id_format: str, prints: tuple[str, str]
 ) -> None:
-    """How a carrier prints ids may be known wrongly: set so, or changed by the carrier."""
+    """It may be known wrongly how a carrier prints ids: set so, or changed by the carrier."""
     number = 1_697_000_000_123
     link = house.turn(id_format=id_format)
     await house.send(PHONE, "one")

@@ -1,4 +1,4 @@
-"""The process that looks after everything shows of each carrier what waits, what is in doubt, and
+"""One process looks after everything, and shows of each carrier what waits, what is in doubt, and
 what receipts found no message.
 """
 

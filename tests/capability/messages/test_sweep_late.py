@@ -215,7 +215,7 @@ async def test_the_rest_of_a_message_is_not_sent_after_its_validity_by_a_carrier
 async def test_parts_in_doubt_after_different_tries_go_out_with_a_number_that_none_of_them_had(
     house: House,
 ) -> None:
-    """A late answer to one of the tries before must not be taken for the next one's."""
+    """A late answer to an earlier try must not be taken for the next one's."""
     link = await house.submitted(text="x" * 200)
     first, second = link.submitted
     link.answer(first, outcome=Outcome.RETRY)

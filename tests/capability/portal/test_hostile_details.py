@@ -1,5 +1,5 @@
-"""Whatever a record says, the page of that record is made of the same elements, and leads to the
-same places: campaigns, messages, webhooks with their deliveries, customers, and what shops told.
+"""Whatever a record says, its page is made of the same elements, and leads to the same places:
+campaigns, messages, webhooks with their deliveries, customers, and what shops told.
 
 Each record is made by its use case. Texts that the use case takes are given to it; all of them are
 then stored past what checks them.

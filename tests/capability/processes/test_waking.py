@@ -1,4 +1,6 @@
-"""Whatever one process queues wakes the others through Redis, whatever else the channel says."""
+"""All that one process puts into a queue wakes the others through Redis, whatever else the channel
+says.
+"""
 
 import asyncio
 

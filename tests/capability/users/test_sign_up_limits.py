@@ -1,4 +1,4 @@
-"""The number of sign-ups that are taken depends on where they come from."""
+"""The number of accepted sign-ups depends on where they come from."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What changes how a user signs in ends the sessions that the user has elsewhere."""
+"""The sessions that a user has elsewhere are ended by a change of how the user signs in."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`python -m bench.opt_outs`: how fast sends are accepted among 1,000,000 opt-outs, as a share of
+"""`python -m bench.opt_outs` says how fast sends are accepted among 1,000,000 opt-outs, as a share of
 how fast they are accepted without any.
 
 Two servers have the same accounts, and one of them has the opt-outs: half are of one account, and

@@ -1,5 +1,5 @@
-"""`python -m bench.opt_outs` says how fast sends are accepted among 1,000,000 opt-outs, as a share of
-how fast they are accepted without any.
+"""`python -m bench.opt_outs` says how fast sends are accepted among 1,000,000 opt-outs, as a share
+of how fast they are accepted without any.
 
 Two servers have the same accounts, and one of them has the opt-outs: half are of one account, and
 the others are spread. Nobody who is texted is among them, so that both do the same. They are

@@ -35,6 +35,7 @@ WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 BACK_COOKIE: Final = "__Host-heliograph-back"
 SAID_COOKIE: Final = "__Host-heliograph-said"
 LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
+KEPT_COOKIE: Final = "__Host-heliograph-kept"
 SHOWN_HEADER: Final = "heliograph-shown"  # what the live part of a page is made of (`portal.js`)
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
@@ -123,7 +124,8 @@ class PageRequest(NamedTuple):
     choice comes before it (`visit_of`). `back` is the page that a mailed link leads to in this
     browser, or empty. `said` is the name of what was done just before, which the page says once.
     `shown` is what the page that asks was made of, if a live part of it asks for itself
-    (`rendering.page`).
+    (`rendering.page`). `at` is the path that is asked. `kept` is what was typed into a form whose
+    user had to sign in (`filled_form`), and with `is_refilled` the form of `sent` is what it says.
     `visit_of` returns the visit of somebody who looks at the pages of an account that is not his
     or her own; None: the visitor is a member, or acts for a customer.
     """
@@ -145,6 +147,9 @@ class PageRequest(NamedTuple):
     back: str = ""
     said: str = ""
     shown: str = ""
+    at: str = ""
+    kept: str = ""
+    is_refilled: bool = False
     visit_of: Callable[[Connection, Any], Any] | None = None
 
     @property

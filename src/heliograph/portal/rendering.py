@@ -14,7 +14,13 @@ from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import refusals, written
-from heliograph.portal.page_request import OF_ONE_REQUEST, SAID_COOKIE, TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import (
+    KEPT_COOKIE,
+    OF_ONE_REQUEST,
+    SAID_COOKIE,
+    TOKEN_FIELD,
+    PageRequest,
+)
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -139,6 +145,7 @@ def page(
             here_again=asking.page,
             live_shown=live_shown,
             said=languages.said(SAID.get(asking.said, "")),
+            is_refilled=asking.is_refilled,
             **values,
         )
     )
@@ -147,6 +154,8 @@ def page(
     )
     if asking.said:
         drop_cookie(response, SAID_COOKIE)
+    if asking.is_refilled:
+        drop_cookie(response, KEPT_COOKIE)
     return response
 
 

@@ -123,6 +123,7 @@ def one(
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
     endpoint = _of_account(tx, asking, visit)
     failed = dict(asking.sent.query).get("show") == "failed"
+    is_span = asking.sent.form.get("do") == "replay_since"
     return page(
         "webhook.html",
         asking,
@@ -133,7 +134,7 @@ def one(
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
-        typed=as_typed(asking.sent.form if errors else _missed(endpoint, asking.now_ms), visit),
+        typed=as_typed(asking.sent.form if is_span else _missed(endpoint, asking.now_ms), visit),
         most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
         errors={error.field: error.message for error in errors},

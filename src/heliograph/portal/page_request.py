@@ -48,6 +48,7 @@ HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]
 NEAR: Final = ("localhost", "127.0.0.1", "::1")
 AWAITED_S: Final = 30
 _COOKIE_OCTETS: Final = 32
+_ONCE_OCTETS: Final = 16  # so that no two forms are one
 
 T = TypeVar("T")
 
@@ -174,6 +175,15 @@ class PageRequest(NamedTuple):
     def form_token(self) -> str:
         """Returns what a form of ours carries in TOKEN_FIELD for this visitor."""
         return hmac.new(self.form_secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+    def once_after(self, status: int) -> str:
+        """Returns the random value of the forms of a page that is shown with this status. It is the
+        same as before if nobody knows whether the form was done; then the next try is the same
+        operation.
+        """
+        if status >= Unavailable.status and ONCE_FIELD in self.sent.form:
+            return self.sent.form[ONCE_FIELD].strip()
+        return secrets.token_urlsafe(_ONCE_OCTETS)
 
 
 def site_of(request: Request) -> str:

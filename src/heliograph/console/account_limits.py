@@ -42,7 +42,7 @@ def one(
         tiers=[tier.name for tier in keys.all_tiers(tx)],
         may_change=visit.may(OperatorRight.ACCOUNTS) and account.closed_at_ms is None,
         shown=_exact(account),
-        typed=asking.sent.form if errors else _filled_with(account),
+        typed=asking.sent.form or _filled_with(account),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in (*FIELDS, "reason", "shown")],
     )

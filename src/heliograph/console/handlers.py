@@ -10,6 +10,7 @@ from heliograph.accounts import AccountClosed
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
 from heliograph.console.rendering import OF_NO_FIELD, second_step_page
+from heliograph.portal.filled_form import refilled
 from heliograph.portal.handlers import Handler, see
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
@@ -31,7 +32,7 @@ def to_operators(show: OperatorsPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.snapshot() as tx:
             visit = operator_visit_of(tx, asking)
-            response = show(tx, asking, visit)
+            response = show(tx, refilled(asking, visit.session.user.id), visit)
         see(asking, visit.session)
         return response
 

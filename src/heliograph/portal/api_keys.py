@@ -18,9 +18,11 @@ from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
+from heliograph.portal.once import once_here, random_of, record_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
+from heliograph.requests import Answer
 from heliograph.users import Right
 
 CONNECT_PERMISSION: Final = "connect.customers"
@@ -38,6 +40,7 @@ LETS: Final = {
     "sender_ids.write": marked("register sender IDs"),
 }
 EXPIRES: Final = {"never": None, "in 30 days": 30, "in 90 days": 90, "in 365 days": 365}
+PURPOSE: Final = "api key of a form"
 FIELDS: Final = ("name", "mode", "tier", "expires", "permissions")
 
 
@@ -87,7 +90,9 @@ def new(
 
 
 def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
-    """Makes a key, and shows it, this once."""
+    """Makes a key, and shows it, this once. A form that is sent twice makes one key, and both
+    answers show it.
+    """
     visit.require_fresh(asking.now_ms)
     body = body_of(asking)
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
@@ -96,18 +101,27 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     permissions = _permissions(body)
     if CONNECT_PERMISSION in permissions:
         visit.require(tx, Right.CONNECT)  # what an owner may do for customers, such a key may do
-    made = keys.issue(
-        tx,
-        visit.account.id,
-        name=body.get("name", mode),
-        sandbox=mode == "sandbox",
-        tier=choice_of("tier", body.get("tier", allowed[-1]), allowed),
-        permissions=permissions,
-        expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
-        now_ms=asking.now_ms,
-    )
-    visit.audit(tx, asking, "key.make", keys.text_id(made.record), f"{mode}: {made.record.name}")
-    return page("key_made.html", asking, visit=visit, key=made.key, record=made.record)
+    tier = choice_of("tier", body.get("tier", allowed[-1]), allowed)
+    random = random_of(asking, visit, PURPOSE)[: keys.RANDOM_OCTETS]
+
+    def effect(tx: Connection) -> Answer:
+        record = keys.issue(
+            tx,
+            visit.account.id,
+            name=body.get("name", mode),
+            sandbox=mode == "sandbox",
+            tier=tier,
+            permissions=permissions,
+            expires_at_ms=None if days is None else asking.now_ms + days * DAY_MS,
+            random=random,
+            now_ms=asking.now_ms,
+        ).record
+        visit.audit(tx, asking, "key.make", keys.text_id(record), f"{mode}: {record.name}")
+        return Answer({"id": keys.text_id(record)})
+
+    made = record_of(once_here(tx, asking, visit, effect))
+    key = keys.make_key(mode == "sandbox", random)
+    return page("key_made.html", asking, visit=visit, key=key, record=keys.find(tx, made["id"]))
 
 
 def ask_revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

@@ -1,16 +1,33 @@
-"""Keeps what a form of a page was filled in with."""
+"""Reads what a form of a page was filled in with, and keeps it while its user has to sign in first.
 
+The browser keeps it, in a cookie that only the service can read. Nothing is stored here, and
+nothing is done: the user sees the form again, and sends it or not.
+"""
+
+import base64
 import re
+import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+from starlette.responses import Response
+
+from heliograph import users
 from heliograph.base.forms import shown
-from heliograph.base.json import decode_object
+from heliograph.base.json import decode_object, encode
+from heliograph.base.secrets import SecretUnreadable, decrypt, encrypt
 from heliograph.base.short_texts import refused
-from heliograph.portal.page_request import ONCE_FIELD, TOKEN_FIELD, PageRequest
+from heliograph.portal.cookies import set_cookie
+from heliograph.portal.page_request import KEPT_COOKIE, ONCE_FIELD, TOKEN_FIELD, PageRequest
 
 # as JSON has one, of no more digits than it can be read with
 NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?", re.ASCII)
+KEPT_MS: Final = 30 * 60_000  # enough to find a phone, or to wait for a mail with a link
+KEPT_OCTETS_MAX: Final = 3_800  # a browser keeps 4,096 with the name and what stands beside it
+PURPOSE: Final = "kept form"
+# what proves who somebody is, or belongs to one page alone; never kept, not even encrypted
+NEVER_KEPT: Final = frozenset(("password", "code", "answer", TOKEN_FIELD, ONCE_FIELD))
 
 
 def body_of(asking: PageRequest) -> dict[str, str]:
@@ -42,3 +59,61 @@ def choice_of(field: str, given: str, choices: Sequence[str]) -> str:
     if given not in choices:
         raise refused(field, f"must be one of {', '.join(choices)}, not {shown(given)}")
     return given
+
+
+def sealed(asking: PageRequest, user_id: str) -> str:
+    """Returns what was typed, for a cookie that only this user (raw id) gets the form back from.
+    It is empty if nothing was typed into the page that the browser showed, or too much to be kept.
+    A form with a file is not kept: it has not been read.
+    """
+    page_path = asking.page.partition("?")[0]
+    fields = {name: value for name, value in asking.sent.form.items() if name not in NEVER_KEPT}
+    # the part of a page that is asked for while somebody types has an address below the page's
+    if not fields or not f"{asking.at}/".startswith(f"{page_path}/"):
+        return ""
+    until_ms = asking.now_ms + KEPT_MS
+    said = encode({"user": user_id, "page": asking.page, "until_ms": until_ms, "fields": fields})
+    text = base64.b85encode(zlib.compress(said, 9)).decode()
+    found = encrypt(asking.service.secret_keys, PURPOSE, text)
+    return found if len(found) <= KEPT_OCTETS_MAX else ""
+
+
+def keep(response: Response, kept: str) -> None:
+    """Has the browser keep what `sealed` has returned."""
+    set_cookie(response, KEPT_COOKIE, kept, kept_s=KEPT_MS // 1_000)
+
+
+def sealed_after_end(asking: PageRequest) -> str:
+    """Returns what `sealed` does for the user whose session has ended by itself. It is empty if
+    nobody knows who that was: what a stranger types is shown to no user.
+    """
+    with asking.db.read() as tx:
+        user_id = users.user_of_ended(tx, asking.session, now_ms=asking.now_ms)
+    return "" if user_id is None else sealed(asking, user_id)
+
+
+def is_kept_for(asking: PageRequest) -> bool:
+    """Returns whether the browser keeps a form of the page that is asked for."""
+    return _kept(asking).get("page") == asking.page
+
+
+def refilled(asking: PageRequest, user_id: str) -> PageRequest:
+    """Returns the request for a page as if its form had been typed into by now, if this user (raw
+    id) had done so before he or she had to sign in; or else as it is.
+    """
+    kept = _kept(asking)
+    if (kept.get("user"), kept.get("page")) != (user_id, asking.page):
+        return asking
+    return asking._replace(sent=asking.sent._replace(form=kept["fields"]), is_refilled=True)
+
+
+def _kept(asking: PageRequest) -> Mapping[str, Any]:
+    """Returns what the cookie of a browser says; nothing if there is none, or none any more."""
+    if not asking.kept or len(asking.kept) > KEPT_OCTETS_MAX:
+        return {}
+    with suppress(SecretUnreadable):
+        text = decrypt(asking.service.secret_keys, PURPOSE, asking.kept)
+        kept = decode_object(zlib.decompress(base64.b85decode(text)))
+        if asking.now_ms < kept["until_ms"]:
+            return kept
+    return {}

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.portal.filled_form import refilled
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER
@@ -81,7 +82,7 @@ def to_members(show: MembersPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
-            response = show(tx, asking, visit)
+            response = show(tx, refilled(asking, visit.session.user.id), visit)
         see(asking, visit.session)
         return response
 
@@ -96,7 +97,7 @@ def to_members_in_steps(show: LongPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
-        response = show(asking, visit)
+        response = show(refilled(asking, visit.session.user.id), visit)
         see(asking, visit.session)
         return response
 
@@ -133,7 +134,7 @@ def to_users(show: OwnPage) -> Handler:
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = own_visit_of(tx, asking)
-            response = show(tx, asking, visit)
+            response = show(tx, refilled(asking, visit.session.user.id), visit)
         see(asking, visit.session)
         return response
 

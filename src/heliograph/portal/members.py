@@ -32,6 +32,7 @@ def listed(
     tx: Connection, asking: PageRequest, visit: Visit, errors: Sequence[FieldError] = ()
 ) -> Response:
     """Shows the members to all of them, and forms to owners."""
+    form = asking.sent.form
     return page(
         "members.html",
         asking,
@@ -45,7 +46,7 @@ def listed(
         may_change=visit.may(Right.MEMBERS),
         sends_mail=asking.service.sends_mail,
         roles=ROLES,
-        typed={"role": Role.VIEWER.value, **asking.sent.form},
+        typed={"role": Role.VIEWER.value, **(form if form.get("do") == "invite" else {})},
         errors={error.field: error.message for error in errors},
     )
 

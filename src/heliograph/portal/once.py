@@ -3,37 +3,26 @@ Idempotency-Key, on a path of the portal's own, so that no program's key meets i
 """
 
 import hashlib
-import secrets
+import hmac
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy.engine import Connection
+from starlette.responses import Response
 
-from heliograph.base.errors import Conflict, InvalidRequest, Unavailable
-from heliograph.base.json import encode
+from heliograph.base.errors import Conflict, InvalidRequest
+from heliograph.base.json import decode_object, encode
+from heliograph.base.secrets import derived_key, known
 from heliograph.messages.accept import SendRequest
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
+from heliograph.portal.rendering import LedOn, Said, led_on
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
 
-ONCE_OCTETS: Final = 16  # so that no two forms are one
+Does: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
 CHANGED: Final = "This form was sent before, with something else in it. Load its page again."
 INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it in there."
-
-
-def new_once() -> str:
-    """Returns the random value of a new form."""
-    return secrets.token_urlsafe(ONCE_OCTETS)
-
-
-def once_after(asking: PageRequest, status: int) -> str:
-    """Returns the value of a form that is shown with an answer of this status. It is the same as
-    before if nobody knows whether the form was done; then the next try is the same operation.
-    """
-    if status >= Unavailable.status and ONCE_FIELD in asking.sent.form:
-        return once_of(asking)
-    return new_once()
 
 
 def once(
@@ -44,14 +33,61 @@ def once(
     *,
     sandbox: bool,
     effect: Callable[[Connection], Answer],
+    is_always_done: bool = False,
 ) -> Answer:
     """Returns what `effect` answers, or has answered when this form was sent before. `path` is the
-    portal's own. Raises InvalidRequest, Conflict for a form that was changed since.
+    portal's own. `is_always_done`: also if no more answers are stored today; then the form is not
+    known again. Raises InvalidRequest, Conflict for a form that was changed since.
     """
+    place = _place(asking, visit, path, sandbox)
     try:
-        return run_once(tx, _place(asking, visit, path, sandbox), _said(asking), effect)
+        return run_once(tx, place, _said(asking), effect, is_opt_out=is_always_done)
     except Conflict as error:
         raise changed_since(error, CHANGED) from error
+
+
+def once_here(
+    tx: Connection, asking: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
+) -> Answer:
+    """Does what `once` does for the form of the path that is asked, which is always done: nobody is
+    kept from removing a member because the API has answered much today.
+    """
+    path = f"POST /portal{asking.at.removeprefix(visit.home)}"
+    sandbox = visit.account.sandbox
+    return once(tx, asking, visit, path, sandbox=sandbox, effect=effect, is_always_done=True)
+
+
+def leads_once(do: Does) -> Does:
+    """Returns what does once what `do` does, which leads to another page. A form that is sent twice
+    is led there twice: a browser follows only the second answer.
+    """
+
+    def handle(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+        def effect(tx: Connection) -> Answer:
+            led = do(tx, asking, visit)
+            assert isinstance(led, LedOn), "what a form that is done once has done leads on"
+            return Answer({"to": led.path, "said": led.said})
+
+        told = record_of(once_here(tx, asking, visit, effect))
+        return led_on(told["to"], Said(told["said"]) if told["said"] else None)
+
+    return handle
+
+
+def record_of(answer: Answer) -> dict[str, Any]:
+    """Returns what an effect has answered, now or when the form was sent before."""
+    assert answer.raw is not None
+    return decode_object(answer.raw)
+
+
+def random_of(asking: PageRequest, visit: Visit, purpose: str) -> bytes:
+    """Returns 32 octets that are the same each time that this form is sent, and known to nobody who
+    has not both the form and the service's secret key. What is made of them can be shown again and
+    need not be stored. Raises InvalidRequest.
+    """
+    secret = derived_key(known(asking.service.secret_keys)[0], purpose)
+    said = f"{visit.account.id} {visit.session.id} {once_of(asking)}".encode()
+    return hmac.new(secret, said, hashlib.sha256).digest()
 
 
 def send_once(asking: PageRequest, request: SendRequest, path: str) -> None:
@@ -98,6 +134,6 @@ def _key_of(asking: PageRequest) -> str:
 def _said(asking: PageRequest) -> bytes:
     """Returns what the form says, to know an equal one by."""
     said = body_of(asking)
-    if asking.sent.file:
-        said["file"] = hashlib.sha256(asking.sent.file).hexdigest()
+    for number, file in enumerate(asking.sent.files):
+        said[f"file {number}"] = hashlib.sha256(file.content).hexdigest()
     return encode(said)

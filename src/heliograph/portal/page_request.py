@@ -35,6 +35,7 @@ WAITING_COOKIE: Final = "__Host-heliograph-waiting"
 BACK_COOKIE: Final = "__Host-heliograph-back"
 SAID_COOKIE: Final = "__Host-heliograph-said"
 LANGUAGE_COOKIE: Final = "__Host-heliograph-language"
+KEPT_COOKIE: Final = "__Host-heliograph-kept"
 SHOWN_HEADER: Final = "heliograph-shown"  # what the live part of a page is made of (`portal.js`)
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  a name
 ONCE_FIELD: Final = "once"  # the random value of a form that is done once, however often it is sent
@@ -47,6 +48,7 @@ HOST: Final = re.compile(r"([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]
 NEAR: Final = ("localhost", "127.0.0.1", "::1")
 AWAITED_S: Final = 30
 _COOKIE_OCTETS: Final = 32
+_ONCE_OCTETS: Final = 16  # so that no two forms are one
 
 T = TypeVar("T")
 
@@ -122,9 +124,10 @@ class PageRequest(NamedTuple):
     else prefers; a user's own choice comes before it (`visit_of`). `back` is the page that a mailed
     link leads to in this browser, or empty. `said` is the name of what was done just before, which
     the page says once. `shown` is what the page that asks was made of, if a live part of it asks
-    for itself (`rendering.page`). `visit_of` returns the visit of somebody who looks at the pages
-    of an account that is not his or her own, or None: then the visitor is a member, or acts for a
-    customer.
+    for itself (`rendering.page`). `at` is the path that is asked. `kept` is what was typed into a
+    form whose user had to sign in (`filled_form`), and with `is_refilled` the form of `sent` is
+    what it says. `visit_of` returns the visit of somebody who looks at the pages of an account that
+    is not his or her own, or None: then the visitor is a member, or acts for a customer.
     """
 
     service: Service
@@ -144,6 +147,9 @@ class PageRequest(NamedTuple):
     back: str = ""
     said: str = ""
     shown: str = ""
+    at: str = ""
+    kept: str = ""
+    is_refilled: bool = False
     visit_of: Callable[[Connection, Any], Any] | None = None
 
     @property
@@ -168,6 +174,15 @@ class PageRequest(NamedTuple):
     def form_token(self) -> str:
         """Returns what a form of ours carries in TOKEN_FIELD for this visitor."""
         return hmac.new(self.form_secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+    def once_after(self, status: int) -> str:
+        """Returns the random value of the forms of a page that is shown with this status. It is the
+        same as before if nobody knows whether the form was done; then the next try is the same
+        operation.
+        """
+        if status >= Unavailable.status and ONCE_FIELD in self.sent.form:
+            return self.sent.form[ONCE_FIELD].strip()
+        return secrets.token_urlsafe(_ONCE_OCTETS)
 
 
 def site_of(request: Request) -> str:

@@ -35,6 +35,7 @@ from heliograph.portal.handlers import (
 )
 from heliograph.portal.lanes import Lane
 from heliograph.portal.message_pages import conversations, handsets, messages
+from heliograph.portal.once import leads_once
 from heliograph.portal.page_request import HOME
 from heliograph.portal.report_pages import reports
 from heliograph.portal.sender_pages import documents, senders
@@ -122,23 +123,26 @@ PAGES: Final = (
     does(f"{OF_ACCOUNT}/handsets/{{phone}}", handsets.write),
     shows(CONTACTS, to_members(contacts.listed)),
     shows(f"{CONTACTS}/new", to_members(contacts.new)),
-    does(f"{CONTACTS}/new", by_members(Right.CONTACTS, contacts.add, contacts.new)),
+    does(f"{CONTACTS}/new", by_members(Right.CONTACTS, leads_once(contacts.add), contacts.new)),
     shows(f"{CONTACTS}/export", to_members(contact_export.export)),
     shows(f"{CONTACTS}/import", to_members(contact_import.ask)),
     takes_file(f"{CONTACTS}/import", to_members(contact_import.ask), contact_import.store),
     shows(IMPORT, to_members(contact_import.one)),
-    does(IMPORT, by_members(Right.CONTACTS, contact_import.change, contact_import.ask)),
+    does(IMPORT, by_members(Right.CONTACTS, leads_once(contact_import.change), contact_import.ask)),
     shows(f"{CONTACTS}/tags", to_members_in_steps(contact_tags.ask)),
     does(f"{CONTACTS}/tags", contact_tags.change),
     shows(CONTACT, to_members(contacts.one)),
     does(CONTACT, by_members(Right.CONTACTS, contacts.change, contacts.one)),
     shows(f"{CONTACT}/remove", to_members(contacts.ask_remove)),
-    does(f"{CONTACT}/remove", by_members(Right.CONTACTS, contacts.remove, contacts.ask_remove)),
+    does(
+        f"{CONTACT}/remove",
+        by_members(Right.CONTACTS, leads_once(contacts.remove), contacts.ask_remove),
+    ),
     shows(f"{OF_ACCOUNT}/senders", to_members(senders.listed)),
     may_take_files(
         f"{OF_ACCOUNT}/senders",
         to_members(senders.may_register),
-        by_members(Right.SENDERS, senders.register, senders.listed),
+        by_members(Right.SENDERS, leads_once(senders.register), senders.listed),
         documents.FORM_OCTETS_MAX,
         DOCUMENTS_PER_SENDER_MAX,
     ),
@@ -152,7 +156,7 @@ PAGES: Final = (
     ),
     does(
         f"{DOCUMENTS}/{{document}}",
-        by_members(Right.SENDERS, documents.detach, documents.listed),
+        by_members(Right.SENDERS, leads_once(documents.detach), documents.listed),
     ),
     shows(f"{DOCUMENTS}/{{document}}/file", to_members(documents.file)),
     shows(f"{OF_ACCOUNT}/campaigns", to_members(campaigns.listed)),
@@ -210,7 +214,7 @@ PAGES: Final = (
         by_members(Right.WEBHOOKS, webhooks.judge, webhooks.refuse),
     ),
     shows(ENDPOINT, to_members(webhooks.one)),
-    does(ENDPOINT, by_members(Right.WEBHOOKS, webhooks.change, webhooks.one)),
+    does(ENDPOINT, by_members(Right.WEBHOOKS, leads_once(webhooks.change), webhooks.one)),
     does(
         f"{ENDPOINT}/secret",
         by_members(Right.WEBHOOKS, webhooks.reveal, webhooks.one),
@@ -222,7 +226,7 @@ PAGES: Final = (
     shows(f"{OF_ACCOUNT}/members", to_members(members.listed)),
     does(
         f"{OF_ACCOUNT}/members",
-        by_members(Right.MEMBERS, members.change, members.listed),
+        by_members(Right.MEMBERS, leads_once(members.change), members.listed),
     ),
     shows(f"{OF_ACCOUNT}/requests", to_members(request_log.listed)),
     shows(f"{OF_ACCOUNT}/settings", to_members(settings.shown)),

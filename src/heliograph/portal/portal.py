@@ -33,6 +33,7 @@ from heliograph.portal.page_request import (
     CONSOLE,
     FORM_COOKIE,
     HOME,
+    KEPT_COOKIE,
     LANGUAGE_COOKIE,
     NOTHING_SENT,
     ONCE_FIELD,
@@ -224,6 +225,8 @@ class Portal:
             back=request.cookies.get(BACK_COOKIE, ""),
             said=request.cookies.get(SAID_COOKIE, ""),
             shown=request.headers.get(SHOWN_HEADER, ""),
+            at=request.url.path,
+            kept=request.cookies.get(KEPT_COOKIE, ""),
             language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
             or languages.asked_for(request.headers.get("accept-language", "")),
         )

@@ -2,8 +2,6 @@
 webhook, each complete, with the account's sender and a key that is made here.
 """
 
-import hashlib
-import hmac
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -13,13 +11,12 @@ from starlette.responses import Response
 from heliograph import keys, senders
 from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
-from heliograph.base.secrets import derived_key, known
 from heliograph.messages import read
 from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked, said
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import new_once, once, once_of
+from heliograph.portal.once import once, random_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
@@ -65,7 +62,7 @@ def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     visit.require_fresh(asking.now_ms)
     choice_of("do", asking.sent.form.get("do", ""), ("make_key",))
-    random = _random_of(asking, visit)
+    random = random_of(asking, visit, PURPOSE)[: keys.RANDOM_OCTETS]
 
     def effect(tx: Connection) -> Answer:
         made = keys.issue(
@@ -84,16 +81,6 @@ def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
     once(tx, asking, visit, PATH, sandbox=True, effect=effect)
     return _shown(tx, asking, visit, keys.make_key(True, random))
-
-
-def _random_of(asking: PageRequest, visit: Visit) -> bytes:
-    """Returns what the key of this form is made of: the same each time that the form is sent, and
-    known to nobody who has not both the form and the service's secret key. So nothing of the key
-    but its hash is stored. Raises InvalidRequest.
-    """
-    secret = derived_key(known(asking.service.secret_keys)[0], PURPOSE)
-    said = f"{visit.account.id} {visit.session.id} {once_of(asking)}".encode()
-    return hmac.new(secret, said, hashlib.sha256).digest()[: keys.RANDOM_OCTETS]
 
 
 def _shown(
@@ -124,7 +111,6 @@ def _shown(
         checks=[Program(sample, "") for sample in SIGNATURE_CHECKS],
         phone=PHONE,
         sender=sender,
-        once=new_once(),
         typed={"recipients": PHONE, "message": TEXT},
         errors={},
         others=errors,

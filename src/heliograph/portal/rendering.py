@@ -14,7 +14,13 @@ from heliograph.base.clock import rfc3339
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import formats, refusals
-from heliograph.portal.page_request import OF_ONE_REQUEST, SAID_COOKIE, TOKEN_FIELD, PageRequest
+from heliograph.portal.page_request import (
+    KEPT_COOKIE,
+    OF_ONE_REQUEST,
+    SAID_COOKIE,
+    TOKEN_FIELD,
+    PageRequest,
+)
 
 # A page runs no script but files of this site, none of which evaluates text.
 POLICY: Final = (
@@ -99,11 +105,19 @@ def kept_file(content: bytes, name: str, media_type: str) -> Response:
     )
 
 
-def led_on(path: str, said: Said) -> Response:
-    """Leads to a page after a form has done something. That page says so, once."""
-    response = RedirectResponse(path, SEE_OTHER, HEADERS)
-    set_cookie(response, SAID_COOKIE, said, kept_s=SAID_KEPT_S)
-    return response
+class LedOn(RedirectResponse):
+    """Leads to a page after a form has done something. With `said`, that page says so, once."""
+
+    def __init__(self, path: str, said: Said | None) -> None:
+        super().__init__(path, SEE_OTHER, HEADERS)
+        self.path, self.said = path, said
+        if said is not None:
+            set_cookie(self, SAID_COOKIE, said, kept_s=SAID_KEPT_S)
+
+
+def led_on(path: str, said: Said | None = None) -> LedOn:
+    """Leads to a page after a form has done something. With `said`, that page says so, once."""
+    return LedOn(path, said)
 
 
 def page(
@@ -139,6 +153,8 @@ def page(
             here_again=asking.page,
             live_shown=live_shown,
             said=languages.said(SAID.get(asking.said, "")),
+            is_refilled=asking.is_refilled,
+            once=asking.once_after(status),
             **values,
         )
     )
@@ -147,6 +163,8 @@ def page(
     )
     if asking.said:
         drop_cookie(response, SAID_COOKIE)
+    if asking.is_refilled:
+        drop_cookie(response, KEPT_COOKIE)
     return response
 
 

@@ -21,7 +21,7 @@ from heliograph.messages.accept import (
     send_answer,
 )
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import changed_since, once_after, send_once
+from heliograph.portal.once import changed_since, send_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -198,7 +198,6 @@ def _shown(
         visit=visit,
         modes=visit.modes,
         names=names,
-        once=once_after(asking, 200 if error is None else error.status),
         typed={**filled_in, **dict(asking.sent.query), **asking.sent.form},
         errors=errors,
         why=why,

@@ -18,11 +18,13 @@ from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
+from heliograph.portal.once import once_here, record_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
 from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit, visit_of
+from heliograph.requests import Answer
 from heliograph.users import Right
 from heliograph.webhooks import endpoints, history, replay
 from heliograph.webhooks.endpoints import ENDPOINTS_PER_ACCOUNT_MAX, WebhookEndpoint
@@ -84,19 +86,25 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     visit.require_fresh(asking.now_ms)
     body = body_of(asking)
     mode = choice_of("mode", body.get("mode", visit.mode), MODES)
-    endpoint, secret = endpoints.add(
-        tx,
-        visit.account.id,
-        body.get("url", ""),
-        [kind for kind in KINDS if f"{EVENT_FIELD}{kind}" in body],
-        sandbox=mode == "sandbox",
-        include_customers="include_customers" in body,
-        secret_key=keys_in_use(tx, asking.service.secret_keys),
-        allow=asking.service.webhook_networks,
-        now_ms=asking.now_ms,
-    )
-    visit.audit(tx, asking, "webhook.add", endpoints.text_id(endpoint.id), mode)
-    return _secret(asking, visit, endpoint, secret)
+
+    def effect(tx: Connection) -> Answer:
+        endpoint, _ = endpoints.add(
+            tx,
+            visit.account.id,
+            body.get("url", ""),
+            [kind for kind in KINDS if f"{EVENT_FIELD}{kind}" in body],
+            sandbox=mode == "sandbox",
+            include_customers="include_customers" in body,
+            secret_key=keys_in_use(tx, asking.service.secret_keys),
+            allow=asking.service.webhook_networks,
+            now_ms=asking.now_ms,
+        )
+        added = endpoints.text_id(endpoint.id)
+        visit.audit(tx, asking, "webhook.add", added, mode)
+        return Answer({"id": added})
+
+    added = record_of(once_here(tx, asking, visit, effect))["id"]
+    return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
 
 
 def judge(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -123,6 +131,7 @@ def one(
     """Shows an endpoint, its newest events, and the attempts to deliver them."""
     endpoint = _of_account(tx, asking, visit)
     failed = dict(asking.sent.query).get("show") == "failed"
+    is_span = asking.sent.form.get("do") == "replay_since"
     return page(
         "webhook.html",
         asking,
@@ -133,7 +142,7 @@ def one(
         events=history.events(tx, endpoint, limit=EVENTS_SHOWN, failed=failed),
         attempts=history.attempts(tx, endpoint, limit=ATTEMPTS_SHOWN),
         only_failed=failed,
-        typed=as_typed(asking.sent.form if errors else _missed(endpoint, asking.now_ms), visit),
+        typed=as_typed(asking.sent.form if is_span else _missed(endpoint, asking.now_ms), visit),
         most=REPLAYED_AT_ONCE,
         may_change=visit.may(Right.WEBHOOKS),
         errors={error.field: error.message for error in errors},
@@ -191,15 +200,18 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Shows the secret of an endpoint; with the button for it, a new one is made first."""
     visit.require_fresh(asking.now_ms)
     endpoint = _of_account(tx, asking, visit)
-    keys = keys_in_use(tx, asking.service.secret_keys)
     text_id = endpoints.text_id(endpoint.id)
     is_new = asking.sent.form.get("do") == "rotate"
-    visit.audit(tx, asking, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
-    if is_new:
-        endpoint, secret = endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
-    else:
-        secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
-    return _secret(asking, visit, endpoint, secret)
+
+    def effect(tx: Connection) -> Answer:
+        visit.audit(tx, asking, "webhook.rotate" if is_new else "webhook.show_secret", text_id)
+        if is_new:
+            keys = keys_in_use(tx, asking.service.secret_keys)
+            endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
+        return Answer({})
+
+    once_here(tx, asking, visit, effect)
+    return _secret(tx, asking, visit, _of_account(tx, asking, visit))
 
 
 def test(asking: PageRequest) -> Response:
@@ -228,7 +240,11 @@ def test(asking: PageRequest) -> Response:
     )
 
 
-def _secret(asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint, secret: str) -> Response:
+def _secret(
+    tx: Connection, asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint
+) -> Response:
+    keys = keys_in_use(tx, asking.service.secret_keys)
+    secret, _ = endpoints.secrets_of(tx, endpoint.id, keys, asking.now_ms)
     return page(
         "webhook_secret.html",
         asking,

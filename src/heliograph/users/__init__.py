@@ -88,6 +88,7 @@ from heliograph.users.sign_in import (
     see,
     session_of,
     sessions_of,
+    user_of_ended,
     who_waits,
 )
 from heliograph.users.tables import KEPT
@@ -192,6 +193,7 @@ __all__ = [
     "take_due",
     "text_id",
     "two_step",
+    "user_of_ended",
     "view_of",
     "who_waits",
     "withdraw",

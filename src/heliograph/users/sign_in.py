@@ -199,6 +199,15 @@ def session_of(tx: Connection, secret: str, *, now_ms: int) -> Session:
     return _session(by_id(tx, row.user_id), row)
 
 
+def user_of_ended(tx: Connection, secret: str, *, now_ms: int) -> str | None:
+    """Returns the raw id of the user whose session with this secret has ended by itself; None if it
+    was ended by somebody, or more than a day ago (ENDED_KEPT_MS).
+    """
+    columns = user_sessions.c
+    ended = (columns.sha256 == digest(secret), columns.expires_at_ms <= now_ms)
+    return tx.execute(sa.select(columns.user_id).where(*ended)).scalar()
+
+
 def sessions_of(tx: Connection, user: User, *, now_ms: int) -> list[Session]:
     """Returns the sessions of a user, the last used first."""
     columns = user_sessions.c

@@ -13,6 +13,7 @@ from heliograph.database.pruning import PruningRule
 PASSKEY_NAME_MAX = 60  # characters, which fit into a line of a phone
 LANGUAGE_MAX = 8  # such as `fr`
 CHANGE_TEXT_MAX = 400  # characters of what was before, what is after, and why
+ENDED_KEPT_MS = DAY_MS  # for so long a form that comes after the session's end has a user
 OPERATOR_LOG_KEPT_MS = 400 * DAY_MS  # a year, and as long as it takes to look back on it
 SEEN_BY_MAX = 200  # characters of a browser's own name that are kept
 
@@ -259,7 +260,7 @@ KEPT = (
     PruningRule(link_requests.name, "expires_at_ms", 0),
     PruningRule(invitations.name, "expires_at_ms", DAY_MS),
     PruningRule(sign_in_links.name, "expires_at_ms", 0),
-    PruningRule(user_sessions.name, "expires_at_ms", 0),
+    PruningRule(user_sessions.name, "expires_at_ms", ENDED_KEPT_MS),
     PruningRule(known_browsers.name, "expires_at_ms", 0),
     PruningRule(password_tries.name, "until_ms", 0),
     PruningRule(waiting_sign_ins.name, "expires_at_ms", 0),

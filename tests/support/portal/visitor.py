@@ -5,6 +5,7 @@ pages.
 import asyncio
 import html
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -68,14 +69,29 @@ class Visitor:
 
     def post(self, path: str, fields: dict[str, str] | None = None, **more: Any) -> httpx.Response:
         """Sends a form with the token of the last page that had one, and with what that page says
-        it has shown, if it does.
+        it has shown, if it does. Its random value is that of no other form, unless it is given.
         """
         shown = re.search(r'name="shown" value="([^"]*)"', self.page.text)
-        data = {"form_token": self.token, **({"shown": shown[1]} if shown else {})} | (fields or {})
+        of_page = {"form_token": self.token, "once": secrets.token_urlsafe()}
+        data = of_page | ({"shown": shown[1]} if shown else {}) | (fields or {})
         return self._run(self._client.post(path, data=data, **more))
 
     def post_as_it_is(self, path: str, **more: Any) -> httpx.Response:
         return self._run(self._client.post(path, **more))
+
+    def post_twice(
+        self, path: str, fields: Mapping[str, str], **more: Any
+    ) -> tuple[httpx.Response, httpx.Response]:
+        """Sends one form twice at the same time, as two clicks do."""
+        data = {"form_token": self.token, **fields}
+
+        async def both() -> tuple[httpx.Response, httpx.Response]:
+            return await asyncio.gather(
+                self._client.post(path, data=data, **more),
+                self._client.post(path, data=data, **more),
+            )
+
+        return self._run(both())
 
     def post_at_once(
         self,

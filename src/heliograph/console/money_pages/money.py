@@ -18,7 +18,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
-from heliograph.portal.once import new_once, once_of
+from heliograph.portal.once import once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Download, Said, led_on
 from heliograph.wallet import Entry, Posted, ledger_file
@@ -77,7 +77,6 @@ def one(
         is_cut=len(entries) > ENTRIES_SHOWN,
         typed={"month": month, **body_of(asking)},
         errors={error.field: error.message for error in wrong},
-        once=new_once(),
     )
 
 

@@ -17,7 +17,7 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import forget_once, once, once_after
+from heliograph.portal.once import forget_once, once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -65,7 +65,6 @@ def ask(
         senders=campaigns.senders_for(tx, visit.account.id, sandbox=mode == "sandbox"),
         numbers_max=NUMBERS_MAX,
         mebibytes_max=UPLOAD_OCTETS_MAX // 1_024**2,
-        once=once_after(asking, status if errors else 200),
     )
 
 

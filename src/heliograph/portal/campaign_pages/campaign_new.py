@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import campaigns
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.campaigns import Campaign, SampleText
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
+from heliograph.portal.once import leads_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import led_on, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -92,15 +93,17 @@ def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     if asking.sent.form.get("do") == "preview":
         return new(tx, asking, visit)
+    return leads_once(_write_down)(tx, asking, visit)
+
+
+def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     mode, body = _typed(asking, visit)
     wanted = campaigns.read_campaign_request(body)
     campaign = campaigns.create(
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
     )
     visit.audit(tx, asking, "campaign.write", campaigns.text_id(campaign), campaign.name)
-    return RedirectResponse(
-        f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", SEE_OTHER, HEADERS
-    )
+    return led_on(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
 
 
 def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:

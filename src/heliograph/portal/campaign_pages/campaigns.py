@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import campaigns
 from heliograph.base.errors import (
@@ -27,9 +27,9 @@ from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
-from heliograph.portal.once import once_after
+from heliograph.portal.once import leads_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import led_on, page
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
@@ -119,16 +119,21 @@ def change(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             visit = _require(tx, asking)
-            campaign = of_account(tx, asking.path["campaign"], visit)
-            _change(tx, asking, visit, campaign)
-            action = f"campaign.{asking.sent.form['do']}"
-            visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
+            return leads_once(_change)(tx, asking, visit)
     except (Conflict, InvalidRequest) as refusal:
         return show(asking, visit, refusal)
+
+
+def _change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    """Raises Conflict and InvalidRequest."""
+    campaign = of_account(tx, asking.path["campaign"], visit)
+    _move(tx, asking, visit, campaign)
+    action = f"campaign.{asking.sent.form['do']}"
+    visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
     return _to(visit, campaign)
 
 
-def _change(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign) -> None:
+def _move(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign) -> None:
     """Raises Conflict and InvalidRequest."""
     match asking.sent.form.get("do"):
         case "pause":
@@ -199,7 +204,6 @@ def show(asking: PageRequest, visit: Visit, refusal: ServiceError | None = None)
         scheduled=_starts(campaign),
         why=REASONS.get(campaign.status_reason or ""),
         refusal=refusal if not (is_open and {"at", "to"} & set(errors)) else None,
-        once=once_after(asking, refusal.status if refusal else 200),
         typed=form,
         advice=ADVICE,
         at=form.get("at") or _starts_in_form(campaign, visit),
@@ -287,6 +291,4 @@ def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
 
 
 def _to(visit: Visit, campaign: Campaign) -> Response:
-    return RedirectResponse(
-        f"{visit.home}/campaigns/{campaigns.text_id(campaign)}", SEE_OTHER, HEADERS
-    )
+    return led_on(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")

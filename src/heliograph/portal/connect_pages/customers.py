@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
 from heliograph.portal.list_page import ListPage, asked_page, list_page
-from heliograph.portal.once import new_once, once
+from heliograph.portal.once import once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
@@ -80,7 +80,6 @@ def one(
         may_change=visit.may(Right.CONNECT),
         typed={"way": TO_CUSTOMER, **asking.sent.form},
         ways=WAYS,
-        once=new_once(),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in MOVE_FIELDS],
     )

@@ -12,7 +12,7 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.connect_pages.customers import require_partner, text_id
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.once import new_once, once
+from heliograph.portal.once import once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -57,7 +57,6 @@ def new(
         wallet=held,
         typed=typed,
         modes=visit.modes,
-        once=new_once(),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
     )

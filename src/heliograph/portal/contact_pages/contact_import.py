@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph.base.csv.reader import text_of
 from heliograph.base.errors import FieldError, InvalidRequest
@@ -18,8 +18,9 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
+from heliograph.portal.once import leads_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
+from heliograph.portal.rendering import led_on, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import read_country
@@ -66,14 +67,14 @@ def store(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             return ask(tx, asking, visit, errors)
 
-    def begin(tx: Connection) -> str:
+    def begin(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         by = visit.session.user.email
         import_id = stored_import.begin(tx, owner, file, by, now_ms=asking.now_ms)
         visit.audit(tx, asking, "contact.import", import_id, f"{file.rows} rows of a file")
-        return import_id
+        return led_on(f"{visit.home}/contacts/imports/{import_id}")
 
-    import_id = asking.db.transact(begin)  # again, if a button of another import was in its way
-    return RedirectResponse(f"{visit.home}/contacts/imports/{import_id}", SEE_OTHER, HEADERS)
+    # again, if a button of another import was in its way
+    return asking.db.transact(lambda tx: leads_once(begin)(tx, asking, visit))
 
 
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -105,7 +106,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if is_changed:
         visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"
-    return RedirectResponse(path, SEE_OTHER, HEADERS)
+    return led_on(path)
 
 
 def _read(asking: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:

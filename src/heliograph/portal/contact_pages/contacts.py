@@ -143,7 +143,8 @@ def one(
     """Shows a contact, and a form that changes it to those who may."""
     found = _of_account(tx, asking, visit)
     wrong = contact_form.wrong_in(errors)
-    typed = asking.sent.form if errors else contact_form.filled_with(found.contact)
+    is_typed = bool(errors) or asking.sent.form.get("do") == "change"
+    typed = asking.sent.form if is_typed else contact_form.filled_with(found.contact)
     return page(
         "contact.html",
         asking,

@@ -27,7 +27,6 @@ from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import once_after
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on, page
 from heliograph.portal.send import Counted
@@ -225,7 +224,6 @@ def _conversation(
         opted_out=opted_out,
         written_to=newest.recipient if newest is not None else None,
         names=_senders(tx, visit, newest, sandbox=asked.sandbox),
-        once=once_after(asking, 200 if error is None else error.status),
         typed=asking.sent.form,
         errors=errors,
         why=why,

@@ -23,7 +23,7 @@ from heliograph.portal import send
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import once_after, once_of
+from heliograph.portal.once import once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -146,7 +146,6 @@ def _one(
         texts=texts,
         next_texts=_next_texts(phone),
         can_write_to=_can_write_to(tx, visit, texts),
-        once=once_after(asking, 200 if error is None else error.status),
         typed=asking.sent.form,
         errors=errors,
         why=why,

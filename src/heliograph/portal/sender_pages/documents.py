@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
+from heliograph.portal.once import leads_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import Said, kept_file, led_on, page
 from heliograph.portal.visit import Visit, visit_of
@@ -53,16 +54,7 @@ def attach(asking: PageRequest) -> Response:
     def effect(tx: Connection) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SENDERS)
-        document = senders.attach(
-            tx,
-            visit.account.id,
-            asking.path["sender"],
-            asking.sent.file_name,
-            asking.sent.file,
-            now_ms=asking.now_ms,
-        )
-        visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
-        return led_on(_list_of(asking, visit), Said.SAVED)
+        return leads_once(_attach)(tx, asking, visit)
 
     try:
         return asking.db.transact(effect)
@@ -71,6 +63,19 @@ def attach(asking: PageRequest) -> Response:
             raise
         with asking.db.read() as tx:
             return listed(tx, asking, visit_of(tx, asking), wrong.fields)
+
+
+def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
+    document = senders.attach(
+        tx,
+        visit.account.id,
+        asking.path["sender"],
+        asking.sent.file_name,
+        asking.sent.file,
+        now_ms=asking.now_ms,
+    )
+    visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
+    return led_on(_list_of(asking, visit), Said.SAVED)
 
 
 def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

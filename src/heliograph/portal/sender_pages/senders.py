@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sqlalchemy.engine import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from heliograph import accounts, inbound, senders
 from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
+from heliograph.portal.rendering import Said, led_on, page
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import APPROVED, REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
@@ -102,7 +102,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             now_ms=asking.now_ms,
         )
         visit.audit(tx, asking, "sender.attach", senders.text_id(sender), document.name)
-    return RedirectResponse(f"{visit.home}/senders", SEE_OTHER, HEADERS)
+    return led_on(f"{visit.home}/senders")
 
 
 def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

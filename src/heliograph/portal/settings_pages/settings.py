@@ -38,7 +38,7 @@ def shown(
         visit=visit,
         account=account,
         id=accounts.text_id(account),
-        typed=asking.sent.form if errors else _filled_with(account),
+        typed=asking.sent.form or _filled_with(account),
         errors={error.field: error.message for error in errors},
         others=[error for error in errors if error.field not in FIELDS],
         may_change=visit.may(Right.SETTINGS),

@@ -11,9 +11,11 @@ from heliograph import accounts, users
 from heliograph.base.errors import NotFound, Unauthorized
 from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
+from heliograph.portal.filled_form import is_kept_for, keep, sealed, sealed_after_end
 from heliograph.portal.page_request import (
     BACK_COOKIE,
     HOME,
+    KEPT_COOKIE,
     SESSION_COOKIE,
     PageRequest,
     path_of_page,
@@ -31,17 +33,31 @@ class WrongPassword(Unauthorized):
 
 
 def signed_out(asking: PageRequest) -> Response:
-    """Says how to come in. Who comes in is led to the page that was asked for."""
-    return form(asking, 401, back=asking.page)
+    """Says how to come in. Who comes in is led to the page that was asked for, and finds there what
+    he or she had typed when the session ended.
+    """
+    kept = sealed_after_end(asking)
+    is_kept = bool(kept) or is_kept_for(asking)
+    response = form(asking, 401, back=asking.page, is_kept=is_kept)
+    if kept:
+        keep(response, kept)
+    return response
 
 
 def confirm(asking: PageRequest, missing: NotFresh) -> Response:
     """Asks who is signed in to do so once more, and leads back to the page. It says what is missing
-    in this session.
+    in this session. What was typed is there again then.
     """
     with asking.db.read() as tx:
         user = users.session_of(tx, asking.session, now_ms=asking.now_ms).user
-    return form(asking, 403, back=asking.page, email=user.email, missing=missing)
+    kept = sealed(asking, user.id)
+    is_kept = bool(kept) or is_kept_for(asking)
+    response = form(
+        asking, 403, back=asking.page, email=user.email, missing=missing, is_kept=is_kept
+    )
+    if kept:
+        keep(response, kept)
+    return response
 
 
 def ask_password(asking: PageRequest) -> Response:
@@ -159,6 +175,7 @@ def sign_out(asking: PageRequest) -> Response:
         users.end(tx, asking.session)
     response = RedirectResponse(HOME, SEE_OTHER, HEADERS)
     drop_cookie(response, SESSION_COOKIE)
+    drop_cookie(response, KEPT_COOKIE)
     return response
 
 
@@ -193,10 +210,11 @@ def form(
     passkey_why: str = "",
     email: str = "",
     missing: NotFresh | None = None,
+    is_kept: bool = False,
 ) -> Response:
     """Shows the ways to come in. `why` says what was wrong with a password, `passkey_why` with a
     passkey, and `missing` what is in the session of who is signed in. Whom only a passkey helps is
-    shown no other way.
+    shown no other way. `is_kept`: what was typed is kept meanwhile.
     """
     weak = missing if isinstance(missing, WeakSession) else None
     return page(
@@ -210,6 +228,7 @@ def form(
         has_passkeys=asking.service.passkey_site is not None,
         email=email,
         is_known=missing is not None,
+        is_kept=is_kept,
         weak=weak,
         only_passkey=weak is not None and not weak.has_app,
         sends_mail=asking.service.sends_mail,

@@ -10,7 +10,7 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.short_texts import refused
 from heliograph.portal.filled_form import body_of, with_numbers
-from heliograph.portal.once import new_once, once, once_of
+from heliograph.portal.once import once, once_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -49,7 +49,6 @@ def ask(
         typed=typed,
         errors={error.field: error.message for error in reversed(wrong)},
         others=[error for error in wrong if error.field != "credits"],
-        once=new_once(),
     )
 
 

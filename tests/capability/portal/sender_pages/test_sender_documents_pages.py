@@ -1,5 +1,7 @@
 """Documents of a sender ID are attached in the portal, and looked at there and in the console."""
 
+import secrets
+
 import pytest
 
 from heliograph import accounts, senders
@@ -18,7 +20,7 @@ def upload(visitor: Visitor, path: str, content: bytes, name: str = "letter.pdf"
     return int(
         visitor.post_as_it_is(
             path,
-            data={"form_token": visitor.token},
+            data={"form_token": visitor.token, "once": secrets.token_urlsafe()},
             files={"file": (name, content, "text/html")},
         ).status_code
     )
@@ -80,7 +82,12 @@ def test_a_sender_id_is_registered_with_its_documents_or_not_at_all(
         return int(
             visitor.post_as_it_is(
                 f"{home}/senders",
-                data={"form_token": visitor.token, "sender": sender, "mode": mode},
+                data={
+                    "form_token": visitor.token,
+                    "once": secrets.token_urlsafe(),
+                    "sender": sender,
+                    "mode": mode,
+                },
                 files=[("file", (f"{k}.pdf", content)) for k, content in enumerate(contents)]
                 or [("file", ("", b""))],  # as browsers send a field in which none was chosen
             ).status_code

@@ -71,6 +71,21 @@ def test_a_word_is_known_however_it_is_written(
     assert not is_opt_out_suspected(text, found)
 
 
+@pytest.mark.parametrize("edge", [" ", "\r\n", "!", "\u3164", "\u115f"])
+@given(words, st.booleans())
+def test_a_word_is_known_however_much_of_nothing_is_around_it(
+    edge: str, written: Written, first_word: bool
+) -> None:
+    """Some centres pad a text to its greatest length."""
+    word, action, _ = written
+    many = edge * (160 if edge.isascii() else 5)
+    found = [
+        match(text, {}, first_word=first_word)
+        for text in (word + many, many + word, many + word + many)
+    ]
+    assert [each and each.rule.action for each in found] == [action] * 3
+
+
 @given(words)
 def test_a_word_is_known_without_its_accents(written: Written) -> None:
     word, action, _ = written

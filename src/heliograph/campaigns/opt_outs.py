@@ -37,6 +37,19 @@ AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in o
 AGAIN_MS: Final = 400
 
 
+class _DueNote(Row, frozen=True):
+    """Holds a note. If it is not `whole`, it is about the texts of some sender alone."""
+
+    account_id: Id
+    sandbox: Bool
+    phone: BigInt
+    whole: Bool
+
+    @property
+    def person(self) -> OptedOutPhone:
+        return OptedOutPhone(self.account_id, self.sandbox, self.phone)
+
+
 class _DueNow(Row, frozen=True):
     now_ms: BigInt
     most: Int
@@ -107,11 +120,11 @@ _SEE: Final = Statement(
         RETURNING o.account_id, o.sandbox, o.phone""",
 )
 _NEXT_DUE: Final = """
-    SELECT account_id, sandbox, phone FROM opt_outs WHERE due_ms <= :now_ms{seen}
+    SELECT account_id, sandbox, phone, whole FROM opt_outs WHERE due_ms <= :now_ms{seen}
         ORDER BY due_ms, account_id, sandbox, phone LIMIT :most"""
 _DUE: Final = Statement(
     _DueNow,
-    OptedOutPhone,
+    _DueNote,
     postgresql=_NEXT_DUE.format(seen=f" AND due_ms >= {_SEEN_MS}") + " FOR UPDATE SKIP LOCKED",
     sqlite=_NEXT_DUE.format(seen=""),
 )
@@ -217,15 +230,18 @@ async def heed(tx: HotTx, now_ms: int) -> int:
     """Heeds the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
     many.
     """
-    people = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
-    if not people:
+    notes = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
+    if not notes:
         return 0
+    people = [note.person for note in notes]
+    of_senders = {note.person for note in notes if not note.whole}
+    out = [person for person in people if person not in of_senders]
     # Before the lists are looked at: what is frozen until then is one of them, and what begins to
     # be frozen after it reads the contacts as they are.
     freezing = set(await _FREEZING.rows(tx, _FrozenSince(first_id_of(now_ms - SILENT_MS))))
-    await _leave_out(tx, people)
-    again = await fail_blocked(tx, people, now_ms) | {
-        person for person in people if _AccountMode(person.account_id, person.sandbox) in freezing
+    await _leave_out(tx, out)
+    again = await fail_blocked(tx, people, now_ms, of_senders) | {
+        person for person in out if _AccountMode(person.account_id, person.sandbox) in freezing
     }
     await _AGAIN.rows(
         tx,

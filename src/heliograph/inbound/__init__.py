@@ -2,7 +2,7 @@
 answered.
 """
 
-from heliograph.inbound.answered_text import answered_text
+from heliograph.inbound.answered_text import answered_text, help_to_answer
 from heliograph.inbound.decode import ENCODINGS
 from heliograph.inbound.numbers import (
     OwnNumber,
@@ -44,6 +44,7 @@ __all__ = [
     "erase_some_inbound",
     "forget_parts",
     "give_back_numbers",
+    "help_to_answer",
     "inbound_page",
     "inbound_text",
     "keywords",

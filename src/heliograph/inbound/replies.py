@@ -9,7 +9,7 @@ from heliograph.inbound import replies_sql as sql
 from heliograph.inbound.apply_keywords import Heeded, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.messages.accept import Replier, Reply
-from heliograph.opt_outs import WHOLE_ACCOUNT
+from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 
 # what these are answered with goes to who has opted out, too, or opts out while it waits
 _TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
@@ -67,8 +67,7 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
         elif each.said.matched.rule.reply is not None or each.said.text.id in heeded.lifted:
             if_wanted.append(each)
     asked = {
-        sql.AskedPhone(*each.owner, int(each.phone.digits), each.said.text.recipient)
-        for each in if_wanted
+        sql.AskedPhone(*each.owner, int(each.phone.digits), _sender(each)) for each in if_wanted
     }
     unwanted = {
         (each.account_id, bool(each.sandbox), each.phone)
@@ -76,6 +75,11 @@ async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
     }
     due += [each for each in if_wanted if (*each.owner, int(each.phone.digits)) not in unwanted]
     return due
+
+
+def _sender(keyword: PhonesKeyword) -> str:
+    """Returns what the reply comes from, as opt-outs know it."""
+    return scope_of_sender(keyword.said.text.recipient).sender
 
 
 def _text(heeded: Heeded, keyword: PhonesKeyword) -> str | None:

@@ -14,6 +14,7 @@ from heliograph.database.statements import (
     SmallInt,
     Text,
 )
+from heliograph.messages.states import DELIVERED, IN_DOUBT, MESSAGE, SEGMENT, SENT, SUBMITTING
 
 
 class OurNumber(Row, frozen=True):
@@ -106,7 +107,7 @@ _LOOKED_AT_MAX: Final = 1_000  # messages of one account to one phone
 # first, and no more than so many are looked at. (The bounds, which make the order no constant, are
 # both the phone.) No condition leaves rows out before they are counted.
 _OF_MONTH: Final = """
-    SELECT id, send_id, account_id, sandbox FROM messages
+    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code FROM messages
     WHERE account_id = {account_id} AND recipient >= g.phone AND recipient <= g.phone"""
 _LATEST: Final = f"""(
     ({_OF_MONTH} AND id >= CAST(:this_month AS uuid)
@@ -115,10 +116,16 @@ _LATEST: Final = f"""(
     ({_OF_MONTH} AND id >= CAST(:first_month AS uuid) AND id < CAST(:this_month AS uuid)
         ORDER BY recipient DESC LIMIT {_LOOKED_AT_MAX}))"""
 _LATEST_SQLITE: Final = f"""(
-    SELECT id, send_id, account_id, sandbox, recipient
+    SELECT id, send_id, account_id, sandbox, status, parts_accepted, error_code, recipient
     FROM messages INDEXED BY messages_by_recipient
     WHERE account_id = {{account_id}} AND recipient = :phone
     ORDER BY rowid DESC LIMIT {_LOOKED_AT_MAX})"""
+# Nobody answers a text that has never left: one that waits, was canceled, or was refused. What a
+# carrier is just being given, or may have, counts.
+_HAS_LEFT: Final = f"""({MESSAGE.is_in(SENT, DELIVERED, of="m.")} OR m.parts_accepted <> 0
+    OR m.error_code NOT IN ('blocked', 'canceled', 'carrier_rejected', 'expired', 'no_route')
+    OR EXISTS (SELECT 1 FROM inflight i WHERE i.message_id = m.id
+        AND {SEGMENT.is_in(SUBMITTING, IN_DOUBT, of="i.")}))"""
 _NEWEST_MESSAGES: Final = SharingStatement(
     Addressed,
     MessagesSince,
@@ -129,11 +136,12 @@ _NEWEST_MESSAGES: Final = SharingStatement(
             SELECT m.id FROM {_LATEST.format(account_id="g.account_id")} m
             JOIN sends s ON s.id = m.send_id
             WHERE m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND s.sender = g.digits
+                AND {_HAS_LEFT}
             ORDER BY m.id DESC LIMIT 1) newest""",
     sqlite=f"""
         SELECT m.account_id, s.sender AS digits, m.recipient AS phone, m.id AS message_id
         FROM {_LATEST_SQLITE.format(account_id=":account_id")} m JOIN sends s ON s.id = m.send_id
-        WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits
+        WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits AND {_HAS_LEFT}
         ORDER BY m.id DESC LIMIT 1""",
 )
 
@@ -161,13 +169,13 @@ _NEWEST_OF_ALL: Final = SharingStatement(
             JOIN sends s ON s.id = m.send_id
             WHERE n.skeleton = g.digits AND n.sender = g.digits AND NOT n.sandbox
                 AND m.id >= CAST(:since AS uuid) AND NOT m.sandbox AND a.closed_at_ms IS NULL
-                AND s.sender = g.digits
+                AND s.sender = g.digits AND {_HAS_LEFT}
             ORDER BY m.id DESC LIMIT 1) newest""",
     sqlite=f"""
         SELECT n.account_id, :digits AS digits, :phone AS phone, (
             SELECT m.id FROM {_LATEST_SQLITE.format(account_id="n.account_id")} m
             JOIN sends s ON s.id = m.send_id
-            WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits
+            WHERE m.id >= :since AND NOT m.sandbox AND s.sender = :digits AND {_HAS_LEFT}
             ORDER BY m.id DESC LIMIT 1) AS message_id
         FROM senders n JOIN accounts a ON a.id = n.account_id
         WHERE n.skeleton = :digits AND n.sender = :digits AND NOT n.sandbox

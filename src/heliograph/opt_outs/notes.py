@@ -1,7 +1,9 @@
 """Notes who has just opted out, for campaigns that are sending to them at that moment. A note is
 written with the opt-out, and campaigns read and delete it.
 
-A note stands for itself: the opt-out may be lifted before it is read.
+A note of the whole account stands for itself: the opt-out may be lifted before it is read. One of a
+sender only has somebody look again for what is queued: whoever stored the opt-out looks, too, and
+may die before.
 """
 
 from collections.abc import Iterable
@@ -20,32 +22,40 @@ class _OptOutNote(Row, frozen=True):
     account_id: Id
     sandbox: Bool
     phone: BigInt
+    whole: Bool
 
 
-_INTO: Final = "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms)"
-_ANEW: Final = "ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0"
+_INTO: Final = "INSERT INTO opt_outs (account_id, sandbox, phone, due_ms, whole)"
+_ANEW: Final = """ON CONFLICT (account_id, sandbox, phone) DO UPDATE SET due_ms = 0,
+        whole = opt_outs.whole OR excluded.whole"""
 _NOTE: Final = BatchStatement(
     _OptOutNote,
     Nothing,
     postgresql=f"""
-        {_INTO} SELECT account_id, sandbox, phone, 0 FROM :given AS g
+        {_INTO} SELECT account_id, sandbox, phone, 0, whole FROM :given AS g
         ORDER BY account_id, sandbox, phone {_ANEW}""",
-    sqlite=f"{_INTO} VALUES (:account_id, :sandbox, :phone, 0) {_ANEW}",
+    sqlite=f"{_INTO} VALUES (:account_id, :sandbox, :phone, 0, :whole) {_ANEW}",
 )
 
 
-async def note(tx: HotTx, owner: OptOutOwner, phones: Iterable[str]) -> None:
-    """Notes that these phones (E.164 digits) want no campaigns any more."""
-    await _NOTE.rows(tx, [_OptOutNote(*owner, phone) for phone in sorted(map(int, phones))])
+async def note(tx: HotTx, owner: OptOutOwner, phones: Iterable[str], *, whole: bool) -> None:
+    """Notes that these phones (E.164 digits) want no campaigns any more, or if not `whole`, none of
+    some sender.
+    """
+    notes = [_OptOutNote(*owner, phone, whole) for phone in sorted(map(int, phones))]
+    await _NOTE.rows(tx, notes)
 
 
 def forget(tx: Connection, owner: OptOutOwner, numbers: Iterable[int]) -> None:
-    """Deletes the notes of phones that want campaigns again, if nobody has read them yet."""
+    """Deletes the notes of phones that want campaigns again, if nobody has read them yet. Those of
+    a sender stay: what they are about is looked up when they are read.
+    """
     columns = opt_outs.c
     tx.execute(
         sa.delete(opt_outs).where(
             columns.account_id == owner.account_id,
             columns.sandbox.is_(owner.sandbox),
             columns.phone.in_(sorted(numbers)),
+            columns.whole,
         )
     )

@@ -189,8 +189,9 @@ async def store_opt_outs(
     ]
     stored = {row.id for row in await _SUPPRESS.rows(tx, given)}
     new = [str(phone) for phone, raw_id in made.items() if raw_id in stored]
-    if scope == WHOLE_ACCOUNT:
-        await notes.note(tx, owner, new)
+    # On SQLite there is one writer: nobody accepts beside it what has to be looked for again.
+    if scope == WHOLE_ACCOUNT or tx.postgresql:
+        await notes.note(tx, owner, new, whole=scope == WHOLE_ACCOUNT)
     return [ChangedOptOut(owner, phone, scope, source, opted_out=True) for phone in new]
 
 

@@ -63,8 +63,8 @@ suppressions = sa.Table(
     ),
 )
 
-# Who has just opted out: until what campaigns have for that phone is taken back
-# (opt_outs/notes.py).
+# Who has just opted out: until what is queued for that phone, and what campaigns have for it, is
+# taken back (opt_outs/notes.py).
 opt_outs = sa.Table(
     "opt_outs",
     metadata,
@@ -82,6 +82,13 @@ opt_outs = sa.Table(
         sa.BigInteger,
         nullable=False,
         comment="when it is looked at next; 0: for the first time",
+    ),
+    sa.Column(
+        "whole",
+        sa.Boolean,
+        nullable=False,
+        server_default=sa.true(),
+        comment="it is about all texts of the account; else about those of some sender",
     ),
     sa.Index("opt_outs_due", "due_ms"),
 )

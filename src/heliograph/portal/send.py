@@ -92,18 +92,16 @@ def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = No
     account's inbound text that it answers.
     """
     try:
-        request = _request(asking, visit)
-        if answers is not None:
-            answer_to(request, answers)
+        request = _answering(asking, visit, answers)
         request.dry_run = asking.sent.form.get("do") != "send"
         if not request.dry_run:
             send_once(asking, request, PATH)
         answer = accepted(asking, request)
     except ServiceError as refusal:
         error = changed_since(refusal, CHANGED) if isinstance(refusal, Conflict) else refusal
-        return TriedSend(None, False, error, _counted(asking, visit))
+        return TriedSend(None, False, error, _counted(asking, visit, answers))
     if request.dry_run:
-        return TriedSend(None, False, None, _counted(asking, visit))
+        return TriedSend(None, False, None, _counted(asking, visit, answers))
     return TriedSend(answer, request.sandbox, None, None)
 
 
@@ -135,6 +133,14 @@ def _request(asking: PageRequest, visit: Visit) -> SendRequest:
     )
 
 
+def _answering(asking: PageRequest, visit: Visit, answers: AnsweredText | None) -> SendRequest:
+    """Returns what `_request` does, as an answer to a text if there is one."""
+    request = _request(asking, visit)
+    if answers is not None:
+        answer_to(request, answers)
+    return request
+
+
 def typed_text(asking: PageRequest) -> str:
     """Returns the text as it was typed: forms carry each end of a line as two characters."""
     return asking.sent.form.get("message", "").replace("\r\n", "\n")
@@ -147,8 +153,12 @@ def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
     return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
 
 
-def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
-    """Returns what the text takes, and its price if all is there that a price needs."""
+def _counted(
+    asking: PageRequest, visit: Visit, answers: AnsweredText | None = None
+) -> Counted | None:
+    """Returns what the text takes, and its price if all is there that a price needs. `answers` is
+    the inbound text that it answers.
+    """
     text = typed_text(asking)
     if not text:
         return None
@@ -157,7 +167,7 @@ def _counted(asking: PageRequest, visit: Visit) -> Counted | None:
     without = count_segments("".join("x" if each in beyond else each for each in text))
     answer = None
     try:
-        request = _request(asking, visit)
+        request = _answering(asking, visit, answers)
         request.dry_run = True
         answer = accepted(asking, request)
     except ServiceError:

@@ -4,6 +4,7 @@ often that two services could talk to each other.
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from heliograph import accounts
 from heliograph.base import clock
@@ -13,8 +14,9 @@ from heliograph.inbound.keywords import KeywordOwner, save_keyword_for
 from heliograph.inbound.tables import keyword_replies
 from heliograph.jobs.pruning import prune_all
 from heliograph.messages.tables import messages, queue, sends
-from heliograph.opt_outs import OptOutSource
+from heliograph.opt_outs import OptOutOwner, OptOutSource, scope_of_sender
 from heliograph.opt_outs.suppress import suppress
+from tests.support.capability.inbox import written
 from tests.support.capability.line import Line
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, awaited
@@ -147,6 +149,22 @@ async def test_own_replies_do_not_go_to_who_has_opted_out_but_those_of_stop_and_
         await line.says(word)
         clock.move(by_ms=MINUTE_MS)
     assert texts(house)[4:] == ["ASK."]
+
+
+@awaited
+async def test_in_sandbox_an_opt_out_of_a_name_keeps_own_replies_of_that_name(line: Line) -> None:
+    """Phones write to names there, in whatever case."""
+    house, name, owner = line.house, "Shop", OptOutOwner(line.house.amina, sandbox=True)
+    with house.db.write() as tx:
+        body, now_ms = {"keyword": "OFFERS", "reply": "Rice!"}, clock.now_ms()
+        save_keyword_for(tx, KeywordOwner(house.amina, True), body, None, now_ms)
+        scope = scope_of_sender(name)
+        suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
+    for number, to in enumerate((name, "SALES"), 1):
+        text = replace(written("offers", number, to=to), sandbox_of=house.amina)
+        await line.carries(text)
+        clock.move(by_ms=MINUTE_MS)
+    assert replies(house) == [("SALES", PHONE, "Rice!")]
 
 
 @awaited

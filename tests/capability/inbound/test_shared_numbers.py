@@ -6,6 +6,7 @@ dialled at home may be one of any country of these accounts.
 from itertools import count
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from heliograph.inbound import add_number, give_back_numbers, set_catch_all
 from heliograph.inbound.read import inbound_page
 from heliograph.inbound.record import record
 from heliograph.inbound.route import ANSWERS_WITHIN_MS
+from heliograph.messages.tables import inflight
 from tests.support.capability.commands import Run, typed
 from tests.support.capability.inbox import Inbox, written
 from tests.support.capability.sent_messages import store_sent
@@ -178,6 +180,80 @@ def test_no_tenant_ever_sees_anothers_text(inbox: Inbox) -> None:
 
     plays()
     inbox.db.close()
+
+
+NEVER_LEFT = {
+    "it waits": ("queued", None),
+    "its phone has opted out": ("failed", "blocked"),
+    "it was canceled": ("failed", "canceled"),
+    "its carrier refused it": ("failed", "carrier_rejected"),
+    "its validity ended": ("failed", "expired"),
+    "it has no route": ("failed", "no_route"),
+}
+MAY_HAVE_LEFT = {
+    "it arrived": ("delivered", None),
+    "the phone was off": ("failed", "undeliverable"),
+    "nobody knows": ("failed", "unknown"),
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "error_code", "answered"),
+    [(*each, "amina") for each in NEVER_LEFT.values()]
+    + [(*each, "bilal") for each in MAY_HAVE_LEFT.values()]
+    + [("queued", None, "bilal")],
+    ids=[*NEVER_LEFT, *MAY_HAVE_LEFT, "a carrier is just being given it"],
+)
+def test_nobody_answers_a_text_that_has_never_left(
+    inbox: Inbox, status: str, error_code: str | None, answered: str
+) -> None:
+    tenants, phone, now_ms = Tenants(inbox), f"233{next(next_local)}", clock.now_ms()
+    sent = {}
+    with inbox.db.write() as tx:
+        for place, (name, number, of_status, code) in enumerate(
+            [
+                ("amina", SHARED, "sent", None),
+                ("bilal", SHARED, status, error_code),
+                ("amina", SHORT_CODE, "sent", None),
+                ("amina", SHORT_CODE, status, error_code),
+            ]
+        ):
+            sent[name, number, of_status] = store_sent(
+                tx,
+                tenants.account[name],
+                number,
+                phone,
+                at_ms=now_ms - 10 + place,
+                status=of_status,
+                error_code=code,
+            )
+        if (status, answered) == ("queued", "bilal"):
+            for name, number in (("bilal", SHARED), ("amina", SHORT_CODE)):
+                row = in_flight(sent[name, number, status], now_ms)
+                tx.execute(inflight.insert().values(row))
+        arrived = [written("yes", place, to=to, sender=phone) for place, to in enumerate(NUMBERS)]
+        run_in(tx, lambda hot: record(hot, inbox.carrier_id, arrived, now_ms))
+    of_status = "sent" if answered == "amina" else status
+    assert sorted(filter(None, (each.in_reply_to for each in tenants.seen()))) == sorted(
+        [sent[answered, SHARED, of_status], sent["amina", SHORT_CODE, of_status]]
+    )
+    inbox.db.close()
+
+
+def in_flight(message_id: str, now_ms: int) -> dict[str, object]:
+    """Returns the row of a segment that is just being given to a carrier."""
+    return {
+        "message_id": ids.raw_of_text("msg", message_id),
+        "part": 1,
+        "parts": 1,
+        "carrier_id": 1,
+        "worker": 1,
+        "state": "submitting",
+        "since_ms": now_ms,
+        "prefix": "",
+        "attempt": 0,
+        "expires_at_ms": now_ms + HOUR_MS,
+    }
 
 
 def test_who_gets_what_is_no_others_is_set_and_given_back(inbox: Inbox, run: Run) -> None:

@@ -10,10 +10,11 @@ from typing import Final
 import psycopg
 import pytest
 
-from heliograph import contacts
+from heliograph import contacts, senders
 from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
 from heliograph.contacts import ContactOwner, ContactPatch
+from heliograph.inbound.record import record
 from heliograph.messages.accept import LOOKS_BEFORE_LOCK, Chunker
 from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS
 from heliograph.messages.sweeps import opt_out as sweep_of_opt_outs
@@ -21,16 +22,22 @@ from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import (
     WHOLE_ACCOUNT,
     OptOutOwner,
+    OptOutScope,
     OptOutSource,
+    lift,
     scope_of_sender,
     suppress,
 )
+from heliograph.opt_outs.tables import opt_outs
 from heliograph.text import parse_phone
+from tests.support.capability.campaigning import Sent
 from tests.support.capability.commands import runner
 from tests.support.capability.gated import GatedDatabase
+from tests.support.capability.inbox import written
 from tests.support.capability.line import Line
 from tests.support.capability.sending import House
 from tests.support.factories import PHONE, SENDER, awaited, phones
+from tests.support.wire.handset_texts import SHORT_CODE
 
 OTHER: Final = "233201234568"
 [THIRD] = phones(1)
@@ -40,6 +47,11 @@ WAITS_S: Final = 0.3
 @pytest.fixture
 def gated_house(postgresql_url: str) -> House:
     return House(postgresql_url, GatedDatabase)
+
+
+@pytest.fixture
+def postgres_house(postgresql_url: str) -> House:
+    return House(postgresql_url)
 
 
 def opt_out(house: House, sender: str | None = None) -> None:
@@ -120,6 +132,66 @@ async def test_so_does_a_contact_that_opts_out_at_the_next_look(gated_house: Hou
     gate.set()
     await asyncio.gather(accepting, looking)
     assert house.statuses() == ["failed/blocked", "queued"]
+    house.assert_sound()
+
+
+@pytest.mark.parametrize("way", ["STOP", "an ordinary transaction"])
+@pytest.mark.parametrize("scope", [WHOLE_ACCOUNT, scope_of_sender(SHORT_CODE)])
+@awaited
+async def test_if_whoever_opts_out_dies_before_looking_again_the_next_look_does(
+    gated_house: House, way: str, scope: OptOutScope
+) -> None:
+    """The note of the opt-out is there as soon as the opt-out is, also that of one sender."""
+    house, db = gated_house, gated_house.db
+    assert isinstance(db, GatedDatabase)
+    line = Line(house, answers=False)
+    line.number_has(opt_out_scope="account" if scope == WHOLE_ACCOUNT else "sender")
+    with db.write() as tx:
+        made = senders.register(tx, house.amina, SHORT_CODE, sandbox=False, now_ms=clock.now_ms())
+        senders.approve(tx, made.id, now_ms=clock.now_ms())
+    await house.cache.refresh()
+    gate = db.close_gate()
+    accepting = asyncio.create_task(house.send([PHONE, OTHER], sender=SHORT_CODE))
+    await db.held.wait()
+    db.gate = None
+    if way == "STOP":
+        async with db.hot() as hot:
+            await record(hot, house.carrier_id, [written("STOP", 1)], clock.now_ms())
+    else:
+        with db.write() as tx:
+            owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+            suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
+    looking = asyncio.create_task(
+        Jobs(db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+    )
+    await asyncio.wait([looking], timeout=WAITS_S)
+    assert not looking.done(), "it waits for who may not have seen the opt-out"
+    gate.set()
+    await asyncio.gather(accepting, looking)
+    assert house.statuses() == ["failed/blocked", "queued"]
+    assert house.count(opt_outs) == 0
+    house.assert_sound()
+
+
+@pytest.mark.parametrize("is_lifted", [False, True])
+@awaited
+async def test_the_note_of_one_sender_leaves_what_other_senders_have_queued(
+    postgres_house: House, is_lifted: bool
+) -> None:
+    house = postgres_house
+    campaign = Sent(house, 2, "hello")
+    await campaign.looks(1, 0)
+    [first, _] = phones(2)
+    owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
+    scope = scope_of_sender(SENDER if is_lifted else "SALES")
+    with house.db.write() as tx:
+        suppress(tx, owner, [first], source=OptOutSource.API, now_ms=now_ms, scope=scope)
+        if is_lifted:
+            lift(tx, owner, [first], by=OptOutSource.API, now_ms=now_ms, scope=scope)
+    assert house.count(opt_outs) == 1
+    await campaign.look()
+    assert house.statuses() == ["queued"] * 2
+    assert house.count(opt_outs) == 0
     house.assert_sound()
 
 

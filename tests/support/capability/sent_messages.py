@@ -14,6 +14,8 @@ def store_sent(
     *,
     at_ms: int,
     sandbox: bool = False,
+    status: str = "sent",
+    error_code: str | None = None,
 ) -> str:
     """Stores a message to one phone, and returns its id."""
     number = ids.new_number(at_ms)
@@ -41,7 +43,8 @@ def store_sent(
             send_id=ids.raw_of_number(number),
             recipient=int(phone),
             carrier_id=1,
-            status="sent",
+            status=status,
+            error_code=error_code,
             credits=1,
         )
     )

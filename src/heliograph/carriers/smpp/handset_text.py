@@ -30,21 +30,27 @@ _CODINGS: Final = {0x00: GSM_7, 0x01: LATIN_1, 0x03: LATIN_1, 0x08: UCS_2}
 
 
 class _Header(NamedTuple):
-    """Holds what a user data header says, and the octets behind it."""
+    """Holds what a user data header says, and the octets behind it. `is_broken`: it reaches beyond
+    them. `has_national_tables`: septets are not read as they usually are.
+    """
 
     octets: bytes
-    part: PartOf | None
-    is_readable: bool
+    part: PartOf | None = None
+    is_broken: bool = False
+    has_national_tables: bool = False
 
 
 def read_handset_text(message: pdu.ShortMessage, token: object) -> HandsetText:
     """Returns the text, or the part of one, in a deliver_sm or data_sm."""
     octets = message.short_message or message.tlvs.get(pdu.MESSAGE_PAYLOAD, b"")
-    header = _header(octets) if message.esm_class & pdu.ESM_UDH else _Header(octets, None, True)
+    header = _header(octets) if message.esm_class & pdu.ESM_UDH else _Header(octets)
+    alphabet = _alphabet(message.data_coding)
+    if header.is_broken or (header.has_national_tables and alphabet == GSM_7):
+        alphabet = BINARY
     return HandsetText(
         _address(message.source_addr),
         _address(message.destination_addr),
-        _alphabet(message.data_coding) if header.is_readable else BINARY,
+        alphabet,
         header.octets,
         header.part or _sar(message.tlvs),
         digest=_digest(message, octets),
@@ -67,7 +73,8 @@ def _alphabet(coding: int) -> str:
     if coding <= 0x0F:
         return _CODINGS.get(coding, BINARY)
     group = coding >> 4
-    if group <= 0x3 and not coding & 0x20:  # bit 5: compressed
+    # 4 to 7 say what 0 to 3 do, and that the phone deletes the text. Bit 5 is: compressed.
+    if group <= 0x7 and not coding & 0x20:
         return (GSM_7, BINARY, UCS_2, BINARY)[coding >> 2 & 3]
     if group in (0xC, 0xD):
         return GSM_7
@@ -83,19 +90,19 @@ def _header(octets: bytes) -> _Header:
     end = 1 + octets[0] if octets else 1
     elements = list(_elements(octets[1:end]))
     if end > len(octets) or None in elements:
-        return _Header(octets, None, is_readable=False)
+        return _Header(octets, is_broken=True)
     part = None
-    is_readable = True
+    has_national_tables = False
     for element in elements:
         assert element is not None
         kind, data = element
         if kind == _REFERENCE_8 and len(data) == 3:
-            part = _part(_KIND_8 | data[0], data[1], data[2])
+            part = _part(_KIND_8 | data[0], data[1], data[2]) or part
         elif kind == _REFERENCE_16 and len(data) == 4:
-            part = _part(_KIND_16 | data[0] << 8 | data[1], data[2], data[3])
+            part = _part(_KIND_16 | data[0] << 8 | data[1], data[2], data[3]) or part
         elif kind in _NATIONAL_TABLES:
-            is_readable = False
-    return _Header(octets[end:], part, is_readable)
+            has_national_tables = True
+    return _Header(octets[end:], part, has_national_tables=has_national_tables)
 
 
 def _elements(header: bytes) -> Iterator[tuple[int, bytes] | None]:

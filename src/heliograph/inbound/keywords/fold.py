@@ -10,6 +10,7 @@ _LETTERS: Final = str.maketrans(
     # the characters of the second line, for those of the first
     "ɛɔɓɗƙƴıøđł" + "ٱىةک" + "ی" + "’‘`´ʼ",
     "eobdkyiodl" + "اي" + "هك" + "ي" + "'''''",
+    "\u115f\u1160",  # letters that nobody sees, with which phones fill up
 )
 # of ASCII: hyphens are spaces, and characters that nobody sees are nothing
 _ASCII: Final = {

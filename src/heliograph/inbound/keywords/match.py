@@ -1,5 +1,6 @@
 """Decides which keyword a text is, if any: purely, of what is known of the number's own ones."""
 
+import string
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -9,8 +10,11 @@ from heliograph.inbound.keywords.suspicion import asks_to_be_left_alone
 from heliograph.inbound.tables import KEYWORD_MAX
 
 WORDS_MAX: Final = 4  # that a keyword is made of
-# a body that is longer is no keyword, whatever surrounds it; folding it would cost for nothing
+# a body that is longer without its edges is no keyword; folding it would cost for nothing
 _WHOLE_MAX: Final = 4 * KEYWORD_MAX
+_EDGES: Final = (
+    string.whitespace + string.punctuation
+)  # of any length: some centres pad with spaces
 
 
 class KeywordRule(NamedTuple):
@@ -32,6 +36,7 @@ def candidates(text: str, *, first_word: bool) -> list[str]:
     """Returns the folded words of which a text may be one, the longest first: the whole text, and
     where `first_word` holds what it begins with.
     """
+    text = text.strip(_EDGES)
     whole = [fold(text)] if len(text) <= _WHOLE_MAX else []
     begin = text[:_WHOLE_MAX].split()[:WORDS_MAX] if first_word else []
     beginnings = [fold(" ".join(begin[:count])) for count in range(len(begin), 0, -1)]

@@ -15,6 +15,7 @@ from heliograph.messages.accept.chunk import (
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
 from heliograph.messages.accept.opt_out_looks import LOOKS_BEFORE_LOCK
+from heliograph.messages.accept.opted_out import can_still_help
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
 from heliograph.messages.accept.request import (
@@ -63,6 +64,7 @@ __all__ = [
     "accept_or_tell",
     "answer_to",
     "approved_sender",
+    "can_still_help",
     "load_tariff",
     "read_send",
     "send_answer",

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from heliograph.database.hot import HotTx
+from sqlalchemy.engine import Connection
+
+from heliograph.database.hot import HotTx, run_in
 from heliograph.messages.accept import read_sql
 from heliograph.messages.accept.read_sql import AskedRecipient, HelpAsked, LockedWallet
-from heliograph.messages.accept.request import SendRequest
+from heliograph.messages.accept.request import AnsweredText, SendRequest
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, scope_of_sender
 
 ACCOUNTS_MAX: Final = 20_000  # that are remembered; past it the memory begins anew
@@ -82,6 +84,22 @@ class OptOutLooks:
         for each in helps:
             each.outlives_opt_outs = each.number in helping
         return OptedOut(out, helping) if out else NOBODY
+
+
+def can_still_help(
+    tx: Connection, account_id: str, texts: Sequence[AnsweredText]
+) -> list[AnsweredText]:
+    """Returns those of these texts, by which phones have asked an account (raw id) for help, that
+    were not answered as often as may be. An answer to them passes an opt-out.
+    """
+    asked = [
+        HelpAsked(account_id, int(text.helped), text.id)
+        for text in texts
+        if text.helped is not None
+    ]
+    rows = run_in(tx, lambda hot: read_sql.help_answers(hot, asked))
+    answers = {row.inbound_id: row.answers for row in rows}
+    return [text for text in texts if answers.get(text.id, 0) < HELP_ANSWERS_MAX]
 
 
 async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:

@@ -75,6 +75,10 @@ class _QueuedMessage(Row, frozen=True):
     send_id: Id
     is_in_flight: Bool
 
+    @property
+    def phone(self) -> OptedOutPhone:
+        return OptedOutPhone(self.account_id, self.sandbox, self.recipient)
+
 
 class _FoundMessage(Row, frozen=True):
     """Holds a queued message of a phone that has opted out. `opt_out_id` names the oldest opt-out
@@ -161,24 +165,28 @@ _RUNS_WAITED_FOR: Final = Statement(
 
 
 async def fail_blocked(
-    tx: HotTx, people: Sequence[OptedOutPhone], now_ms: int
+    tx: HotTx,
+    people: Sequence[OptedOutPhone],
+    now_ms: int,
+    of_senders: Collection[OptedOutPhone] = (),
 ) -> set[OptedOutPhone]:
     """Fails what is queued for these people that no carrier has: it is `blocked` and refunded. Of
-    single sends that is what is older than the opt-out, if it still holds. It is to be called again
-    for whom it answers: a carrier has something for them, or is just taking it, and it may come
-    back. `people` are few enough for one transaction.
+    single sends that is what is older than the opt-out, if it still holds. Of campaigns it is all,
+    or for `of_senders` what falls under an opt-out that still holds. It is to be called again for
+    whom it answers: a carrier has something for them, or is just taking it, and it may come back.
+    `people` are few enough for one transaction.
     """
     noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
-    queued = [one.queued for one in noted if one.is_withdrawn]
+    queued = [
+        one.queued
+        for one in noted
+        if one.is_withdrawn and (one.opt_out_id is not None or one.queued.phone not in of_senders)
+    ]
     waiting = {
         int(message.id, 16): message.send_id for message in queued if not message.is_in_flight
     }
     taken = await _take_out(tx, waiting, now_ms)
-    return {
-        OptedOutPhone(message.account_id, message.sandbox, message.recipient)
-        for message in queued
-        if int(message.id, 16) not in taken
-    }
+    return {message.phone for message in queued if int(message.id, 16) not in taken}
 
 
 async def _take_out(tx: HotTx, waiting: dict[int, str], now_ms: int) -> set[int]:

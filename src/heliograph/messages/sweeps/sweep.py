@@ -117,7 +117,7 @@ _DOUBTS: Final = same(
     f"""
     SELECT i.message_id, i.part, i.parts, i.prefix, i.attempt, i.expires_at_ms, EXISTS (
         SELECT 1 FROM opt_outs o WHERE m.group_id IS NOT NULL AND o.account_id = m.account_id
-            AND o.sandbox = m.sandbox AND o.phone = m.recipient
+            AND o.sandbox = m.sandbox AND o.phone = m.recipient AND o.whole
         ) AS opted_out
     FROM inflight i JOIN messages m ON m.id = i.message_id JOIN sends s ON s.id = m.send_id
     WHERE {SEGMENT.is_in(IN_DOUBT, of="i.")} AND (i.expires_at_ms <= :now_ms

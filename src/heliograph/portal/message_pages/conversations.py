@@ -19,6 +19,7 @@ from heliograph.base.short_texts import refused
 from heliograph.carriers import BINARY
 from heliograph.contacts import Contact, ContactOwner
 from heliograph.inbound import InboundText, OwnNumber, conversations, texts_file
+from heliograph.messages.accept import AnsweredText
 from heliograph.messages.read import Message
 from heliograph.messages.sweeps import withdraw
 from heliograph.opt_outs import WHOLE_ACCOUNT, OptOutOwner, OptOutSource
@@ -130,18 +131,12 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
 
 
 def answer(asking: PageRequest) -> Response:
-    """Sends an answer to the newest text of the phone, as the form Send a text does, and shows the
-    conversation.
-    """
+    """Sends an answer to the phone, as the form Send a text does, and shows the conversation."""
     visit = send.sending_visit(asking)
     is_sandbox = asking.sent.form.get("mode", visit.mode) == "sandbox"
     with asking.db.read() as tx:
         phone = _phone(tx, asking, visit)
-        newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=is_sandbox)
-        answers = None
-        if newest is not None:
-            text_id = ids.text_of_raw(inbound.INBOUND_PREFIX, newest.id)
-            answers = inbound.answered_text(tx, visit.account.id, text_id, sandbox=is_sandbox)
+        answers = _answered(tx, visit, phone, sandbox=is_sandbox)
     form = {**asking.sent.form, "recipients": phone}
     tried = send.attempt(
         asking._replace(sent=asking.sent._replace(form=form)),
@@ -154,6 +149,32 @@ def answer(asking: PageRequest) -> Response:
     mode = "sandbox" if tried.sandbox else "live"
     path = f"{visit.home}/conversations/{asking.path['phone']}?mode={mode}"
     return led_on(path, Said.ON_ITS_WAY)
+
+
+def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
+    """Returns the text that an answer to the phone answers: its newest one, or what asks for help
+    if the phone has opted out, because only an answer to that reaches it.
+    """
+    helped = _helped(tx, visit, phone, sandbox=sandbox)
+    if helped is not None:
+        return helped
+    newest = conversations.newest_of(tx, visit.account.id, phone, sandbox=sandbox)
+    if newest is None:
+        return None
+    text_id = ids.text_of_raw(inbound.INBOUND_PREFIX, newest.id)
+    return inbound.answered_text(tx, visit.account.id, text_id, sandbox=sandbox)
+
+
+def _helped(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
+    """Returns the text of a phone that has opted out, of all texts or of those of a sender, which
+    an answer may still help.
+    """
+    if conversations.number_of(phone) is None:
+        return None
+    owner = OptOutOwner(visit.account.id, sandbox)
+    if not opt_outs.opt_outs_of(tx, owner, phone):
+        return None
+    return inbound.help_to_answer(tx, visit.account.id, phone, sandbox=sandbox)
 
 
 def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -222,6 +243,8 @@ def _conversation(
         is_newest=asked.page.before is None,
         can_be_answered=can_be_answered,
         opted_out=opted_out,
+        may_be_helped=bool(opted_out)
+        and _helped(tx, visit, phone, sandbox=asked.sandbox) is not None,
         written_to=newest.recipient if newest is not None else None,
         names=_senders(tx, visit, newest, sandbox=asked.sandbox),
         typed=asking.sent.form,

@@ -10,8 +10,8 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from heliograph import opt_outs, senders
-from heliograph.base import clock
+from heliograph import inbound, opt_outs, senders
+from heliograph.base import clock, ids
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.inbound import conversations
@@ -289,6 +289,40 @@ def test_a_phone_is_opted_out_beside_its_conversation_and_in_again(
     assert log.count("Lifted the opt-out of a phone") == 1
     wrong = visitor.post(f"{path}/opt-out", {"mode": "sandbox", "do": "x"})
     assert wrong.status_code == 400
+
+
+def test_who_has_opted_out_and_asks_for_help_is_answered_as_often_as_by_the_api(
+    visitor: Visitor, db: Database, amina: str, home: str
+) -> None:
+    """What came behind the text that asks for help does not keep it from being answered."""
+    path, owner = f"{home}/conversations/{ONE}", OptOutOwner(amina, sandbox=True)
+    with db.write() as tx:
+        helped = store_inbound(tx, amina, "HELP", sender=ONE, sandbox=True, keyword="help")
+        now_ms = clock.now_ms()
+        opt_outs.suppress(tx, owner, [ONE], source=OptOutSource.KEYWORD, now_ms=now_ms)
+    wrote(db, amina, "is anybody there")
+    page = visitor.get(f"{path}?mode=sandbox").text
+    assert "it has asked for help, so it can still be answered" in page
+    assert "Opt in again" in page
+    assert answer(visitor, path, "How can we help?", do="count") == 200
+    assert "1 segment" in visitor.page.text
+    assert "Price" in visitor.page.text or "credit" in visitor.page.text
+    for text in ("How can we help?", "We have called you."):
+        assert answer(visitor, path, text) == 303
+    with db.read() as tx:
+        answered = set(tx.execute(sa.select(answering_sends.c.inbound_id)).scalars())
+    assert answered == {ids.raw_of_text(inbound.INBOUND_PREFIX, helped)}
+    page = visitor.get(f"{path}?mode=sandbox").text
+    assert 'name="message"' not in page, "the API refuses a third answer"
+    assert "none can be sent to this phone" in page
+    with db.write() as tx:
+        store_inbound(tx, amina, "AIDE", sender=ONE, sandbox=True, keyword="aide")
+    assert answer(visitor, path, "Once more") == 303
+    clock.move(by_ms=clock.DAY_MS + 1)
+    try:
+        assert 'name="message"' not in visitor.get(f"{path}?mode=sandbox").text
+    finally:
+        clock.move(by_ms=-clock.DAY_MS - 1)
 
 
 def test_what_has_no_phone_number_cannot_be_opted_out(

@@ -162,7 +162,7 @@ async def test_if_whoever_opts_out_dies_before_looking_again_the_next_look_does(
             owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
             suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
     looking = asyncio.create_task(
-        Jobs(db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+        Advancer(db, Chunker(house.cache, house.queue), house.woken.append)._heed()
     )
     await asyncio.wait([looking], timeout=WAITS_S)
     assert not looking.done(), "it waits for who may not have seen the opt-out"

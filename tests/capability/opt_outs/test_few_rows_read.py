@@ -3,7 +3,7 @@ where PostgreSQL takes the table for empty: it was so when it was counted last, 
 was made.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pytest
@@ -90,8 +90,8 @@ async def _expanding(tx: HotTx, house: House, _: str) -> Sequence[Any]:
 
 
 @pytest.fixture(params=[0, 1])
-def counted(request: pytest.FixtureRequest, postgresql_house: House) -> House:
-    """Returns a house whose opt-outs were counted when there were so many, and never again."""
+def counted(request: pytest.FixtureRequest, postgresql_house: House) -> Iterator[House]:
+    """Yields a house whose opt-outs were counted when there were so many, and never again."""
     with postgresql_house.db.write() as tx:
         tx.exec_driver_sql("ALTER TABLE suppressions SET (autovacuum_enabled = off)")
     _opt_out(postgresql_house, phones(request.param, first=9_000_000))
@@ -99,7 +99,9 @@ def counted(request: pytest.FixtureRequest, postgresql_house: House) -> House:
         tx.exec_driver_sql("ANALYZE suppressions")
         asked = [{"group_id": GROUP, "recipient": int(phone)} for phone in ASKED]
         tx.execute(campaign_recipients.insert(), asked)
-    return postgresql_house
+    yield postgresql_house
+    with postgresql_house.db.write() as tx:  # the next test may have the same database
+        tx.exec_driver_sql("ALTER TABLE suppressions RESET (autovacuum_enabled)")
 
 
 def _opt_out(house: House, out: Sequence[str]) -> None:

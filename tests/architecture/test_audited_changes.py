@@ -27,9 +27,10 @@ AUDITS = {"audit", "AuditEntry"}
 
 
 def does(route: PageRoute) -> Callable[..., Any]:
-    """Returns the function of a form, which `by_members` may have wrapped."""
-    within = inspect.getclosurevars(route.handle).nonlocals
-    function: Callable[..., Any] = within.get("do", route.handle)
+    """Returns the function of a form, which `by_members` and `leads_once` may have wrapped."""
+    function: Callable[..., Any] = route.handle
+    while inner := inspect.getclosurevars(function).nonlocals.get("do"):
+        function = inner
     return function
 
 

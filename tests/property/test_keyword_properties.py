@@ -76,7 +76,7 @@ def test_a_word_is_known_however_it_is_written(
 def test_a_word_is_known_however_much_of_nothing_is_around_it(
     edge: str, written: Written, first_word: bool
 ) -> None:
-    """Some centres pad a text to its greatest length."""
+    """It is known, because there are centres that fill a text up to its greatest length."""
     word, action, _ = written
     many = edge * (160 if edge.isascii() else 5)
     found = [

@@ -20,7 +20,7 @@ def with_header(*elements: bytes) -> bytes:
 
 @pytest.mark.parametrize("group", range(8))
 def test_a_text_that_the_phone_is_to_delete_is_read_as_one_that_it_keeps(group: int) -> None:
-    """3GPP TS 23.038, section 4: the groups 01xx are coded as the groups 00xx are."""
+    """The groups 01xx are coded as the groups 00xx are (3GPP TS 23.038, section 4)."""
     is_compressed = group & 2
     expected = [BINARY] * 4 if is_compressed else [GSM_7, BINARY, UCS_2, BINARY]
     found = [
@@ -41,7 +41,7 @@ def test_national_tables_are_about_septets_alone(coding: int, alphabet: str) -> 
     "elements", [(PART_1_OF_2,), (PART_1_OF_2, PART_0_OF_0), (PART_0_OF_0, PART_1_OF_2)]
 )
 def test_an_element_that_cannot_be_is_ignored(elements: tuple[bytes, ...]) -> None:
-    """3GPP TS 23.040, 9.2.3.24.1."""
+    """It is ignored, as 3GPP TS 23.040, 9.2.3.24.1 asks."""
     read = read_handset_text(text_of(with_header(*elements), esm_class=pdu.ESM_UDH), None)
     assert read.part == PartOf(1 << 16 | 1, 2, 1)
     assert (read.alphabet, read.octets) == (GSM_7, b"text")

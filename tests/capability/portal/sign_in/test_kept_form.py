@@ -120,8 +120,8 @@ def test_a_code_a_passkey_and_a_link_lead_back_to_it_too(
 def test_a_campaign_survives_the_end_of_the_session(
     visitor: Visitor, db: Database, home: str, run_loop: Loop, part: str
 ) -> None:
-    """A part that is asked for while somebody types finds the end first: the page is loaded anew,
-    and what was typed must not go with it.
+    """The end is found first by a part that is asked for while somebody types. The page is loaded
+    anew then, and what was typed must not go with it.
     """
     visitor.get("/portal/you")
     set_password(visitor)

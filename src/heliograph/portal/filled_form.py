@@ -69,7 +69,9 @@ def sealed(asking: PageRequest, user_id: str) -> str:
     page_path = asking.page.partition("?")[0]
     fields = {name: value for name, value in asking.sent.form.items() if name not in NEVER_KEPT}
     # the part of a page that is asked for while somebody types has an address below the page's
-    if not fields or not f"{asking.at}/".startswith(f"{page_path}/"):
+    # a button alone has nothing typed in it, and shall not replace what another tab has
+    is_typed = bool(fields.keys() - {"do"})
+    if not is_typed or not f"{asking.at}/".startswith(f"{page_path}/"):
         return ""
     until_ms = asking.now_ms + KEPT_MS
     said = encode({"user": user_id, "page": asking.page, "until_ms": until_ms, "fields": fields})

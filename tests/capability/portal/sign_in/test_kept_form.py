@@ -133,6 +133,9 @@ def test_a_campaign_survives_the_end_of_the_session(
     assert visitor.page.status_code == 401
     assert visitor.page.headers["hx-refresh"] == "true"
     assert KEPT in visitor.get(path).text
+    other = f"{home}/campaigns/cmp_01k5zzzzzzzzzzzzzzzzzzzzzz"  # in another tab, a button alone
+    visitor.post(other, {"do": "pause"}, headers={"Referer": f"{SITE}{other}"})
+    assert KEPT in visitor.get(path).text
     assert with_password(visitor) == path
     text = visitor.get(path).text
     assert FILLED_IN in text

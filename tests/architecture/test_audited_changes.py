@@ -39,7 +39,8 @@ def source_of(function: Callable[..., Any]) -> str:
     """Returns the source of the function of a form, and of what it does once by `leads_once`."""
     source = inspect.getsource(function)
     for name in re.findall(r"leads_once\((\w+)\)", source):
-        source += inspect.getsource(getattr(inspect.getmodule(function), name))
+        if f"def {name}(" not in source:
+            source += inspect.getsource(getattr(inspect.getmodule(function), name))
     return source
 
 

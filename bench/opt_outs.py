@@ -120,10 +120,22 @@ def _fill(place: Place, opt_outs: int) -> None:
             ]
             with database.write() as tx:
                 tx.execute(sa.insert(suppressions), rows)
-        with database.write() as tx:
-            tx.execute(sa.text("ANALYZE"))
     finally:
         database.close()
+    _settle(place)
+
+
+def _settle(place: Place) -> None:
+    """Lets the database do now what it would do beside the first rounds: what was made at once is
+    cleaned up, counted, and written to its files.
+    """
+    url = place.url.replace("postgresql:", "postgresql+psycopg:")
+    plain = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    is_server = plain.dialect.name == "postgresql"
+    with plain.connect() as connection:
+        for statement in ("VACUUM ANALYZE", "CHECKPOINT") if is_server else ("ANALYZE",):
+            connection.execute(sa.text(statement))
+    plain.dispose()
 
 
 if __name__ == "__main__":

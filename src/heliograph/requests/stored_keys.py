@@ -67,13 +67,16 @@ class _KeysSince(Row, frozen=True):
 
 
 _COLUMNS: Final = ", ".join(f"k.{name}" for name in StoredKey.__struct_fields__)
+# OFFSET 0 leaves PostgreSQL no way but to look into the index once for each, even where it takes
+# the table for empty.
 _FIND_KEYS: Final = SharingStatement(
     KeyPlace,
     _KeysSince,
     StoredKey,
     postgresql=f"""
-        SELECT {_COLUMNS}
-        FROM :given AS g JOIN idempotency_keys k USING (account_id, sandbox, path, key)
+        SELECT {_COLUMNS} FROM :given AS g, LATERAL (SELECT * FROM idempotency_keys k
+            WHERE k.account_id = g.account_id AND k.sandbox = g.sandbox AND k.path = g.path
+                AND k.key = g.key OFFSET 0) AS k
         WHERE k.created_at_ms > :since_ms""",
     sqlite=f"""
         SELECT {_COLUMNS} FROM idempotency_keys k

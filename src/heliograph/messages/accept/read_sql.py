@@ -129,13 +129,15 @@ _LOCK_WALLETS: Final = BatchStatement(
 # The same before a batch is judged, telling also whether any of its Idempotency-Keys was ever used:
 # as good as never, and then there is nothing to look up. What a transaction that held the locks a
 # moment ago has used is not seen here: what stores the batch finds out, and who is refused looks
-# again.
+# again. OFFSET 0 leaves PostgreSQL no way but to look into the index for each, even where it takes
+# the table for empty.
 _LOCK_AND_LOOK: Final = TablesStatement(
     _LockAndLook,
     _LookedAt,
     postgresql=f"""{LOOKS_BEFORE_LOCK}
-        SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a
-            JOIN idempotency_keys k USING (account_id, sandbox, path, key)) AS is_any_known,
+        SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a, LATERAL (SELECT FROM idempotency_keys k
+            WHERE k.account_id = a.account_id AND k.sandbox = a.sandbox AND k.path = a.path
+                AND k.key = a.key OFFSET 0) AS known) AS is_any_known,
             EXISTS (SELECT FROM :recipients AS g, LATERAL {of_phone("")} AS found) AS is_any_out
         FROM wallets WHERE account_id = ANY(:account_ids) ORDER BY account_id FOR UPDATE""",
 )

@@ -223,6 +223,22 @@ def test_what_is_left_of_a_text_is_what_came(written: Written, data: st.DataObje
         assert text == "a\ufffdb"
 
 
+@given(
+    st.sampled_from([("latin-1", 0x03), ("utf-16-be", 0x08)]),
+    st.text(st.characters(min_codepoint=1, max_codepoint=0xFF), min_size=1, max_size=60),
+    st.integers(1, 3),
+)
+def test_nuls_that_end_a_text_are_no_part_of_it(
+    written: tuple[str, int], text: str, nuls: int
+) -> None:
+    codec, coding = written
+    octets = (text + "\0" * nuls).encode(codec)
+    read = read_handset_text(
+        pdu.ShortMessage("233201234567", OUR_NUMBER, octets, data_coding=coding), None
+    )
+    assert decode([_piece(read)], complete=True).text == text
+
+
 @settings(deadline=None)
 @given(
     st.binary(max_size=300),

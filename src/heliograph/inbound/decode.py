@@ -35,15 +35,17 @@ def decode(pieces: Sequence[TextPiece], *, complete: bool) -> Decoded:
     """Returns the text of these parts, in their order. Of an incomplete text, half a character at
     an edge of what is there becomes a replacement character.
 
-    What cannot be read in its alphabet, or has a NUL, which no text column takes, is binary.
+    What cannot be read in its alphabet, or has a NUL, which no text column takes, is binary. NULs
+    behind the text are left out: some centres end it with them, as programs in C end theirs.
     """
     if all(piece.alphabet != BINARY for piece in pieces):
         try:
             read = [_read(alphabet, octets, complete) for alphabet, octets in _runs(pieces)]
         except ValueError:
             read = []
-        text = "".join(each.text for each in read)
-        if read and "\0" not in text:
+        whole = "".join(each.text for each in read)
+        text = whole.rstrip("\0")
+        if read and "\0" not in text and (text or not whole):
             encodings = {each.encoding for each in read}
             return Decoded(next(each for each in _WIDEST if each in encodings), text)
     return Decoded(BINARY, b64encode(b"".join(piece.octets for piece in pieces)).decode())

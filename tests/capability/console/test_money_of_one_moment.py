@@ -24,16 +24,19 @@ from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
 TIMES: Final = 40
+TURN_S: Final = 0.003
 FAR_INTO_AN_HOUR_MS: Final = 40 * 60_000  # the hour before is settled
 
 
 @contextmanager
 def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Does this again and again, in another thread, until the block ends."""
+    """Does this again and again, in another thread, until the block ends. Between two times others
+    get a turn: SQLite does not queue those who want to write.
+    """
     ended, begun = Event(), Event()
 
     def go_on() -> None:
-        while not ended.is_set():
+        while not ended.wait(TURN_S):
             act()
             begun.set()
 

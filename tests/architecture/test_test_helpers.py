@@ -3,7 +3,7 @@ one way.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from tests.support.sources import ROOT, sources
@@ -71,8 +71,10 @@ def test_amina_is_the_same_account_in_all_tests_of_a_kind() -> None:
     assert sorted(path for path, name in _fixtures() if name == "amina") == sorted(AMINA)
 
 
-def test_a_fixture_of_a_test_file_hides_none_of_a_conftest() -> None:
-    """A name that means one thing in a folder is not given to another by one of its files."""
+def test_no_fixture_hides_one_of_a_conftest_above_it() -> None:
+    """A name that means one thing in a folder is not given to another by one of its files, nor by a
+    folder in it.
+    """
     fixtures = list(_fixtures())
     shared = {
         (PurePosixPath(path).parent, name)
@@ -82,10 +84,14 @@ def test_a_fixture_of_a_test_file_hides_none_of_a_conftest() -> None:
     hiding = {
         f"{path}: {name}"
         for path, name in fixtures
-        if PurePosixPath(path).name != "conftest.py"
-        if any((folder, name) in shared for folder in PurePosixPath(path).parents)
+        if any((folder, name) in shared for folder in _above(PurePosixPath(path)))
     }
     assert hiding == HIDES_FOR_A_REASON.keys()
+
+
+def _above(file: PurePosixPath) -> Sequence[PurePosixPath]:
+    """Returns the folders whose conftest a fixture of this file would hide."""
+    return file.parents[1:] if file.name == "conftest.py" else file.parents
 
 
 def _fixtures() -> Iterator[tuple[str, str]]:

@@ -20,8 +20,8 @@ class StatusChange(NamedTuple):
 
 
 def record_status(tx: Connection, account_id: str, change: StatusChange) -> None:
-    """Keeps it for good. Raises InvalidRequest for a reason or a name that is not one
-    printable line.
+    """Keeps a change of an account's status for good. Raises InvalidRequest for a reason or a name
+    that is not one printable line.
     """
     reason = None if change.reason is None else one_line("reason", change.reason, most=REASON_MAX)
     tx.execute(

@@ -155,14 +155,14 @@ def go_on(tx: Connection, campaign: AtWork) -> None:
 
 
 def all_held(tx: Connection, group_id: int) -> None:
-    """Marks it, unless something of it still waits where a carrier takes it from: such as
-    the rest of a run that one was taking meanwhile.
+    """Marks the group as held, unless a message of it still waits where a carrier takes it from:
+    such as the rest of a run that one was taking meanwhile.
     """
     _mark(tx, group_id, held=True, but_for=queue.c.rank_us < HELD_FROM_US)
 
 
 def all_released(tx: Connection, group_id: int) -> None:
-    """Marks it, unless something of it is still held."""
+    """Marks the group as not held any more, unless a message of it still is."""
     _mark(
         tx,
         group_id,

@@ -320,7 +320,7 @@ def store(tx: Connection, campaign: Campaign, rows: Sequence[CampaignRecipient])
 def charge_recipients(
     tx: Connection, campaign: AudienceHolder, recipients: int, text_octets: int = 0
 ) -> None:
-    """Counts so many that are written down. Raises StorageQuotaReached."""
+    """Counts `recipients` more that are written down. Raises StorageQuotaReached."""
     charge(
         tx,
         campaign.account_id,

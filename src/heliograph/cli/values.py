@@ -208,7 +208,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 
 def account_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds --account ACC"""
+    """Adds the option --account ACC."""
     return click.option("--account", required=True, metavar="ACC", help="Its id or unique name.")(
         command
     )
@@ -258,7 +258,7 @@ def reference_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def entry_reason_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds --reason of ledger entries"""
+    """Adds the option --reason of ledger entries."""
     return click.option(
         "--reason",
         required=True,
@@ -287,7 +287,7 @@ def _whoever_typed_it() -> str:
 
 
 def by_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds --by WHO"""
+    """Adds the option --by WHO."""
     return click.option(
         "--by",
         type=checked_values.BY,

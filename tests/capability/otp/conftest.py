@@ -1,4 +1,4 @@
-"""`house` and `postgresql_house` are the way out that sends codes and takes them back."""
+"""`otp_house` and `postgresql_otp_house` are the way out that sends codes and takes them back."""
 
 import pytest
 
@@ -6,10 +6,10 @@ from tests.support.capability.passwords import OtpHouse
 
 
 @pytest.fixture
-def house(database_url: str) -> OtpHouse:
+def otp_house(database_url: str) -> OtpHouse:
     return OtpHouse(database_url)
 
 
 @pytest.fixture
-def postgresql_house(postgresql_url: str) -> OtpHouse:
+def postgresql_otp_house(postgresql_url: str) -> OtpHouse:
     return OtpHouse(postgresql_url)

@@ -16,87 +16,93 @@ from tests.support.factories import awaited, open_account, phones
 RANGE = "23320000"  # of all `phones`
 
 
-async def sends(house: OtpHouse, count: int, first: int = 0, **more: str) -> list[Sent | Refusal]:
+async def sends(
+    otp_house: OtpHouse, count: int, first: int = 0, **more: str
+) -> list[Sent | Refusal]:
     wanted = phones(count, first=first)
-    return await house.asked(
-        *(house.request(phone, **more) for phone in wanted)  # type: ignore[arg-type]
+    return await otp_house.asked(
+        *(otp_house.request(phone, **more) for phone in wanted)  # type: ignore[arg-type]
     )
 
 
 @awaited
 async def test_after_fifty_unverified_in_an_hour_a_range_is_blocked_for_that_account_alone(
-    house: OtpHouse,
+    otp_house: OtpHouse,
 ) -> None:
-    chidi = open_account(house.db, "chidi", credits=100)
-    outcomes = await sends(house, SENDS_MAX + 5)
+    chidi = open_account(otp_house.db, "chidi", credits=100)
+    outcomes = await sends(otp_house, SENDS_MAX + 5)
     assert went_out(outcomes) == SENDS_MAX
     assert [
         (outcome[0], round(int(outcome[1] or 0) / 3_600)) for outcome in outcomes[SENDS_MAX:]
     ] == [("otp_range_blocked", 24)] * 5
-    assert house.credits() == 1_000 - SENDS_MAX
-    with house.db.read() as tx:
-        [notice] = accounts.notices_of(tx, house.amina)
+    assert otp_house.credits() == 1_000 - SENDS_MAX
+    with otp_house.db.read() as tx:
+        [notice] = accounts.notices_of(tx, otp_house.amina)
         assert (notice.kind, notice.text[:69]) == (
             "otp_range_blocked",
             f"50 one-time passwords went to numbers that begin with {RANGE} within",
         )
         assert accounts.notices_of(tx, chidi) == []
-    assert isinstance(await house.ask("233201234567"), Sent), "another range"
-    assert isinstance(await house.ask(phones(1)[0], account_id=chidi), Sent), "another account"
-    assert isinstance(await house.ask(phones(1)[0], sandbox=True), Sent)
+    assert isinstance(await otp_house.ask("233201234567"), Sent), "another range"
+    assert isinstance(await otp_house.ask(phones(1)[0], account_id=chidi), Sent), "another account"
+    assert isinstance(await otp_house.ask(phones(1)[0], sandbox=True), Sent)
     clock.move(BLOCKED_MS - 60_000)
-    assert went_out(await sends(house, 1, 100)) == 0
+    assert went_out(await sends(otp_house, 1, 100)) == 0
     clock.move(60_000)
-    assert went_out(await sends(house, SENDS_MAX + 1, 100)) == SENDS_MAX
-    house.assert_sound()
+    assert went_out(await sends(otp_house, SENDS_MAX + 1, 100)) == SENDS_MAX
+    otp_house.assert_sound()
 
 
 @awaited
-async def test_a_slower_trickle_is_none_and_one_verification_shows_people(house: OtpHouse) -> None:
-    with house.db.write() as tx:
+async def test_a_slower_trickle_is_none_and_one_verification_shows_people(
+    otp_house: OtpHouse,
+) -> None:
+    with otp_house.db.write() as tx:
         # or its country would be held back first
-        accounts.change(tx, house.amina, otp_unverified=1_000)
+        accounts.change(tx, otp_house.amina, otp_unverified=1_000)
     for start in range(0, 3 * SENDS_MAX, SENDS_MAX - 1):
-        assert went_out(await sends(house, SENDS_MAX - 1, start)) == SENDS_MAX - 1
+        assert went_out(await sends(otp_house, SENDS_MAX - 1, start)) == SENDS_MAX - 1
         clock.move(WINDOW_MS)
-    outcomes = await sends(house, SENDS_MAX, 1_000)
+    outcomes = await sends(otp_house, SENDS_MAX, 1_000)
     last = outcomes[-1]
     assert isinstance(last, Sent)
-    assert went_out(await sends(house, 1, 2_000)) == 0
-    assert await house.give(last.code, phones(1, first=1_000 + SENDS_MAX - 1)[0]) == "verified"
-    assert went_out(await sends(house, SENDS_MAX + 1, 2_000)) == SENDS_MAX
+    assert went_out(await sends(otp_house, 1, 2_000)) == 0
+    assert await otp_house.give(last.code, phones(1, first=1_000 + SENDS_MAX - 1)[0]) == "verified"
+    assert went_out(await sends(otp_house, SENDS_MAX + 1, 2_000)) == SENDS_MAX
 
 
 @awaited
-async def test_countries_and_daily_credits_hold_for_codes_as_for_all_else(house: OtpHouse) -> None:
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, countries=["KE"], daily_credits=1)
-    assert (await house.ask())[0] == "no_valid_recipient"
-    assert isinstance(await house.ask("254712345678"), Sent)
-    assert (await house.ask("254712345679"))[0] == "daily_cap_reached"
-    assert house.credits() == 999
+async def test_countries_and_daily_credits_hold_for_codes_as_for_all_else(
+    otp_house: OtpHouse,
+) -> None:
+    with otp_house.db.write() as tx:
+        accounts.change(tx, otp_house.amina, countries=["KE"], daily_credits=1)
+    assert (await otp_house.ask())[0] == "no_valid_recipient"
+    assert isinstance(await otp_house.ask("254712345678"), Sent)
+    assert (await otp_house.ask("254712345679"))[0] == "daily_cap_reached"
+    assert otp_house.credits() == 999
 
 
 @awaited
-async def test_a_day_later_nothing_of_it_is_kept(house: OtpHouse) -> None:
-    await sends(house, SENDS_MAX)
-    await prune_all(house.db)
-    assert (house.count(otps), house.count(otp_ranges)) == (SENDS_MAX, 1)
+async def test_a_day_later_nothing_of_it_is_kept(otp_house: OtpHouse) -> None:
+    await sends(otp_house, SENDS_MAX)
+    await prune_all(otp_house.db)
+    assert (otp_house.count(otps), otp_house.count(otp_ranges)) == (SENDS_MAX, 1)
     clock.move(26 * 3_600_000)
-    await prune_all(house.db)
-    assert (house.count(otps), house.count(otp_ranges)) == (0, 0)
+    await prune_all(otp_house.db)
+    assert (otp_house.count(otps), otp_house.count(otp_ranges)) == (0, 0)
 
 
-def test_the_operator_lists_blocked_ranges_and_lets_one_go(house: OtpHouse, run: Run) -> None:
+def test_the_operator_lists_blocked_ranges_and_lets_one_go(otp_house: OtpHouse, run: Run) -> None:
     async def blocked() -> None:
-        assert went_out(await sends(house, SENDS_MAX)) == SENDS_MAX
-        await house.sent("233201234567")
-        await house.db.close_hot()
+        assert went_out(await sends(otp_house, SENDS_MAX)) == SENDS_MAX
+        await otp_house.sent("233201234567")
+        await otp_house.db.close_hot()
 
     uvloop.run(blocked())
     (listed,) = run("otp", "blocked", "--json").json
     assert listed == {
-        "account_id": ids.text_of_raw("acc", house.amina),
+        "account_id": ids.text_of_raw("acc", otp_house.amina),
         "range": RANGE,
         "country": None,
         "sends": SENDS_MAX,
@@ -111,7 +117,7 @@ def test_the_operator_lists_blocked_ranges_and_lets_one_go(house: OtpHouse, run:
     assert run("otp", "blocked", "--json").json == []
 
     async def free() -> None:
-        assert went_out(await sends(house, 1, 500)) == 1
-        await house.close()
+        assert went_out(await sends(otp_house, 1, 500)) == 1
+        await otp_house.close()
 
     uvloop.run(free())

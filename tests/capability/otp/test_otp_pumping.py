@@ -25,8 +25,8 @@ def why_not(outcomes: list[Sent | Refusal]) -> set[str]:
     return {outcome[0] for outcome in outcomes if not isinstance(outcome, Sent)}
 
 
-async def pump(house: OtpHouse, each: int, first: int = 0) -> list[Sent | Refusal]:
-    return await house.asked(*(house.request(phone) for phone in attack(each, first)))
+async def pump(otp_house: OtpHouse, each: int, first: int = 0) -> list[Sent | Refusal]:
+    return await otp_house.asked(*(otp_house.request(phone) for phone in attack(each, first)))
 
 
 def align() -> None:
@@ -38,80 +38,89 @@ def align() -> None:
 
 @awaited
 async def test_pumping_over_200_ranges_of_eight_countries_is_stopped_in_the_hour_and_in_the_day(
-    house: OtpHouse,
+    otp_house: OtpHouse,
 ) -> None:
     align()
-    outcomes = await pump(house, 6)
+    outcomes = await pump(otp_house, 6)
     assert (went_out(outcomes), why_not(outcomes)) == (ACCOUNT_FLOOR, {"otp_too_many_unverified"})
-    assert house.credits() == 1_000 - ACCOUNT_FLOOR, "who is refused pays nothing"
+    assert otp_house.credits() == 1_000 - ACCOUNT_FLOOR, "who is refused pays nothing"
     passed = went_out(outcomes)
     for hour in range(1, 23, 3):
         clock.move(3 * HOUR_MS if hour > 1 else HOUR_MS)
-        passed += went_out(await pump(house, 1, 10 + hour))
+        passed += went_out(await pump(otp_house, 1, 10 + hour))
     assert passed == 2 * ACCOUNT_FLOOR, "without this bound 50 pass in each range: 10,000"
-    assert isinstance(await house.ask("233201234567", sandbox=True), Sent)
+    assert isinstance(await otp_house.ask("233201234567", sandbox=True), Sent)
     assert isinstance(
-        await house.ask("233201234567", account_id=open_account(house.db, "chidi", credits=1)), Sent
+        await otp_house.ask(
+            "233201234567", account_id=open_account(otp_house.db, "chidi", credits=1)
+        ),
+        Sent,
     )
-    house.assert_sound()
+    otp_house.assert_sound()
 
 
 @awaited
 async def test_one_country_is_held_back_before_all_and_a_verification_frees_it(
-    house: OtpHouse,
+    otp_house: OtpHouse,
 ) -> None:
     align()
-    with house.db.write() as tx:
-        accounts.change(tx, house.amina, otp_unverified=100)
+    with otp_house.db.write() as tx:
+        accounts.change(tx, otp_house.amina, otp_unverified=100)
     numbers = [f"23320{number % 25:03d}{number:04d}" for number in range(COUNTRY_FLOOR + 5)]
-    outcomes = await house.asked(*(house.request(phone) for phone in numbers))
+    outcomes = await otp_house.asked(*(otp_house.request(phone) for phone in numbers))
     assert went_out(outcomes) == COUNTRY_FLOOR
     last = outcomes[COUNTRY_FLOOR - 1]
     assert isinstance(last, Sent)
-    assert isinstance(await house.ask("254712345678"), Sent), "another country"
-    assert (await house.ask("233202999999"))[0] == "otp_too_many_unverified"
-    assert await house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == "verified"
-    assert await house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == ("otp_not_found", None), (
+    assert isinstance(await otp_house.ask("254712345678"), Sent), "another country"
+    assert (await otp_house.ask("233202999999"))[0] == "otp_too_many_unverified"
+    assert await otp_house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == "verified"
+    assert await otp_house.give(last.code, numbers[COUNTRY_FLOOR - 1]) == ("otp_not_found", None), (
         "a code is verified, and counted, once"
     )
     assert (
-        went_out(await house.asked(*(house.request(f"2332029{number:05d}") for number in range(4))))
+        went_out(
+            await otp_house.asked(
+                *(otp_house.request(f"2332029{number:05d}") for number in range(4))
+            )
+        )
         == 1
     )
-    with house.db.read() as tx:
-        kinds = [(notice.kind, notice.text[:60]) for notice in accounts.notices_of(tx, house.amina)]
+    with otp_house.db.read() as tx:
+        kinds = [
+            (notice.kind, notice.text[:60]) for notice in accounts.notices_of(tx, otp_house.amina)
+        ]
     assert kinds == [
         ("otp_too_many_unverified", "75 one-time passwords to GH in this hour, and 75 in 24 hours")
     ], "told once an hour"
 
 
 @awaited
-async def test_an_account_that_grows_threefold_is_refused_nothing(house: OtpHouse) -> None:
+async def test_an_account_that_grows_threefold_is_refused_nothing(otp_house: OtpHouse) -> None:
     align()
     dice, place = random.Random(16), 0
     for per_slot in [3] * 12 + [9] * 12:  # 5 minutes each: 36 an hour, then 108
         numbers = [f"23320{(place + k) % 200:03d}{(place + k):04d}" for k in range(per_slot)]
         place += per_slot
-        outcomes = await house.asked(*(house.request(phone) for phone in numbers))
+        outcomes = await otp_house.asked(*(otp_house.request(phone) for phone in numbers))
         assert went_out(outcomes) == per_slot
         tried = [
-            house.given(outcome.code, phone)
+            otp_house.given(outcome.code, phone)
             for outcome, phone in zip(outcomes, numbers, strict=True)
             if isinstance(outcome, Sent) and dice.random() < 0.6
         ]
-        assert set(await house.given_together(*tried)) <= {"verified"}
+        assert set(await otp_house.given_together(*tried)) <= {"verified"}
         clock.move(300_000)
-    with house.db.read() as tx:
-        assert accounts.notices_of(tx, house.amina) == []
+    with otp_house.db.read() as tx:
+        assert accounts.notices_of(tx, otp_house.amina) == []
 
 
 @awaited
 async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) -> None:
     align()
-    house = OtpHouse(postgresql_url)
-    other = OtpHouse(postgresql_url, like=house)
+    otp_house = OtpHouse(postgresql_url)
+    other = OtpHouse(postgresql_url, like=otp_house)
     try:
-        both = await asyncio.gather(pump(house, 2), pump(other, 2, 50))
+        both = await asyncio.gather(pump(otp_house, 2), pump(other, 2, 50))
         assert sum(map(went_out, both)) == ACCOUNT_FLOOR
         first = [
             (outcome.code, phone)
@@ -124,10 +133,10 @@ async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) 
             if isinstance(outcome, Sent)
         ]
         verified = await asyncio.gather(
-            house.given_together(*(house.given(*one) for one in first[:20])),
+            otp_house.given_together(*(otp_house.given(*one) for one in first[:20])),
             other.given_together(*(other.given(*one) for one in second[:20])),
         )
-        with house.db.read() as tx:
+        with otp_house.db.read() as tx:
             text = tx.execute(
                 otp_tallies.select().where(otp_tallies.c.country_code == ALL_COUNTRIES)
             ).one()
@@ -139,38 +148,43 @@ async def test_two_processes_at_once_send_no_more_than_one(postgresql_url: str) 
         ), "none is lost"
     finally:
         await other.close()
-        await house.close()
+        await otp_house.close()
 
 
 @awaited
-async def test_a_partner_and_its_customers_count_together(house: OtpHouse) -> None:
+async def test_a_partner_and_its_customers_count_together(otp_house: OtpHouse) -> None:
     """A key makes customers: each has a tally of its own, and all of them the partner's."""
     align()
     customers = [
-        open_account(house.db, f"customer {number}", credits=100, parent_id=house.amina)
+        open_account(otp_house.db, f"customer {number}", credits=100, parent_id=otp_house.amina)
         for number in range(3)
     ]
     to = list(attack(2))
-    outcomes = await house.asked(
-        *(house.request(phone, account_id=customers[place % 3]) for place, phone in enumerate(to))
+    outcomes = await otp_house.asked(
+        *(
+            otp_house.request(phone, account_id=customers[place % 3])
+            for place, phone in enumerate(to)
+        )
     )
     assert (went_out(outcomes), why_not(outcomes)) == (ACCOUNT_FLOOR, {"otp_too_many_unverified"})
-    assert why_not([await house.ask("233209999999")]) == {"otp_too_many_unverified"}, (
+    assert why_not([await otp_house.ask("233209999999")]) == {"otp_too_many_unverified"}, (
         "the partner's own count with them"
     )
-    assert isinstance(await house.ask("233209999999", account_id=customers[0], sandbox=True), Sent)
+    assert isinstance(
+        await otp_house.ask("233209999999", account_id=customers[0], sandbox=True), Sent
+    )
     first = next(place for place, outcome in enumerate(outcomes) if isinstance(outcome, Sent))
     sent = outcomes[first]
     assert isinstance(sent, Sent)
-    assert await house.give(sent.code, to[first], account_id=customers[first % 3]) == "verified"
-    assert isinstance(await house.ask("233209999999", account_id=customers[1]), Sent), (
+    assert await otp_house.give(sent.code, to[first], account_id=customers[first % 3]) == "verified"
+    assert isinstance(await otp_house.ask("233209999999", account_id=customers[1]), Sent), (
         "and so do verifications"
     )
-    with house.db.read() as tx:
-        assert [notice.kind for notice in accounts.notices_of(tx, house.amina)] == [
+    with otp_house.db.read() as tx:
+        assert [notice.kind for notice in accounts.notices_of(tx, otp_house.amina)] == [
             "otp_too_many_unverified"
         ], "its partner is told"
-    house.assert_sound()
+    otp_house.assert_sound()
 
 
 @awaited
@@ -178,17 +192,20 @@ async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_it
     postgresql_url: str,
 ) -> None:
     align()
-    house = OtpHouse(postgresql_url)
-    other = OtpHouse(postgresql_url, like=house)
+    otp_house = OtpHouse(postgresql_url)
+    other = OtpHouse(postgresql_url, like=otp_house)
     try:
         customers = [
-            open_account(house.db, f"customer {number}", credits=200, parent_id=house.amina)
+            open_account(otp_house.db, f"customer {number}", credits=200, parent_id=otp_house.amina)
             for number in range(2)
         ]
         both = await asyncio.gather(
             *(
                 one.asked(*(one.request(phone, account_id=customer) for phone in attack(1, first)))
-                for one, customer, first in ((house, customers[0], 0), (other, customers[1], 50))
+                for one, customer, first in (
+                    (otp_house, customers[0], 0),
+                    (other, customers[1], 50),
+                )
             )
         )
         assert sum(map(went_out, both)) == ACCOUNT_FLOOR
@@ -199,21 +216,21 @@ async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_it
                 if isinstance(outcome, Sent)
             ]
             for one, customer, first, outcomes in (
-                (house, customers[0], 0, both[0]),
+                (otp_house, customers[0], 0, both[0]),
                 (other, customers[1], 50, both[1]),
             )
         ]
         verified = await asyncio.gather(
-            house.given_together(*tries[0]), other.given_together(*tries[1])
+            otp_house.given_together(*tries[0]), other.given_together(*tries[1])
         )
         assert [set(outcomes) for outcomes in verified if outcomes] == [{"verified"}] * sum(
             bool(outcomes) for outcomes in verified
         )
-        with house.db.read() as tx:
+        with otp_house.db.read() as tx:
             (row,) = tx.execute(
                 otp_tallies.select().where(
                     otp_tallies.c.country_code == ALL_COUNTRIES,
-                    otp_tallies.c.account_id == house.amina,
+                    otp_tallies.c.account_id == otp_house.amina,
                 )
             ).all()
         assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == (
@@ -222,46 +239,46 @@ async def test_of_two_processes_at_once_no_customer_loses_what_is_counted_for_it
         ), "none is lost"
     finally:
         await other.close()
-        await house.close()
+        await otp_house.close()
 
 
 @awaited
-async def test_a_lost_reply_counts_nothing_twice(house: OtpHouse) -> None:
+async def test_a_lost_reply_counts_nothing_twice(otp_house: OtpHouse) -> None:
     align()
-    house.db.fates = ["reply lost"]
-    [sent] = await house.asked(house.request("233201234567"))
+    otp_house.db.fates = ["reply lost"]
+    [sent] = await otp_house.asked(otp_house.request("233201234567"))
     assert isinstance(sent, Sent)
-    house.db.fates = ["reply lost"]
-    assert await house.give(sent.code, "233201234567") == "verified"
-    with house.db.read() as tx:
+    otp_house.db.fates = ["reply lost"]
+    assert await otp_house.give(sent.code, "233201234567") == "verified"
+    with otp_house.db.read() as tx:
         for row in tx.execute(otp_tallies.select()):
             assert (row.sent.split(",")[-1], row.verified.split(",")[-1]) == ("1", "1")
 
 
 @awaited
-async def test_counts_are_kept_as_long_as_they_count(house: OtpHouse) -> None:
-    await house.sent()
+async def test_counts_are_kept_as_long_as_they_count(otp_house: OtpHouse) -> None:
+    await otp_house.sent()
     clock.move(TALLIES_KEPT_MS - DAY_MS)
-    await prune_all(house.db)
-    assert house.count(otp_tallies) == 2
+    await prune_all(otp_house.db)
+    assert otp_house.count(otp_tallies) == 2
     clock.move(DAY_MS + 60_000)
-    await prune_all(house.db)
-    assert house.count(otp_tallies) == 0
+    await prune_all(otp_house.db)
+    assert otp_house.count(otp_tallies) == 0
 
 
 def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(
-    house: OtpHouse, run: Run
+    otp_house: OtpHouse, run: Run
 ) -> None:
     align()
 
     async def held_back(expected: int, first: int) -> None:
-        assert went_out(await pump(house, 3, first)) == expected
-        await house.db.close_hot()
+        assert went_out(await pump(otp_house, 3, first)) == expected
+        await otp_house.db.close_hot()
 
     uvloop.run(held_back(ACCOUNT_FLOOR, 0))
     (listed,) = run("otp", "blocked", "--account", "amina", "--json").json
     assert listed == {
-        "account_id": ids.text_of_raw("acc", house.amina),
+        "account_id": ids.text_of_raw("acc", otp_house.amina),
         "range": None,
         "country": "all",
         "sends": ACCOUNT_FLOOR,
@@ -292,6 +309,6 @@ def test_the_operator_lists_who_is_held_back_lets_them_go_and_sets_the_bound(
     assert "of 1 or more" in run("account", "set", "amina", "--otp-unverified", "0").err
 
     async def close() -> None:
-        await house.close()
+        await otp_house.close()
 
     uvloop.run(close())

@@ -1,6 +1,6 @@
-"""Reads a CSV file with a column of phone numbers as it streams: with or without a byte order mark;
-`,`, `;` or tab between cells; quoted cells (RFC 4180). It is the one reader of such files: those of
-contacts and those of a campaign's numbers (docs/decisions/contacts.md, C19).
+"""Reads a CSV file as it streams: with or without a byte order mark; `,`, `;` or tab between cells;
+quoted cells (RFC 4180). It is the one reader of such files: contacts, a campaign's numbers and rate
+sheets (docs/decisions/contacts.md, C19).
 """
 
 import csv

@@ -24,7 +24,7 @@ def invalid(tx: Connection) -> list[str]:
 
 
 def mend(alone: Connection, name: str) -> None:
-    """Builds it again beside all who write, or drops it when it is only what a rebuilding
+    """Builds an index again beside all who write, or drops it when it is only what a rebuilding
     has left; in no transaction.
     """
     quoted = alone.dialect.identifier_preparer.quote(name)

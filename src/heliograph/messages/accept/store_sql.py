@@ -4,8 +4,6 @@ PostgreSQL, one for each table on SQLite.
 
 from typing import Final, NamedTuple
 
-from msgspec.structs import astuple
-
 from heliograph.database.hot import HotTx
 from heliograph.database.outage import Overtaken
 from heliograph.database.statements import (
@@ -241,7 +239,13 @@ async def store_answers(tx: HotTx, answering: list[AnsweringSend]) -> None:
 def _message_rows(sends: list[SendRow], columns: MessageColumns) -> list[_NewMessage]:
     found = []
     for id_, place, recipient, country_code, carrier_id, credits in zip(
-        *astuple(columns), strict=True
+        columns.id,
+        columns.place,
+        columns.recipient,
+        columns.country_code,
+        columns.carrier_id,
+        columns.credits,
+        strict=True,
     ):
         send = sends[place - 1]
         found.append(

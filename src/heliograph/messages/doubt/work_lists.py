@@ -66,9 +66,9 @@ def _receipts_waiting(tx: Connection, carrier_ids: list[int]) -> dict[int, int]:
     numbers = sa.values(sa.column("id", sa.SmallInteger), name="numbers")
     asked = numbers.data([(carrier_id,) for carrier_id in carrier_ids]).cte("asked")
     refs, rows = carrier_refs.c, unmatched_receipts.c
-    parked = _count(asked, refs.carrier_id == asked.c.id, refs.message_id.is_(None))
+    unmatched = _count(asked, refs.carrier_id == asked.c.id, refs.message_id.is_(None))
     unread = _count(asked, rows.carrier_id == asked.c.id)
-    query = sa.select(asked.c.id.label("carrier_id"), (parked + unread).label("receipts"))
+    query = sa.select(asked.c.id.label("carrier_id"), (unmatched + unread).label("receipts"))
     return {row.carrier_id: row.receipts for row in tx.execute(query)}
 
 

@@ -113,14 +113,14 @@ async def drop_too_many(db: Database, carrier_id: int, kept_max: int) -> DropRes
 
 
 async def count_unmatched(tx: HotTx, carrier_id: int, most: int) -> UnmatchedCounts:
-    """Counts them, at most so many of each kind."""
+    """Counts what a carrier has reported of no message: `most` of each kind at most."""
     asked = _SomeOfCarrier(carrier_id, most)
     [refs], [rows] = await _COUNT_REFS.rows(tx, asked), await _COUNT_ROWS.rows(tx, asked)
     return UnmatchedCounts(refs.count, rows.count)
 
 
 async def _drop(tx: HotTx, carrier_id: int, unmatched: UnmatchedCounts, count: int) -> int:
-    """Drops so many, of each kind by its share."""
+    """Drops `count` of what a carrier has reported of no message, of each kind by its share."""
     of_rows = min(unmatched.rows, -(-count * unmatched.rows // unmatched.total))
     dropped = 0
     for drop, share in ((_DROP_REFS, count - of_rows), (_DROP_ROWS, of_rows)):

@@ -206,8 +206,9 @@ def _once(runs: Sequence[QueuedRun]) -> list[QueuedRun]:
 
 
 async def let_go_some(db: Database, which: Selection) -> Counter[int]:
-    """Lets some of it go to its carriers; a campaign's that is paused or canceled, to where all of
-    that waits. Returns how many messages, by carrier; nothing: there is no more.
+    """Lets some of the selected messages go to their carriers; those of a campaign that is paused
+    or canceled, to where all of it waits. Returns how many messages, by carrier; if it is empty,
+    there are no more.
     """
     async with db.hot() as tx:
         found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, RUNS_AT_ONCE))
@@ -230,8 +231,8 @@ def _let_go(restored: _RestoredRun, *, to_wait: bool) -> QueuedRun:
 
 
 async def cancel_some(db: Database, which: Selection, now_ms: int) -> int:
-    """Cancels some of it: failed, `canceled`, paid back as far as no carrier has accepted it.
-    Returns how many messages.
+    """Cancels some of the selected messages: they fail as `canceled`, and are paid back as far as
+    no carrier has accepted them. Returns how many messages.
     """
     async with db.hot() as tx:
         found = await _RESTORED_RUNS.rows(tx, _SelectedRuns(*which, BATCH_MAX))

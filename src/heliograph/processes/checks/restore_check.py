@@ -100,7 +100,8 @@ def _named(db: Database) -> str:
 
 
 async def decide(db: Database, which: restored.Selection, *, send: bool) -> int:
-    """Lets it go, or cancels it; beside processes that run, which find it within 250 ms.
+    """Lets the selected messages go, or cancels them, beside processes that run, which find them
+    within 250 ms.
     Returns how many messages.
     """
     total = 0

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -155,3 +155,8 @@ def postgres_databases(folder: Path) -> Iterator[PostgresDatabases]:
             yield databases
         finally:
             databases.close()
+
+
+def both_databases(stack: ExitStack, folder: Path) -> list["Databases"]:
+    """Returns databases of both kinds in a folder, which are gone when the stack ends."""
+    return [stack.enter_context(postgres_databases(folder)), SqliteDatabases(folder)]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from bench import load, ours, setup, traffic
-from bench.databases import Databases, Place, SqliteDatabases, postgres_databases
+from bench.databases import Databases, Place, both_databases
 from bench.processes import NotMeasured, free_port, helper, started, tail
 from bench.reading import Conditions
 from bench.server import HELIOGRAPH, SECRET_KEY, Serving, environment, serving, set_up
@@ -41,11 +41,7 @@ def main(arguments: list[str]) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="heliograph-bench-")))
         conditions = Conditions(folder, options.seconds, 1.0, 1.0, options.seconds / 2)
-        kinds: list[Databases] = [
-            stack.enter_context(postgres_databases(folder)),
-            SqliteDatabases(folder),
-        ]
-        for databases in kinds:
+        for databases in both_databases(stack, folder):
             for what, measure in (("accept", _accept), ("drain", _drain)):
                 if options.only in (None, what):
                     _say(

@@ -19,7 +19,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from bench import load, ours, setup, traffic
-from bench.databases import Databases, Place, SqliteDatabases, postgres_databases
+from bench.databases import Databases, Place, both_databases
 from bench.processes import NotMeasured
 from bench.reading import Conditions
 from bench.server import serving, set_up
@@ -47,11 +47,7 @@ def main(arguments: list[str]) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="heliograph-bench-")))
         conditions = Conditions(folder, options.seconds, 1.0, 1.0, options.seconds / 2)
-        kinds: list[Databases] = [
-            stack.enter_context(postgres_databases(folder)),
-            SqliteDatabases(folder),
-        ]
-        for databases in kinds:
+        for databases in both_databases(stack, folder):
             if options.database in (None, databases.kind):
                 measure_pairs(conditions, databases, options.opt_outs, options.rounds)
     return 0

@@ -5,7 +5,7 @@ lost CancelledError is a task that never ends.
 import ast
 from collections.abc import Iterator
 
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, nodes_of, sources
 
 ANY_ERROR = ("Exception", "BaseException")
 
@@ -14,7 +14,7 @@ def handlers(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
     """Yields those that catch any error that may come out of an await, also of one that is in the
     block of a context manager.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Try) and any(
             awaits(part) for statement in node.body for part in ast.walk(statement)
         ):

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 MAY_OPEN_A_TRANSACTION = {
     "*/api.py": "a request is a transaction",
@@ -126,7 +126,7 @@ def test_transactions_are_opened_and_committed_in_their_places_only() -> None:
 
 
 def _transactions(source: Source) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(source.tree):
+    for node in nodes_of(source.tree):
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)

@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.sources import PACKAGE, ROOT, sources
+from tests.support.sources import PACKAGE, ROOT, nodes_of, sources
 
 FOLDERS: Final = (PACKAGE, ROOT / "bench", ROOT / "tests")
 UNREAD: Final = {
@@ -302,7 +302,7 @@ def _documented() -> Iterator[tuple[str, Documented, str]]:
             path = (folder / source.path).relative_to(ROOT)
             if any(path.is_relative_to(unread) for unread in UNREAD):
                 continue
-            for node in ast.walk(source.tree):
+            for node in nodes_of(source.tree):
                 if isinstance(node, Documented) and (text := ast.get_docstring(node)):
                     sentence = _first_sentence(text)
                     line = node.body[0].lineno
@@ -319,7 +319,7 @@ def _errors() -> set[str]:
         node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
         for folder in FOLDERS
         for source in sources(folder)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.ClassDef)
     }
     errors: set[str] = {"Exception"}

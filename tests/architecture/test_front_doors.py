@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from heliograph.database.statements import BatchStatement, Statement, TablesStatement
 from tests.support.doors import handed_out, is_handed_out
 from tests.support.imports import Import, all_imports, imports_of, is_module, names_of
-from tests.support.sources import PACKAGE, ROOT, Source, sources
+from tests.support.sources import PACKAGE, ROOT, Source, nodes_of, sources
 
 ALL_DOORS_OPEN = {
     "base": "every file of it is there for everybody",
@@ -110,14 +110,14 @@ def _uses(source: Source) -> set[tuple[str, str]]:
             found.add((used.module, used.name))
     modules = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
         if is_module(f"{node.module}.{alias.name}")
     }
     return found | {
         (modules[node.value.id], node.attr)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id in modules

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.support.parsed import named_in
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, nodes_of, sources
 
 # what the alarms' rule judges by
 ALARMS: Final = {
@@ -95,7 +95,7 @@ def test_low_balance_alarms_are_judged_by_one_function() -> None:
     judged = [
         f"{source.path}:{node.lineno} {ast.unparse(node)}: ask wallet.judge_alarm"
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare | ast.BoolOp)
         and any(
             isinstance(value, ast.Attribute) and value.attr in ALARMS for value in _compared(node)
@@ -109,7 +109,7 @@ def test_idempotency_keys_are_written_and_aged_by_one_file() -> None:
     aged = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.BinOp) and "KEPT_MS" in map(ast.unparse, (node.left, node.right))
         if source.path == KEYS or _imports_from(source.tree, "heliograph.requests", "KEPT_MS")
     }
@@ -120,7 +120,7 @@ def test_only_these_files_give_a_request_its_idempotency_key() -> None:
     giving = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if (isinstance(node, ast.Call) and ast.unparse(node.func) in ("KeyPlace", "run_once"))
         or (
             isinstance(node, ast.Attribute)
@@ -137,7 +137,7 @@ def test_a_form_is_done_once_by_one_file() -> None:
     naming = {
         source.path
         for source in portal
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if (isinstance(node, ast.Constant) and node.value == "once")
         or (isinstance(node, ast.Name) and node.id == "ONCE_FIELD")
     }
@@ -145,7 +145,7 @@ def test_a_form_is_done_once_by_one_file() -> None:
     shown = {
         f"{source.path}: {ast.unparse(keyword)}"
         for source in portal
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "page"
         for keyword in node.keywords
         if keyword.arg == "once"
@@ -167,7 +167,7 @@ def test_files_in_csv_are_read_by_one_room() -> None:
     importing = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if (isinstance(node, ast.Import) and any(alias.name == "csv" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module == "csv" and not node.level)
     }
@@ -175,7 +175,7 @@ def test_files_in_csv_are_read_by_one_room() -> None:
     reading = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("read_records")
     }
     assert reading == {"base/csv/reader.py"}
@@ -185,7 +185,7 @@ def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunctio
     """Returns the functions of a file by their names."""
     return {
         node.name: node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 
@@ -207,7 +207,7 @@ def test_bodies_of_requests_are_compared_by_one_function() -> None:
     comparing = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Compare)
         and any("sha256" in ast.unparse(value) for value in _compared(node))
     }
@@ -219,7 +219,7 @@ def test_no_two_classes_have_the_same_name() -> None:
     """A name means one thing, also where it begins with _ and is its module's own."""
     places: dict[str, list[str]] = defaultdict(list)
     for source in sources(PACKAGE):
-        for node in ast.walk(source.tree):
+        for node in nodes_of(source.tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name.lstrip("_")].append(source.path)
     shared = {name: found for name, found in places.items() if len(found) > 1}
@@ -265,7 +265,7 @@ def _imports_from(tree: ast.Module, room: str, name: str) -> bool:
         isinstance(node, ast.ImportFrom)
         and (node.module or "").startswith(room)
         and any(alias.name == name for alias in node.names)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
     )
 
 

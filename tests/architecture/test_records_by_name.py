@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, nodes_of, sources
 
 _ASKING: Final = {"execute", "exec_driver_sql", "fetch", "fetchrow", "streamed"}
 _ONE_OR_MORE: Final = {"all", "one", "one_or_none", "first", "fetchone", "fetchall", "partitions"}
@@ -80,7 +80,7 @@ def test_other_values_are_not(line: str) -> None:
 def _filled_by_place(tree: ast.AST) -> Iterator[ast.expr]:
     """Yields what fills a record, or more than three names, from a row by the places of columns."""
     found: dict[int, ast.expr] = {}
-    functions: list[ast.AST] = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    functions: list[ast.AST] = [node for node in nodes_of(tree) if isinstance(node, Function)]
     for part in functions or [tree]:  # a name stands for rows in its own function
         rows = _names_of_rows(part)
         for node in ast.walk(part):

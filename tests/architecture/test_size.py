@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Final
 
-from tests.support.sources import ROOT, sources
+from tests.support.sources import ROOT, nodes_of, sources
 
 FUNCTION_LINES_MAX = 60
 MODULE_LINES_MAX = 400
@@ -51,7 +51,7 @@ def _too_long() -> Iterator[str]:
         for source in sources(ROOT / folder):
             if (lines := source.text.count("\n")) > MODULE_LINES_MAX:
                 yield f"{folder}/{source.path}: {lines} lines"
-            for node in ast.walk(source.tree):
+            for node in nodes_of(source.tree):
                 if (
                     isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
                     and (lines := _lines(node)) > FUNCTION_LINES_MAX

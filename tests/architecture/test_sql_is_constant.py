@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tests.support.sources import PACKAGE, sources
+from tests.support.sources import PACKAGE, nodes_of, sources
 
 STATEMENT: Final = re.compile(
     r"^\s*(SELECT\b.*\bFROM|INSERT\s+INTO|UPDATE\s+\S+(\s+\w+)?\s+SET|DELETE\s+FROM)\b", re.DOTALL
@@ -29,7 +29,7 @@ def _put_together() -> Iterator[str]:
     for source in sources(PACKAGE):
         if source.path.startswith("migrations/"):  # written once, and never changed
             continue
-        for function in ast.walk(source.tree):
+        for function in nodes_of(source.tree):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 for node in ast.walk(function):
                     if isinstance(node, ast.JoinedStr) and STATEMENT.match(_text(node)):

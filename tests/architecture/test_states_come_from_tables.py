@@ -34,7 +34,7 @@ from heliograph.webhooks.deliver_sql import OUTCOMES
 from heliograph.webhooks.states import DELIVERY, ENDPOINT, WAITING
 from heliograph.webhooks.tables import webhook_deliveries, webhook_endpoints
 from tests.support.parsed import ANY, columns_of, functions_of, named_in, spelled_out, texts_of
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 
 class Kept(NamedTuple):
@@ -270,7 +270,7 @@ def test_no_state_is_written_by_a_text_that_is_not_declared() -> None:
     wrong = [
         f"{source.path}:{call.lineno} {text[:70]!r}"
         for source in _governed()
-        for call in ast.walk(source.tree)
+        for call in nodes_of(source.tree)
         if isinstance(call, ast.Call)
         and ast.unparse(call.func).split(".")[-1] in ("text", "exec_driver_sql")
         for _, text in texts_of(ast.Module([ast.Return(each) for each in call.args], []))
@@ -293,7 +293,7 @@ def test_a_function_that_sets_what_it_is_given_is_given_no_state(path: str, name
         call
         for source in sources(PACKAGE)
         if source.path.startswith(f"{room}/")
-        for call in ast.walk(source.tree)
+        for call in nodes_of(source.tree)
         if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == name
     ]
     assert calls
@@ -305,7 +305,7 @@ def test_the_code_names_a_state_by_its_constant_where_it_builds_a_statement() ->
     wrong = [
         f"{source.path}:{node.lineno} {ast.unparse(node)}"
         for source in _governed()
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.expr) and _has_a_literal_state(node)
     ]
     assert not wrong, "\n".join(wrong)
@@ -341,7 +341,7 @@ def _built_updates(
     tables. A table and a statement may go by a name that they are given there, or outside.
     """
     named = {**(named_outside or {}), **named_in([tree])}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from tests.support.sources import ROOT, sources
+from tests.support.sources import ROOT, nodes_of, sources
 
 TESTS = ROOT / "tests"
 PROGRAMS = {
@@ -33,7 +33,7 @@ def test_no_test_reads_certificate_authorities_to_ask_a_server_without_tls() -> 
         f"tests/{source.path}:{node.lineno}: httpx.{node.attr}; call tests.support.plain_http"
         for source in sources(TESTS)
         if source.path != "support/plain_http.py"
-        for called in ast.walk(source.tree)
+        for called in nodes_of(source.tree)
         if isinstance(called, ast.Call) and isinstance(node := called.func, ast.Attribute)
         if isinstance(node.value, ast.Name) and node.value.id == "httpx"
         if node.attr in READS_AUTHORITIES
@@ -46,7 +46,7 @@ def test_tests_share_what_stands_in_support_and_nothing_else() -> None:
     sideways = [
         f"tests/{source.path}:{line} imports {module}: move that to tests/support"
         for source in sources(TESTS)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         for line, module in _imported(node)
         if module.startswith("tests.") and not module.startswith("tests.support")
         if module not in PROGRAMS
@@ -58,7 +58,7 @@ def test_one_class_is_called_house() -> None:
     houses = [
         source.path
         for source in sources(TESTS)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.ClassDef) and node.name == "House"
     ]
     assert houses == ["support/capability/sending.py"]
@@ -97,7 +97,7 @@ def _above(file: PurePosixPath) -> Sequence[PurePosixPath]:
 def _fixtures() -> Iterator[tuple[str, str]]:
     """Yields the file and the name of each fixture."""
     for source in sources(TESTS):
-        for node in ast.walk(source.tree):
+        for node in nodes_of(source.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for decorator in node.decorator_list:
                     if ast.unparse(decorator).startswith("pytest.fixture"):

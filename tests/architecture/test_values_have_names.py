@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 POSITIONAL_MAX: Final = 6
 VARIADIC: Final = {  # they take as many values of one kind as there are
@@ -56,7 +56,7 @@ def test_every_statement_of_the_hot_paths_is_declared() -> None:
     asking = {
         source.path
         for source in sources(PACKAGE)
-        for node in ast.walk(source.tree)
+        for node in nodes_of(source.tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tx.fetch", "tx.over")
     }
     assert asking == ASKS_THE_DRIVER
@@ -125,7 +125,7 @@ def _places_read(tree: ast.AST) -> list[ast.Subscript]:
     of_rows = _subscripts_of_rows(tree)
     return [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Subscript)
         and (
             (_is_row(node.value) and (_is_place(node.slice) or isinstance(node.slice, ast.Slice)))
@@ -176,7 +176,7 @@ def _subscripts_of_rows(tree: ast.AST) -> set[int]:
     first.
     """
     found: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         names: set[str] = set()
         if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             names = {name for each in node.generators for name in _names(each.target)}
@@ -240,7 +240,7 @@ def _is_tuple(annotation: ast.expr | None) -> bool:
 
 def _long_calls() -> Iterator[str]:
     for source in sources(PACKAGE):
-        for node in ast.walk(source.tree):
+        for node in nodes_of(source.tree):
             if (
                 isinstance(node, ast.Call)
                 and len(node.args) > POSITIONAL_MAX

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
 SURVIVES: Final = ("survive_faults", "cancelling.obey")
@@ -89,7 +89,7 @@ def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
     """
     for source in found_in:
         coroutines = [
-            each for each in ast.walk(source.tree) if isinstance(each, ast.AsyncFunctionDef)
+            each for each in nodes_of(source.tree) if isinstance(each, ast.AsyncFunctionDef)
         ]
         pausing = {each.name for each in coroutines if any(map(_sleeps, _own(each)))}
         for function in coroutines:
@@ -98,7 +98,7 @@ def loops(found_in: tuple[Source, ...]) -> Iterator[Loop]:
                     _waits(node, pausing) for node in _own(loop)
                 ):
                     yield Loop(source.path, function.name, loop.lineno)
-        for thread in ast.walk(source.tree):
+        for thread in nodes_of(source.tree):
             if isinstance(thread, ast.FunctionDef):
                 for loop in _own(thread):
                     if isinstance(loop, ast.While | ast.For) and any(map(_pauses, ast.walk(loop))):

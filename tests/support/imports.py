@@ -6,7 +6,7 @@ from functools import cache
 from importlib.util import resolve_name
 from typing import NamedTuple
 
-from tests.support.sources import PACKAGE, Source, sources
+from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 
 class Import(NamedTuple):
@@ -30,7 +30,7 @@ def imports_of(source: Source) -> Iterator[Import]:
     """
     importer = module_of(source.path)
     package = importer if source.path.endswith("__init__.py") else importer.rpartition(".")[0]
-    for node in ast.walk(source.tree):
+    for node in nodes_of(source.tree):
         found: list[tuple[str, str | None]]
         if isinstance(node, ast.Import):
             found = [(alias.name, None) for alias in node.names]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from tests.support.sources import nodes_of
+
 ANY: Final = "*"  # a column whose name is not in the call
 
 
@@ -14,13 +16,13 @@ def texts_of(tree: ast.Module) -> Iterator[tuple[ast.Constant | ast.JoinedStr, s
     """Yields every text, with `{}` for what is put into it. Documentation is none."""
     inside = {
         id(part)
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.JoinedStr)
         for part in ast.walk(node)
         if part is not node
     }
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    documentation = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Expr)}
+    for node in nodes_of(tree):
         if id(node) in inside or id(node) in documentation:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -36,7 +38,7 @@ def texts_of(tree: ast.Module) -> Iterator[tuple[ast.Constant | ast.JoinedStr, s
 
 
 def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -44,7 +46,7 @@ def functions_of(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFuncti
 def named_in(trees: Iterable[ast.AST]) -> dict[str, str]:
     """Returns what each name stands for that these assign, or import as another one."""
     named: dict[str, str] = {}
-    for node in (part for tree in trees for part in ast.walk(tree)):
+    for node in (part for tree in trees for part in nodes_of(tree)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             named[name] = f"{named.get(name, '')} {ast.unparse(node.value)}".strip()

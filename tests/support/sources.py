@@ -41,3 +41,11 @@ def _read(folder: Path) -> Iterator[Source]:
         if "node_modules" not in path.parts:
             text = path.read_text("utf-8")
             yield Source(path.relative_to(folder).as_posix(), text, ast.parse(text))
+
+
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Returns what `ast.walk` yields, and walks once: each test that asks for all nodes of all
+    sources would take a second of a processor for that alone.
+    """
+    return tuple(ast.walk(tree))

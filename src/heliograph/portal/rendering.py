@@ -105,7 +105,7 @@ def kept_file(content: bytes, name: str, media_type: str) -> Response:
     )
 
 
-class LedOn(RedirectResponse):
+class Redirect(RedirectResponse):
     """Leads to a page after a form has done something. With `said`, that page says so, once."""
 
     def __init__(self, path: str, said: Said | None) -> None:
@@ -115,9 +115,9 @@ class LedOn(RedirectResponse):
             set_cookie(self, SAID_COOKIE, said, kept_s=SAID_KEPT_S)
 
 
-def led_on(path: str, said: Said | None = None) -> LedOn:
+def redirect(path: str, said: Said | None = None) -> Redirect:
     """Leads to a page after a form has done something. With `said`, that page says so, once."""
-    return LedOn(path, said)
+    return Redirect(path, said)
 
 
 def page(

@@ -23,7 +23,7 @@ from heliograph.messages.accept import (
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import changed_since, send_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import Said, page, redirect
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
@@ -84,7 +84,7 @@ def send(asking: PageRequest) -> Response:
     mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
     found = tried.answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
-    return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
+    return redirect(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
 
 
 def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> TriedSend:

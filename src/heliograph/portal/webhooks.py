@@ -18,9 +18,9 @@ from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
-from heliograph.portal.once import once_here, record_of
+from heliograph.portal.once import once_for_path, record_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import Said, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
 from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -103,7 +103,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "webhook.add", added, mode)
         return Answer({"id": added})
 
-    added = record_of(once_here(tx, asking, visit, effect))["id"]
+    added = record_of(once_for_path(tx, asking, visit, effect))["id"]
     return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
 
 
@@ -192,8 +192,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if endpoint not in after:
         visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
-        return led_on(f"{visit.home}/webhooks", Said.REMOVED)
-    return led_on(f"{visit.home}/webhooks/{text_id}", said)
+        return redirect(f"{visit.home}/webhooks", Said.REMOVED)
+    return redirect(f"{visit.home}/webhooks/{text_id}", said)
 
 
 def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -210,7 +210,7 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
         return Answer({})
 
-    once_here(tx, asking, visit, effect)
+    once_for_path(tx, asking, visit, effect)
     return _secret(tx, asking, visit, _of_account(tx, asking, visit))
 
 

@@ -73,8 +73,8 @@ class Session(NamedTuple):
     seen_by: str
     is_two_step: bool = False  # a passkey or a code has opened it, beside or in place of a password
 
-    def is_to_be_seen(self, now_ms: int) -> bool:
-        """Returns whether it is time for `see`."""
+    def needs_use_recorded(self, now_ms: int) -> bool:
+        """Returns whether it is time for `record_session_use`."""
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
 
     def is_fresh(self, now_ms: int) -> bool:
@@ -235,7 +235,7 @@ def _session(user: User, row: Any) -> Session:
     )
 
 
-def see(tx: Connection, secret: str, *, now_ms: int) -> None:
+def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
     """Writes down that a session is in use, so that it does not end for having been idle. It does
     nothing if that was written down less than a minute ago.
     """

@@ -75,7 +75,7 @@ def told(rule: AlertRule) -> str:
     return ", ".join([*parts, f"held {rule.hold_s} s"])
 
 
-def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def redirect_to_alerts(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Leads to the page: a form that was sent here has none of its own."""
     return RedirectResponse(ALERTS, SEE_OTHER, HEADERS)
 

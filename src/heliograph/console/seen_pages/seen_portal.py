@@ -12,14 +12,14 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import Forbidden
-from heliograph.console.handlers import asking_second_step
+from heliograph.console.handlers import requiring_second_step
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.reasons import reason_of
-from heliograph.portal.handlers import Handler, PageRoute, does, shows, takes_file
+from heliograph.portal.handlers import Handler, PageRoute, file_form_route, form_route, page_route
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, page, redirect
 from heliograph.portal.visit import OnlyLooks, OperatorLook, Visit, visit_of
 from heliograph.users import OperatorRight, Role
 
@@ -46,7 +46,7 @@ def begin(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
 def leave(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Ends the operator's look, and leads back to the account."""
     users.end_view(tx, visit.session, now_ms=asking.now_ms)
-    return led_on(_account_page(asking), Said.ENDED)
+    return redirect(_account_page(asking), Said.ENDED)
 
 
 def seen_pages() -> tuple[PageRoute, ...]:
@@ -62,12 +62,12 @@ def seen_pages() -> tuple[PageRoute, ...]:
 
 def _seen_route(route: PageRoute, path: str) -> PageRoute:
     if route.may is not None:
-        return takes_file(path, _raising_refusal, _refused)
+        return file_form_route(path, _raising_refusal, _refused)
     if route.is_form:
-        return does(path, _refused)
+        return form_route(path, _refused)
     if path.endswith(FILES):
-        return shows(path, _refused)
-    return shows(path, _looking(route.handle))
+        return page_route(path, _refused)
+    return page_route(path, _looking(route.handle))
 
 
 def _looking(handle: Handler) -> Handler:
@@ -135,9 +135,9 @@ def _until_over(handle: Callable[[PageRequest], Response]) -> Handler:
         try:
             return handle(asking)
         except LookOver:
-            return led_on(_account_page(asking), Said.ENDED)
+            return redirect(_account_page(asking), Said.ENDED)
 
-    return asking_second_step(look)
+    return requiring_second_step(look)
 
 
 _refused: Final = _until_over(_refuse)

@@ -29,7 +29,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, page, redirect
 from heliograph.portal.send import Counted
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import parse_phone
@@ -148,7 +148,7 @@ def answer(asking: PageRequest) -> Response:
             return _conversation(tx, asking, visit, tried.error, tried.counted)
     mode = "sandbox" if tried.sandbox else "live"
     path = f"{visit.home}/conversations/{asking.path['phone']}?mode={mode}"
-    return led_on(path, Said.ON_ITS_WAY)
+    return redirect(path, Said.ON_ITS_WAY)
 
 
 def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
@@ -198,7 +198,7 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if changed:
         visit.audit(tx, asking, f"opt_out.{asking.sent.form['do']}")
-    return led_on(f"{visit.home}/conversations/{phone}?mode={mode}", Said.SAVED)
+    return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", Said.SAVED)
 
 
 def not_opted_out(

@@ -11,7 +11,7 @@ from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
-from heliograph.portal.rendering import HEADERS, Said, led_on
+from heliograph.portal.rendering import HEADERS, Said, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.coming_in import welcome
 from heliograph.portal.visit import OwnVisit
@@ -87,7 +87,7 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
         users.end_others(tx, visit.session)
-    return led_on(PATH_SHOWN, Said.REMOVED if wanted == "remove" else Said.SAVED)
+    return redirect(PATH_SHOWN, Said.REMOVED if wanted == "remove" else Said.SAVED)
 
 
 def _asker(asking: PageRequest) -> Asker:

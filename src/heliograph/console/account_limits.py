@@ -17,7 +17,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, redirect
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import OperatorRight
 
 FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "transactional")
@@ -90,7 +90,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         after=_told(after),
         reason=reason,
     )
-    return redirect(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
+    return redirect(f"{ACCOUNTS}/{accounts.text_id(before)}", DoneNotice.SAVED)
 
 
 def _filled_with(account: Account) -> dict[str, str]:

@@ -20,7 +20,7 @@ from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
 from heliograph.portal.once import once_for_path, random_of, record_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
@@ -140,7 +140,7 @@ def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if key.revoked_at_ms is None:
         keys.revoke(tx, key.id, now_ms=asking.now_ms)
         visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
-    return redirect(f"{visit.home}/keys", Said.REVOKED)
+    return redirect(f"{visit.home}/keys", DoneNotice.REVOKED)
 
 
 def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> ApiKey:

@@ -15,16 +15,16 @@ from heliograph.base.short_texts import refused
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right, Role, User
 
 ROLES: Final = tuple(role.value for role in Role)
 SAID: Final = {
-    "invite": Said.ON_ITS_WAY,
-    "withdraw": Said.REMOVED,
-    "role": Said.SAVED,
-    "remove": Said.REMOVED,
+    "invite": DoneNotice.ON_ITS_WAY,
+    "withdraw": DoneNotice.REMOVED,
+    "role": DoneNotice.SAVED,
+    "remove": DoneNotice.REMOVED,
 }
 
 

@@ -16,7 +16,7 @@ from heliograph.base.secrets import derived_key, known
 from heliograph.messages.accept import SendRequest
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
-from heliograph.portal.rendering import Redirect, Said, redirect
+from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
 
@@ -71,7 +71,7 @@ def redirects_once(do: FormHandler) -> FormHandler:
             return Answer({"to": led.path, "said": led.said})
 
         told = record_of(once_for_path(tx, asking, visit, effect))
-        return redirect(told["to"], Said(told["said"]) if told["said"] else None)
+        return redirect(told["to"], DoneNotice(told["said"]) if told["said"] else None)
 
     return handle
 

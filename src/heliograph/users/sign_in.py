@@ -138,7 +138,7 @@ def begin_for(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> Sig
     return SignIn(secret, waits=True)
 
 
-def who_waits(tx: Connection, secret: str, *, now_ms: int) -> User:
+def user_waiting_for_code(tx: Connection, secret: str, *, now_ms: int) -> User:
     """Returns whose sign-in waits for a code. Raises NotSignedIn if there is none."""
     columns = waiting_sign_ins.c
     query = sa.select(columns.user_id).where(
@@ -156,7 +156,7 @@ def finish(tx: Connection, keys: Keys, secret: str, code: str, *, seen_by: str, 
 
     Raises NotSignedIn if none waits, and WrongCode.
     """
-    user = who_waits(tx, secret, now_ms=now_ms)
+    user = user_waiting_for_code(tx, secret, now_ms=now_ms)
     if not two_step.use(tx, keys, user.id, code, now_ms=now_ms):
         raise WrongCode()
     tx.execute(waiting_sign_ins.delete().where(waiting_sign_ins.c.sha256 == digest(secret)))

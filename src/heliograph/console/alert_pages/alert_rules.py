@@ -15,7 +15,7 @@ from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, redirect
+from heliograph.portal.rendering import DoneNotice, redirect
 
 WHOLE: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 NO_NUMBER: Final = -1  # no rule takes it, so each says in its own words what it takes
@@ -51,7 +51,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         visit.audit(tx, None, "alert.set", before.kind, before=told(before), after=told(after))
     if errors:
         raise InvalidRequest("A rule was refused.", fields=errors)
-    return redirect(ALERTS, Said.SAVED)
+    return redirect(ALERTS, DoneNotice.SAVED)
 
 
 def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -65,12 +65,12 @@ def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         visit.audit(
             tx, None, "alert.unwatch", ended.text_id, before=was[ended.text_id], after="none"
         )
-        return redirect(ALERTS, Said.REMOVED)
+        return redirect(ALERTS, DoneNotice.REMOVED)
     made = alerts.watch_wallet(tx, account, _whole(body.get("credits", "")))
     before, after = was.get(made.text_id, "none"), str(made.credits_min)
     if after != before:
         visit.audit(tx, None, "alert.watch", made.text_id, before=before, after=after)
-    return redirect(ALERTS, Said.SAVED)
+    return redirect(ALERTS, DoneNotice.SAVED)
 
 
 def _read(before: AlertRule, body: Mapping[str, str]) -> AlertRule:

@@ -20,7 +20,7 @@ from heliograph.database import config
 from heliograph.messages.accept import way_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, redirect
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.text import parse_phone
 
 SHOWN_MAX: Final = 500  # routes; an operator has some dozens
@@ -88,7 +88,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     _change_route(tx, body_of(asking), visit, reason, is_removed=wanted.startswith("remove"))
-    return redirect(ROUTES, Said.REMOVED if wanted.startswith("remove") else Said.SAVED)
+    return redirect(ROUTES, DoneNotice.REMOVED if wanted.startswith("remove") else DoneNotice.SAVED)
 
 
 def _change_route(

@@ -33,7 +33,7 @@ from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, ReceiptToMatch
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, redirect
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 
 RECEIPTS_SHOWN_MAX: Final = 50
 RECEIPT_ID_MAX: Final = 130  # a carrier's name, a slash and its id
@@ -168,7 +168,7 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         after=f"{done.status}, {done.credits_refunded} credits back",
         reason=reason,
     )
-    return redirect(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", Said.SAVED)
+    return redirect(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", DoneNotice.SAVED)
 
 
 def _message_id(asking: PageRequest) -> str:

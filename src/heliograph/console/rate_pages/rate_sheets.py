@@ -22,7 +22,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, redirect
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets
 from heliograph.users import OperatorRight
 
@@ -161,13 +161,13 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             by=visit.session.user,
             now_ms=asking.now_ms,
         )
-        return redirect(f"{SHEETS}/{sheet.text_id}", Said.SAVED)
+        return redirect(f"{SHEETS}/{sheet.text_id}", DoneNotice.SAVED)
     at_ms = sheets.withdraw(tx, sheet, now_ms=asking.now_ms).effective_at_ms
     before = at_ms and f"planned for {rfc3339(at_ms)}"
     visit.audit(
         tx, None, "rate.withdraw", sheet.text_id, before=before or "uploaded", reason=reason
     )
-    return redirect(SHEETS, Said.SAVED)
+    return redirect(SHEETS, DoneNotice.SAVED)
 
 
 def _require(visit: OperatorVisit) -> None:

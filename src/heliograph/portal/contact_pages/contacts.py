@@ -27,7 +27,7 @@ from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -205,7 +205,7 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
     visit.audit(tx, asking, "contact.remove", contact_id)
-    return redirect(f"{visit.home}/contacts?mode={found.mode}", Said.REMOVED)
+    return redirect(f"{visit.home}/contacts?mode={found.mode}", DoneNotice.REMOVED)
 
 
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
@@ -245,4 +245,4 @@ def _quota_as_field_error() -> Iterator[None]:
 
 def _redirect_to(visit: Visit, contact: Contact) -> Response:
     path = f"{visit.home}/contacts/{contacts.text_id(contact)}"
-    return redirect(path, Said.SAVED)
+    return redirect(path, DoneNotice.SAVED)

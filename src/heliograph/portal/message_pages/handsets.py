@@ -135,7 +135,7 @@ def _one(
 ) -> Response:
     phone = _phone(asking)
     texts = _texts(tx, visit, phone)
-    errors, why = send.told_at(error, FIELDS)
+    errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "handset.html",
         asking,

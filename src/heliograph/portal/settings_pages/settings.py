@@ -18,7 +18,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.short_texts import cut
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, page, redirect
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
 
@@ -62,7 +62,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     )
     for told in _told(before, after):  # each by itself, so that none hides another
         visit.audit(tx, asking, "settings.change", detail=told)
-    return redirect(f"{visit.home}/settings", Said.SAVED)
+    return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
 
 def _body(asking: PageRequest) -> dict[str, Any]:

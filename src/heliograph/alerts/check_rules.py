@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.broken_rules import Breach, FoundBreaches, broken
+from heliograph.alerts.broken_rules import Breach, FoundBreaches, find_breaches_of
 from heliograph.alerts.recipients import AlertRecipient, all_recipients
 from heliograph.alerts.rules import AlertKind, all_rules
 from heliograph.alerts.tables import alert_tellings, alerts
@@ -43,7 +43,7 @@ class AlertsChanged(NamedTuple):
 def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
     """Returns what breaks the rules at a moment. It only reads, so that nobody waits for it."""
     rules = all_rules(tx)
-    found = broken(tx, rules, now_ms)
+    found = find_breaches_of(tx, rules, now_ms)
     is_open = tx.execute(sa.select(alerts.c.id).where(_NOT_OVER).limit(1)).first() is not None
     hold_ms: dict[str, int] = {rule.kind: rule.hold_s * 1_000 for rule in rules}
     return FoundNow(found, hold_ms, is_quiet=not (found.breaches or is_open))
@@ -69,7 +69,7 @@ def store_found(tx: Connection, seen: FoundNow, now_ms: int) -> AlertsChanged:
     return looked
 
 
-def queue_telling(
+def queue_notification(
     tx: Connection, recipient: AlertRecipient, event: str, alert_id: str | None, now_ms: int
 ) -> None:
     """Stores that a recipient is to be told."""
@@ -105,7 +105,7 @@ def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms:
     if not _change(tx, row.id, told, alerts.c.opened_at_ms.is_(None)):
         return False  # another process was faster
     for recipient in all_recipients(tx):
-        queue_telling(tx, recipient, OPENED, row.id, now_ms)
+        queue_notification(tx, recipient, OPENED, row.id, now_ms)
     return True
 
 
@@ -125,7 +125,7 @@ def _is_ended(tx: Connection, row: Any, now_ms: int, hold_ms: int) -> bool:
     heard = set(tx.execute(told).scalars())
     for recipient in all_recipients(tx):
         if recipient.id in heard:  # who was added since knows of no beginning
-            queue_telling(tx, recipient, OVER, row.id, now_ms)
+            queue_notification(tx, recipient, OVER, row.id, now_ms)
     return True
 
 

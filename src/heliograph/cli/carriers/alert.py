@@ -9,7 +9,13 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, Whole
 
 if TYPE_CHECKING:
-    from heliograph.alerts import AlertRecipient, AlertRule, KnownAlert, Telling, WatchedWallet
+    from heliograph.alerts import (
+        AlertNotification,
+        AlertRecipient,
+        AlertRule,
+        KnownAlert,
+        WatchedWallet,
+    )
 
 command = Noun(
     "alert",
@@ -94,7 +100,7 @@ def recipients(session: CommandRun) -> None:
 
     with session.read() as tx:
         found = alerts.all_recipients(tx)
-        last = alerts.last_told(tx, [recipient.id for recipient in found])
+        last = alerts.last_notifications(tx, [recipient.id for recipient in found])
     show_list(
         session,
         [_recipient(recipient) | _last(last.get(recipient.id)) for recipient in found],
@@ -153,7 +159,7 @@ def test(session: CommandRun, recipient: str) -> None:
 
     with session.write() as tx:
         found = alerts.recipient_of(tx, recipient)
-        alerts.queue_telling(tx, found, alerts.TEST, None, clock.now_ms())
+        alerts.queue_notification(tx, found, alerts.TEST, None, clock.now_ms())
     show(session, _recipient(found) | {"test": "on its way"})
 
 
@@ -202,8 +208,8 @@ def _alert(alert: "KnownAlert") -> dict[str, Any]:
         "began_at": rfc3339(alert.began_at_ms),
         "opened_at": rfc3339(alert.opened_at_ms),
         "over_at": None if alert.over_at_ms is None else rfc3339(alert.over_at_ms),
-        "told": sum(each.told_at_ms is not None for each in alert.tellings),
-        "failed": sum(each.failure is not None for each in alert.tellings),
+        "told": sum(each.told_at_ms is not None for each in alert.notifications),
+        "failed": sum(each.failure is not None for each in alert.notifications),
     }
 
 
@@ -228,15 +234,15 @@ def _recipient(recipient: "AlertRecipient") -> dict[str, Any]:
     }
 
 
-def _last(telling: "Telling | None") -> dict[str, Any]:
+def _last(notification: "AlertNotification | None") -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
 
-    if telling is None:
+    if notification is None:
         return {"last_event": None, "told_at": None, "failure": None}
     return {
-        "last_event": telling.event,
-        "told_at": None if telling.told_at_ms is None else rfc3339(telling.told_at_ms),
-        "failure": telling.failure,
+        "last_event": notification.event,
+        "told_at": None if notification.told_at_ms is None else rfc3339(notification.told_at_ms),
+        "failure": notification.failure,
     }
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import alerts
-from heliograph.alerts import AlertKind, AlertRecipient, AlertRule, Telling
+from heliograph.alerts import AlertKind, AlertNotification, AlertRecipient, AlertRule
 from heliograph.base.errors import FieldError
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
@@ -49,7 +49,7 @@ class ShownRecipient(NamedTuple):
     """Holds somebody who is told, and what was told last."""
 
     recipient: AlertRecipient
-    last: Telling | None
+    last: AlertNotification | None
 
 
 def fields_of(kind: AlertKind) -> tuple[str, str, str]:
@@ -98,7 +98,7 @@ def listed(
         for rule in alerts.all_rules(tx)
     ]
     recipients = alerts.all_recipients(tx)
-    last = alerts.last_told(tx, [recipient.id for recipient in recipients])
+    last = alerts.last_notifications(tx, [recipient.id for recipient in recipients])
     return page(
         "alerts.html",
         asking,

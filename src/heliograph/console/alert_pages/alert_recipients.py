@@ -48,6 +48,6 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         visit.audit(tx, None, "alert.remove", text_id, before=cut(gone.address, REASON_MAX))
         return redirect(ALERTS, DoneNotice.REMOVED)
     recipient = alerts.recipient_of(tx, text_id)
-    alerts.queue_telling(tx, recipient, alerts.TEST, None, asking.now_ms)
+    alerts.queue_notification(tx, recipient, alerts.TEST, None, asking.now_ms)
     visit.audit(tx, None, "alert.test", text_id, after=cut(recipient.address, REASON_MAX))
     return redirect(ALERTS, DoneNotice.ON_ITS_WAY)

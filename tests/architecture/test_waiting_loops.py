@@ -10,14 +10,17 @@ from typing import Final, NamedTuple
 from tests.support.sources import PACKAGE, Source, sources
 
 PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
-SURVIVES: Final = ("survive_faults", "cancelling.obey")
+SURVIVES: Final = ("survive_faults", "cancelling.raise_if_cancelled")
 
 TRIES: Final = "it tries a limited number of times, then it answers"
 # The loops that are neither of the two, by file and function, each with what it is instead.
 EXCEPTIONS: Final = {
     ("base/periodic.py", "repeat"): "it is the helper",
     ("base/periodic.py", "until"): "it is the helper",
-    ("base/cancelling.py", "end"): "it tells tasks to end until they have; the helper is above it",
+    (
+        "base/cancelling.py",
+        "cancel_and_wait",
+    ): "it tells tasks to end until they have; the helper is above it",
     ("campaigns/advance.py", "once"): "it goes through a list, and no campaign keeps another back",
     (
         "campaigns/advance.py",
@@ -170,7 +173,7 @@ async def survives_by_hand():
         try:
             await work()
         except Exception as error:
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
 
 async def has_one_within():
     async def inner():

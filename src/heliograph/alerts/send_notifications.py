@@ -65,7 +65,7 @@ class AlertNotifier:
             failure = await self._failure_to_send(notification)
         # whatever it was, as with a mail server that says what nobody expects: it is tried again
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             failure = f"{type(error).__name__}: {error}"
         await asyncio.to_thread(self._record, notification, failure)
         if failure is not None:

@@ -17,7 +17,7 @@ from typing import Protocol as Described
 import uvicorn
 
 from heliograph.api.client_address import Proxies
-from heliograph.api.connection.connections import Connected
+from heliograph.api.connection.connections import OpenConnections
 from heliograph.api.connection.malformed import CLOSE
 from heliograph.api.connection.protocol import Protocol
 from heliograph.base import clock, open_files
@@ -68,7 +68,7 @@ class Server(uvicorn.Server):
     """
 
     def __init__(self, app: Served, drain_s: float) -> None:
-        connected = Connected(app.proxies.is_ours)
+        connected = OpenConnections(app.proxies.is_ours)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -102,11 +102,11 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    def obey_signals(self) -> None:
+    def install_signal_handlers(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self.told, number)
+            asyncio.get_running_loop().add_signal_handler(number, self.handle_signal, number)
 
-    def told(self, number: int) -> None:
+    def handle_signal(self, number: int) -> None:
         """Obeys a signal. The first SIGTERM drains. SIGINT, which comes from somebody at a
         terminal, stops at once, and so does a second SIGTERM.
         """
@@ -116,9 +116,9 @@ class Server(uvicorn.Server):
         else:
             self.stop()
 
-    def leave(self) -> None:
+    def drain_shared_socket(self) -> None:
         """Drains, with a /readyz that goes on answering 200: others have the same socket, and stay,
-        unless `told` says otherwise meanwhile.
+        unless `handle_signal` says otherwise meanwhile.
         """
         if not self.ending.is_set():
             self._drain(max(self._drain_s, ALONE_S))

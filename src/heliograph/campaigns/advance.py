@@ -185,7 +185,7 @@ class Advancer:
                 done = await self._chunk(campaign, most)
             # whatever it was, the others go on, and this one at the next look
             except Exception as error:  # noqa: BLE001
-                cancelling.obey(error)
+                cancelling.raise_if_cancelled(error)
                 log.error("campaign_not_expanded", campaign=_shown(campaign), **error_fields(error))
                 continue
             queued[campaign.id] += done.messages if done is not None else 0

@@ -82,7 +82,7 @@ def reachable() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         if not _is_outage(error):
             raise
         raise Unavailable(

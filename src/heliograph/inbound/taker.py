@@ -65,7 +65,7 @@ class Taker:
                 try:
                     await self.once()
                 except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
-                    cancelling.obey(error)
+                    cancelling.raise_if_cancelled(error)
                     await self._after_fault(error)
 
     async def once(self) -> None:

@@ -127,7 +127,7 @@ class Portal:
 
     async def close(self) -> None:
         if self._mailing is not None:
-            await cancelling.end(self._mailing)
+            await cancelling.cancel_and_wait(self._mailing)
         await self._lanes.close()
 
     def _shows(self, path: str, handler: Handler) -> Route:

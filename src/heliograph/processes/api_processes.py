@@ -185,13 +185,13 @@ def _obey(server: Server, signals: Connection) -> None:
 
     def hear() -> None:
         try:
-            server.told(signals.recv())
+            server.handle_signal(signals.recv())
         except EOFError:
             loop.remove_reader(signals.fileno())
             server.stop()
 
     loop.add_reader(signals.fileno(), hear)
-    loop.add_signal_handler(signal.SIGTERM, server.leave)
+    loop.add_signal_handler(signal.SIGTERM, server.drain_shared_socket)
 
 
 async def _shown(lease: Lease) -> None:

@@ -41,7 +41,9 @@ class Running:
         however long it takes. It may be called again when it was canceled.
         """
         await self.unbind(drain_s)
-        await cancelling.end(self.task, *([self.taking] if self.taking is not None else []))
+        await cancelling.cancel_and_wait(
+            self.task, *([self.taking] if self.taking is not None else [])
+        )
         await self.turn.finish(finish_s)
 
     async def unbind(self, drain_s: float) -> None:

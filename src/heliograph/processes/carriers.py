@@ -136,7 +136,7 @@ class Dispatch:
         # at once: a silent database holds up no unbind
         unbinding = [running.unbind(drain_s) for running in self._running.values()]
         await asyncio.gather(
-            cancelling.end(*self._tasks, *self._changes.values()),
+            cancelling.cancel_and_wait(*self._tasks, *self._changes.values()),
             *unbinding,
             return_exceptions=True,
         )

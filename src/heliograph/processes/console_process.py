@@ -14,8 +14,8 @@ from typing import Final
 import uvloop
 
 from heliograph.api.listening import address_of, answer, listening
-from heliograph.api.pages_alone import PagesAlone
 from heliograph.api.shutdown import Server
+from heliograph.api.web_pages_app import WebPagesApp
 from heliograph.base import open_files
 from heliograph.base.log import survive_faults
 from heliograph.base.secrets import key_ids
@@ -74,14 +74,14 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await asyncio.to_thread(lease.begin, () if db.postgresql else (CONSOLE,))
         # again: a rotation sees who is registered
         await asyncio.to_thread(require_secret_key, db, settings)
-        app = PagesAlone(settings, db, partial(console_alone, settings, db))
+        app = WebPagesApp(settings, db, partial(console_alone, settings, db))
         server = Server(app, settings.drain_s or 0.0)
         beside = [
             asyncio.create_task(task) for task in (api_processes.keep(lease), clock_watch.keep(db))
         ]
         ending = asyncio.create_task(_end_in_time(server))
         tune_collector()
-        server.obey_signals()
+        server.install_signal_handlers()
         await answer(server, listener, ())
         for task in (*beside, ending):
             task.cancel()

@@ -324,7 +324,7 @@ class Sending:
         except (AlreadyServed, SettingError):
             raise
         except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             log.warning("worker_not_begun", **error_fields(error))
             return False
         return True

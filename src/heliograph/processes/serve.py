@@ -77,7 +77,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
             asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
         )
         tune_collector()
-        server.obey_signals()
+        server.install_signal_handlers()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
         await answer(server, listener, (sending.keeping, keeping_lock), when_ready)
         refused = keeping_lock.done()

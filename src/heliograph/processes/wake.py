@@ -50,7 +50,7 @@ class Teller:
                 try:
                     await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
                 except (RedisError, OSError, TimeoutError) as error:
-                    cancelling.obey(error)
+                    cancelling.raise_if_cancelled(error)
                     # the limiter says that Redis is away
                     log.debug("carriers_not_told", error=type(error).__name__)
                 await asyncio.sleep(TELL_EVERY_S)
@@ -59,7 +59,7 @@ class Teller:
 
     async def close(self) -> None:
         if self._telling is not None:
-            await cancelling.end(self._telling)
+            await cancelling.cancel_and_wait(self._telling)
         await self._redis.aclose()
 
 
@@ -97,7 +97,7 @@ async def redis_answers(redis_url: str) -> bool:
         await redis.ping()
         return True
     except (RedisError, OSError, TimeoutError) as error:
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         return False
     finally:
         await redis.aclose()

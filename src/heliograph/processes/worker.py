@@ -84,7 +84,7 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         await stopped.wait()
         gone_in_time()
         await sending.stop()
-        await cancelling.end(*beside)
+        await cancelling.cancel_and_wait(*beside)
     finally:
         await sending.release()
         await db.close_hot()

@@ -101,7 +101,7 @@ class Deliveries:
         """
         self._db.listeners.stop_listening(DELIVERIES_WAIT, self._wake.set)
         recording, *others = self._tasks
-        await cancelling.end(*others)
+        await cancelling.cancel_and_wait(*others)
         for receiver in self._receivers.values():
             receiver.stop()
         with suppress(TimeoutError):
@@ -110,7 +110,7 @@ class Deliveries:
         with suppress(TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._recorder.emptied()
-        await cancelling.end(recording)
+        await cancelling.cancel_and_wait(recording)
         with survive_faults("webhooks_not_let_go", level="warning"):
             async with self._db.hot() as tx:
                 await LET_GO.rows(

@@ -177,7 +177,7 @@ class EndpointWorker:
         # whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it
         # is tried again
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             log.error(
                 "webhook_not_posted",
                 endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id),

@@ -133,7 +133,7 @@ class SmppLink:
 
     async def close(self, drain_s: float) -> None:
         self._is_closing = True
-        await cancelling.end(*self._tasks)
+        await cancelling.cancel_and_wait(*self._tasks)
         if self.outstanding:
             # what is still outstanding then is reported when its session ends
             with suppress(TimeoutError):

@@ -159,7 +159,7 @@ class PostgresHot:
         except BaseException as error:
             if not told.done():
                 told.set_exception(error) if isinstance(error, Exception) else told.cancel()
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if not isinstance(error, Exception):
                 raise
         else:

@@ -158,7 +158,7 @@ async def _connected(
         except BaseException as error:
             if connection is not None:
                 connection.terminate()
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if is_lost(error):
                 hosts.not_reached(chosen, silent=isinstance(error, TimeoutError))
             if is_last or not is_lost(error):

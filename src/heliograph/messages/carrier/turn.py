@@ -125,7 +125,7 @@ class Turn:
             try:
                 wait_s = await self.once()
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
-                cancelling.obey(error)
+                cancelling.raise_if_cancelled(error)
                 await self._after_fault(error)
                 wait_s = 0.0
 
@@ -200,7 +200,7 @@ class Turn:
                         await self.once()
                     # whatever it was, the rest must be stored
                     except Exception as error:  # noqa: BLE001
-                        cancelling.obey(error)
+                        cancelling.raise_if_cancelled(error)
                         await self._after_fault(error)
         except TimeoutError:
             log.error(

@@ -193,7 +193,7 @@ async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
         try:
             return await transaction()
         except Exception as error:
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if not is_conflict(error):
                 raise
     raise Unavailable("The database is busy.")

@@ -143,7 +143,7 @@ def served_carriers(tx: Connection) -> list[Carrier]:
     return found
 
 
-def mend_states(tx: Connection, now_ms: int) -> None:
+def repair_states(tx: Connection, now_ms: int) -> None:
     """Stores the states that the links make where other ones are stored."""
     outdated = outdated_states(tx)
     if any(

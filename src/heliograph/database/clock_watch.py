@@ -17,17 +17,17 @@ EVERY_S: Final = 60.0
 log = Log(__name__)
 
 
-async def keep(db: Database) -> None:
+async def keep_comparing(db: Database) -> None:
     """Compares every minute, until cancelled."""
     await repeat(
-        lambda: asyncio.to_thread(look, db),
+        lambda: asyncio.to_thread(compare, db),
         wait=EVERY_S,
         fault="clock_not_compared",
         level="warning",
     )
 
 
-def look(db: Database) -> None:
+def compare(db: Database) -> None:
     """Compares once: nears the database's clock, or disputes it. Raises Unavailable."""
     measured = measure(db)
     if measured is None:

@@ -211,11 +211,11 @@ class Lease:
             if (
                 epoch != self.epoch
                 and now_s - peer.moved_s >= RETIRE_S
-                and self._must_show_itself(peer)
+                and self._must_have_beat(peer)
             ):
                 self._retire(epoch, peer)
 
-    def _must_show_itself(self, peer: PeerProcess) -> bool:
+    def _must_have_beat(self, peer: PeerProcess) -> bool:
         """Returns whether a peer must show signs of life. Beside a server that has a SQLite file
         there are only commands, which show themselves to each other; the server itself shows
         none.

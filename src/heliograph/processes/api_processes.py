@@ -56,7 +56,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"no value, but {workers} API processes")
     open_files.raise_limit()
-    processes.be_known_as(API)
+    processes.set_process_kind(API)
     reach(settings)
     with (
         listening(host, port) as listener,
@@ -93,7 +93,7 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
     # Ctrl-C is for the one that starts this one, which passes it on
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.set_up(settings)
-    processes.be_known_as(API)
+    processes.set_process_kind(API)
     try:
         uvloop.run(_answer(settings, listener, signals))
     except SettingError as error:
@@ -140,7 +140,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             asyncio.create_task(task)
             for task in (
                 keep(lease),
-                clock_watch.keep(db),
+                clock_watch.keep_comparing(db),
                 surroundings.keep(),
                 share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
             )

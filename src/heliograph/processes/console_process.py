@@ -43,7 +43,7 @@ def run(settings: Settings, host: str, port: int) -> None:
     server does. Raises AlreadyServed, AddressInUse, SettingError, ClockApart, Unavailable.
     """
     open_files.raise_limit()
-    processes.be_known_as(CONSOLE)
+    processes.set_process_kind(CONSOLE)
     with ExitStack() as held:
         if not settings.database_url.startswith("postgresql"):
             try:
@@ -77,7 +77,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         app = WebPagesApp(settings, db, partial(console_alone, settings, db))
         server = Server(app, settings.drain_s or 0.0)
         beside = [
-            asyncio.create_task(task) for task in (api_processes.keep(lease), clock_watch.keep(db))
+            asyncio.create_task(task)
+            for task in (api_processes.keep(lease), clock_watch.keep_comparing(db))
         ]
         ending = asyncio.create_task(_end_in_time(server))
         tune_collector()

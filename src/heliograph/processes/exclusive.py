@@ -154,7 +154,7 @@ def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
     errors.
     """
     require_home(db, data_dir, anew=anew)
-    restored_copy.settle(db, data_dir)
+    restored_copy.mark_as_home(db, data_dir)
 
 
 def tune_collector() -> None:

@@ -49,7 +49,7 @@ def run(
     events are signed with. Raises InvalidRequest, NotFound.
     """
     open_files.raise_limit()
-    processes.be_known_as(KIND)
+    processes.set_process_kind(KIND)
     uvloop.run(
         _listen(
             settings,

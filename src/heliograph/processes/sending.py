@@ -117,9 +117,9 @@ class Sending:
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
-            asyncio.create_task(clock_watch.keep(self._db)),
+            asyncio.create_task(clock_watch.keep_comparing(self._db)),
             asyncio.create_task(self._surroundings.keep()),
-            asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
+            asyncio.create_task(restored_copy.keep_marking(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
@@ -187,7 +187,7 @@ class Sending:
         await self._end(DRAIN_S)
         # if it fails, a copy of the last minute is not told
         with survive_faults("home_not_marked", level="warning"):
-            await asyncio.to_thread(restored_copy.settle, self._db, self._settings.data_dir)
+            await asyncio.to_thread(restored_copy.mark_as_home, self._db, self._settings.data_dir)
         showing.cancel()
         if ended_itself:
             self.keeping.result()

@@ -39,7 +39,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     Raises AlreadyServed, AddressInUse, SettingError.
     """
     open_files.raise_limit()
-    processes.be_known_as(SERVE)
+    processes.set_process_kind(SERVE)
     with (
         only_server_in(settings.data_dir),
         listening(host, port) as listener,

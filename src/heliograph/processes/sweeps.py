@@ -19,10 +19,10 @@ from heliograph.carriers import (
     all_carriers,
     down_carriers,
     load_routes,
-    mend_states,
     outdated_states,
     remember_id_format,
     remember_read_as,
+    repair_states,
     setting,
 )
 from heliograph.database import config
@@ -112,7 +112,7 @@ class Sweeps:
             await _alone("take_over", self._take_over())
             await _alone("expired", self._fail_expired())
         self._sweeps += 1
-        await _alone("states", asyncio.to_thread(self._mend_states))
+        await _alone("states", asyncio.to_thread(self._repair_states))
         await _alone("routing", self._fail_over())
         for carrier in carriers:
             await _alone(carrier.name, self._settle(carrier))
@@ -173,12 +173,12 @@ class Sweeps:
             metrics.forget_measured(name)
         self._measured = names
 
-    def _mend_states(self) -> None:
+    def _repair_states(self) -> None:
         with self._db.read() as tx:
             if not outdated_states(tx):
                 return
         with self._db.write() as tx:
-            mend_states(tx, clock.now_ms())
+            repair_states(tx, clock.now_ms())
 
     async def _fail_over(self) -> None:
         routes, down = await asyncio.to_thread(self._routing)

@@ -42,7 +42,7 @@ def run(
             "postgresql://…, for what is more than one process; heliograph serve is one",
         )
     open_files.raise_limit()
-    processes.be_known_as(kind)
+    processes.set_process_kind(kind)
     with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
         uvloop.run(_work(settings, kind, carrier))
 

@@ -19,7 +19,7 @@ def _migrate(run: CommandRun) -> None:
     from heliograph.processes.checks.secret_key import require_secret_key
 
     settings = run.settings
-    processes.be_known_as("migrate")
+    processes.set_process_kind("migrate")
     database = Database(settings.database_url)
     try:
         _look(database, settings)

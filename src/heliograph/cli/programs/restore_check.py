@@ -48,7 +48,7 @@ def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
 
     if since > clock.now_ms():
         raise refused("since", "must not be in the future")
-    processes.be_known_as("restore-check")
+    processes.set_process_kind("restore-check")
     done = run.awaited(
         lambda db: restore_check.keep(db, run.settings, since, leave_later=leave_later)
     )

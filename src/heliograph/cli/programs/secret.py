@@ -30,7 +30,7 @@ def rotate(run: CommandRun, lost: bool) -> None:
     from heliograph.database import processes
     from heliograph.processes.checks import sealed_secrets
 
-    processes.be_known_as("secret-rotate")
+    processes.set_process_kind("secret-rotate")
     run.any_key = lost
     rotated = sealed_secrets.rotate(run.database, run.settings, lost=lost)
     show(

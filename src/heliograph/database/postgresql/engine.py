@@ -30,7 +30,7 @@ from heliograph.database.sessions import (
     KEEPALIVE_INTERVAL_S,
     SYNC_CONNECTIONS_MAX,
     UNACKNOWLEDGED_MS,
-    name,
+    session_name,
 )
 
 # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
@@ -227,7 +227,7 @@ def _open(host: Host) -> ImpatientConnection:
         autocommit=True,
         target_session_attrs=ANY_HOST,
         connect_timeout=CONNECT_TIMEOUT_S,
-        application_name=name(),
+        application_name=session_name(),
         tcp_user_timeout=UNACKNOWLEDGED_MS,
         keepalives_idle=KEEPALIVE_IDLE_S,
         keepalives_interval=KEEPALIVE_INTERVAL_S,

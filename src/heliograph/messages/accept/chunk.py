@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import clock, ids
 from heliograph.database.cache import ConfigCache
-from heliograph.database.hot import HotTx, meanwhile
+from heliograph.database.hot import HotTx, run_meanwhile
 from heliograph.messages import groups
 from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.acceptor import facts_of, tariff_of
@@ -113,7 +113,7 @@ class Chunker:
         filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
-            piece = await meanwhile(store_sql.store(tx, piece), filling.piece)
+            piece = await run_meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
             await store_sql.store(tx, piece)
             await batch.tell(tx)

@@ -17,7 +17,7 @@ from heliograph.campaigns import Stopped, stop_all
 from heliograph.database import restored_copy
 from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
-from heliograph.database.processes import others
+from heliograph.database.processes import other_processes
 from heliograph.messages.sweeps import restored
 from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, only_server_in
 from heliograph.processes.shared_limits import API_LOCK
@@ -48,7 +48,7 @@ async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: 
             pass
         campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
         await asyncio.to_thread(
-            restored_copy.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
+            restored_copy.mark_as_home, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
         )
         with db.read() as tx:
             return Done(restored.kept(tx), campaigns)
@@ -95,7 +95,7 @@ async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
 
 def _named(db: Database) -> str:
     with db.read() as tx:
-        found = [str(process) for process in others(tx) if process.kind is not None]
+        found = [str(process) for process in other_processes(tx) if process.kind is not None]
     return ", ".join(found) or "this role may not see which"
 
 

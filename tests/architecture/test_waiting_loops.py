@@ -45,7 +45,10 @@ EXCEPTIONS: Final = {
     ("inbound/taker.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
     ),
-    ("jobs/pruning.py", "_forget_the_gone"): "it rests between batches, until none is left",
+    (
+        "jobs/pruning.py",
+        "_forget_removed_endpoints",
+    ): "it rests between batches, until none is left",
     ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
     ("jobs/pruning.py", "prune_all"): "it goes through a list, and each of them rests",
     ("jobs/retention.py", "_batches"): "it rests between batches, for as long as they take",
@@ -75,7 +78,7 @@ EXCEPTIONS: Final = {
     ("processes/prefork.py", "run"): "it is a process without an event loop",
     ("processes/shared_limits.py", "_take"): TRIES,
     ("processes/smsc.py", "_serve"): "it says its counts while it waits for a signal",
-    ("processes/wake.py", "_tell"): "it empties a list, with a pause after each message",
+    ("processes/wake.py", "_send"): "it empties a list, with a pause after each message",
     ("webhooks/endpoint_worker.py", "ended"): "it waits for tasks that may have become others",
 }
 

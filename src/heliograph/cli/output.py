@@ -75,7 +75,7 @@ def coloured(text: str, *, bold: bool = False) -> str:
     colour = colours.colour_of(text)
     return (
         click.style(text, fg=colour, bold=bold or None)
-        if (colour or bold) and colours.wanted(sys.stdout)
+        if (colour or bold) and colours.are_wanted(sys.stdout)
         else text
     )
 

@@ -37,8 +37,8 @@ from heliograph.processes.exclusive import require_home, require_schema, tune_co
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
 from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
-from heliograph.processes.wake import Teller
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.wake import WakeSender
+from heliograph.processes.watchdog import exit_in_time
 
 log = Log(__name__)
 
@@ -57,7 +57,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
         raise needs_redis(f"no value, but {workers} API processes")
     open_files.raise_limit()
     processes.set_process_kind(API)
-    reach(settings)
+    require_database(settings)
     with (
         listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
@@ -73,7 +73,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
             ).run()
 
 
-def reach(settings: Settings) -> None:
+def require_database(settings: Settings) -> None:
     """Checks, before anything is served, that the database can be used. Raises SettingError;
     ClockApart; OperationalError, which says why, when the database cannot be reached.
     """
@@ -119,7 +119,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         has_carriers=False,
         found=surroundings.found,
     )
-    teller = Teller(settings.redis_url) if settings.redis_url else None
+    wake_sender = WakeSender(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
         await asyncio.to_thread(clock_check.begin, db)
@@ -131,7 +131,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         app = App(
             settings,
             db,
-            _found_by_looking if teller is None else teller.tell,
+            _found_by_looking if wake_sender is None else wake_sender.wake_others,
             partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
@@ -159,8 +159,8 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         if refused:
             keeping_lock.result()
     finally:
-        if teller is not None:
-            await teller.close()
+        if wake_sender is not None:
+            await wake_sender.close()
         counting.end()
         await db.close_hot()
         db.close()
@@ -172,7 +172,7 @@ def _found_by_looking(carrier_ids: set[int]) -> None:
 
 async def _end_in_time(server: Server) -> None:
     await server.ending.wait()
-    gone_in_time()
+    exit_in_time()
 
 
 def _obey(server: Server, signals: Connection) -> None:

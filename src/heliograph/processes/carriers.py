@@ -40,7 +40,7 @@ from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.monitoring import MeasuredQueue
 from heliograph.processes.carrier import DRAIN_S, Running
 from heliograph.processes.rate_share import Share
-from heliograph.processes.roles import others_may_send, senders, with_a_process_of_their_own
+from heliograph.processes.roles import dedicated_carriers, others_may_send, senders
 from heliograph.processes.sweeps import Sweeps
 
 # how often a changed configuration is looked for: with the cache's poll a change is in effect
@@ -160,9 +160,7 @@ class Dispatch:
 
     def _others(self) -> frozenset[int]:
         """Returns the carriers that other processes are for."""
-        return (
-            frozenset() if self._lease.kind == CARRIER else with_a_process_of_their_own(self._lease)
-        )
+        return frozenset() if self._lease.kind == CARRIER else dedicated_carriers(self._lease)
 
     def _share_rates(self) -> None:
         """Shares out rates. A process that cannot bind for a while waives its part, if there is

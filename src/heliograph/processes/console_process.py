@@ -28,7 +28,7 @@ from heliograph.monitoring import written_figures
 from heliograph.processes import api_processes, logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AlreadyServed", "run"]
 
@@ -50,7 +50,7 @@ def run(settings: Settings, host: str, port: int) -> None:
                 held.enter_context(only_server_in(settings.data_dir))
             except AlreadyServed as error:
                 raise AlreadyServed(f"{error} {SQLITE_ADVICE}") from error
-        api_processes.reach(settings)
+        api_processes.require_database(settings)
         listener = held.enter_context(listening(host, port))
         address = address_of(host, listener.getsockname()[1])
         uvloop.run(
@@ -96,4 +96,4 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
 
 async def _end_in_time(server: Server) -> None:
     await server.ending.wait()
-    gone_in_time()
+    exit_in_time()

@@ -73,7 +73,7 @@ class DatabaseLock(KeptLock):
 
     async def take(self) -> bool:
         """Answers whether nobody else sends from this database; if so, nobody can until
-        `let_others_in`.
+        `admit_others`.
 
         Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached;
         Unavailable when it went away meanwhile, or when another process is long about beginning.
@@ -91,7 +91,7 @@ class DatabaseLock(KeptLock):
             await asyncio.sleep(RETRY_S)
         raise Unavailable("Another process is starting, and still keeps the database to itself.")
 
-    async def let_others_in(self) -> None:
+    async def admit_others(self) -> None:
         """Lets in the processes that share the database. Raises Unavailable."""
         if self._lock is not None and self._shared:
             await self._lock.together()

@@ -103,7 +103,7 @@ async def _listen(
         )
         await deliveries.start()
         on_ready(secret)
-        staying = asyncio.create_task(_stay(db, lease, endpoint.id))
+        staying = asyncio.create_task(_keep_lease(db, lease, endpoint.id))
         await stopped.wait()
         staying.cancel()
         await deliveries.stop(0.0)
@@ -117,7 +117,7 @@ async def _listen(
         db.close()
 
 
-async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
+async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
     """Shows that it is there, until cancelled."""
     extended_s = clock.monotonic_s()
 

@@ -30,7 +30,7 @@ def set_up(settings: Settings) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    coloured = colours.wanted(sys.stderr)
+    coloured = colours.are_wanted(sys.stderr)
     final: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=coloured)
         if readable

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from heliograph.database.leases import CARRIER, SERVE, WORKER, Lease, PeerProcess, common_worker
 
 
-def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
+def dedicated_carriers(lease: Lease) -> frozenset[int]:
     """Returns the carriers that others leave alone."""
     return frozenset(
         peer.carrier_id

@@ -56,7 +56,7 @@ from heliograph.processes.exclusive import (
 )
 from heliograph.processes.roles import is_active_scheduler
 from heliograph.processes.wake import listen, redis_answers
-from heliograph.processes.watchdog import ended_or_gone
+from heliograph.processes.watchdog import exit_unless_ended
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks
 
@@ -183,7 +183,7 @@ class Sending:
         ended_itself = self.keeping.done()
         for task in (*self._beside, self.keeping):
             task.cancel()
-        showing = asyncio.create_task(self._show())
+        showing = asyncio.create_task(self._keep_lease())
         await self._end(DRAIN_S)
         # if it fails, a copy of the last minute is not told
         with survive_faults("home_not_marked", level="warning"):
@@ -224,7 +224,7 @@ class Sending:
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
-                await self._database_lock.let_others_in()
+                await self._database_lock.admit_others()
 
     def _replaced(self) -> Sequence[str]:
         """Returns the kinds of processes of which none lives: those that share the queue, and on
@@ -282,7 +282,7 @@ class Sending:
         if self._dispatch is not None and self._dispatch.is_for_nothing:
             raise NotFound("The carrier that this process was for was removed.")
 
-    async def _show(self) -> None:
+    async def _keep_lease(self) -> None:
         """Shows that this process still lives, while it ends: for longer than others wait for a
         beat before they take what is on the wire for in doubt.
         """
@@ -306,7 +306,7 @@ class Sending:
         process: then the service manager begins a new one.
         """
         log.warning("worker_begins_anew", worker=self._lease.epoch)
-        with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+        with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
             await self._end(drain_s=0)
         await until(self._has_begun, look_s=AGAIN_S)
         log.info("worker_begun_anew", worker=self._lease.epoch)
@@ -316,7 +316,7 @@ class Sending:
         SettingError, because another try would find the same.
         """
         try:
-            with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+            with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
                 await self._register()
                 # what could not be stored while the database was away
                 await self._end(drain_s=0)
@@ -330,5 +330,5 @@ class Sending:
         return True
 
 
-def _tell_that_it_hangs() -> None:
+def _log_that_it_hangs() -> None:
     log.error("worker_hangs", within_s=ANEW_WITHIN_S)

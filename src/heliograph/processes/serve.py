@@ -25,7 +25,7 @@ from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.sending import Sending
 from heliograph.processes.shared_limits import CountingLock, share_limits
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AddressInUse", "AlreadyServed", "run"]
 
@@ -98,5 +98,5 @@ async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
     server.
     """
     await ending.wait()
-    gone_in_time()
+    exit_in_time()
     await sending.stop()

@@ -50,7 +50,9 @@ def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
         raise refused("since", "must not be in the future")
     processes.set_process_kind("restore-check")
     done = run.awaited(
-        lambda db: restore_check.keep(db, run.settings, since, leave_later=leave_later)
+        lambda db: restore_check.keep_from_carriers(
+            db, run.settings, since, leave_later=leave_later
+        )
     )
     _show(run, done.kept, [campaign._asdict() for campaign in done.campaigns])
 

@@ -34,7 +34,9 @@ class Done(NamedTuple):
     campaigns: list[Stopped]
 
 
-async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: bool) -> Done:
+async def keep_from_carriers(
+    db: Database, settings: Settings, since_ms: int, *, leave_later: bool
+) -> Done:
     """Keeps all that was accepted until `since_ms` and has not left, as far as the database knows;
     may be repeated.
 
@@ -42,7 +44,7 @@ async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: 
     (`leave_later`) that this was after the restore, Unavailable.
     """
     until = first_id_of(since_ms + 1)
-    async with nobody_else(db, settings):
+    async with excluding_other_processes(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
@@ -68,7 +70,7 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 
 @asynccontextmanager
-async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
+async def excluding_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
     """Keeps every process from beginning that accepts or sends, for as long as this lasts.
     Raises ProcessesRun.
     """

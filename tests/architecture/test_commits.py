@@ -75,7 +75,7 @@ MAY_OPEN_A_TRANSACTION = {
     "campaigns/from_file.py": (
         "a campaign to a file of numbers begins with a transaction, and each batch of them is one"
     ),
-    "inbound/taker.py": "a batch of texts from handsets is a transaction",
+    "inbound/receive.py": "a batch of texts from handsets is a transaction",
     "inbound/overdue.py": "each text whose parts do not come is a transaction",
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",

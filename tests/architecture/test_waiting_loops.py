@@ -42,7 +42,7 @@ EXCEPTIONS: Final = {
     ("database/migrate.py", "_tried_months"): TRIES,
     ("database/migrate.py", "_try"): TRIES,
     ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
-    ("inbound/taker.py", "run"): (
+    ("inbound/receive.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
     ),
     (

@@ -105,7 +105,7 @@ class AudienceLock:
             raise AudienceTaken()
 
 
-def take_from_the_dead(tx: Connection, account_id: str) -> None:
+def take_from_dead_processes(tx: Connection, account_id: str) -> None:
     """Takes the campaigns of this account from processes that have been silent for long. Should
     one live after all, its next transaction is rolled back.
     """

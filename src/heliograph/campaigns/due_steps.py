@@ -65,17 +65,17 @@ class AtWork(NamedTuple):
     can_go_on: bool
 
 
-class Glance(NamedTuple):
+class QuickCheck(NamedTuple):
     """Says whether there is anything to do, as far as one quick query can tell."""
 
     at_work: bool  # a campaign is under way, or somebody has opted out
     due: bool  # the time of a scheduled one has come
 
 
-def glance(tx: Connection) -> Glance:
+def quick_check(tx: Connection) -> QuickCheck:
     """Says what there is to do. It is asked every second, also while there are no campaigns."""
     under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
-    return Glance(bool(under_way or opted_out), bool(due))
+    return QuickCheck(bool(under_way or opted_out), bool(due))
 
 
 def at_work(tx: Connection) -> list[AtWork]:

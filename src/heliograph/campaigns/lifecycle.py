@@ -16,7 +16,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.log import Log
 from heliograph.campaigns import states
-from heliograph.campaigns.audience import Tell, clear, freeze, look
+from heliograph.campaigns.audience import Tell, clear, freeze, read_through
 from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_taken
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
@@ -76,7 +76,7 @@ def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None)
             pricing_of(tx, campaign),
             wallet_of(tx, campaign.account_id).sms_credits,
         )
-    look(db, campaign, pricing, tell)
+    read_through(db, campaign, pricing, tell)
     return pricing.quote(available)
 
 

@@ -216,17 +216,17 @@ def any_due(tx: Connection, now_ms: int) -> bool:
     )
 
 
-async def see(tx: HotTx) -> set[str]:
+async def mark_seen(tx: HotTx) -> set[str]:
     """Sees new notes, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before they are
-    heeded, the caller waits for who may be accepting something for their phones: then `heed` finds
-    it queued.
+    heeded, the caller waits for who may be accepting something for their phones: then
+    `apply_due_notes` finds it queued.
     """
     if not tx.postgresql:
         return set()
     return {person.account_id for person in await _SEE.rows(tx, _MostNotes(AT_ONCE_MAX))}
 
 
-async def heed(tx: HotTx, now_ms: int) -> int:
+async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
     """Heeds the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
     many.
     """

@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
-from heliograph.inbound.keywords import CameIn, KeywordAction, KeywordBrand, MatchedKeyword, brands
+from heliograph.inbound.keywords import (
+    IncomingText,
+    KeywordAction,
+    KeywordBrand,
+    MatchedKeyword,
+    brands,
+)
 from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.messages.sweeps import UnwantedTexts, cancel_unwanted
 from heliograph.opt_outs import (
@@ -27,13 +33,13 @@ from heliograph.opt_outs import (
 from heliograph.text import Phone, parse_phone
 
 
-class SaidKeyword(NamedTuple):
+class ReceivedKeyword(NamedTuple):
     """Holds a text that is a keyword. `scope` says which texts one opts out of by it. If
     `is_for_all` holds, the text is not the account's, which is one of several that may be meant
     (`former_tenants.py`).
     """
 
-    text: CameIn
+    text: IncomingText
     matched: MatchedKeyword
     scope: OptOutScope
     is_for_all: bool = False
@@ -42,7 +48,7 @@ class SaidKeyword(NamedTuple):
 class PhonesKeyword(NamedTuple):
     """Holds what a phone said to an account."""
 
-    said: SaidKeyword
+    said: ReceivedKeyword
     phone: Phone
 
     @property
@@ -55,7 +61,7 @@ class PhonesKeyword(NamedTuple):
         return self.said.matched.rule.action
 
 
-class Heeded(NamedTuple):
+class AppliedKeywords(NamedTuple):
     """Holds what was done: the keywords of phones, in their order, the texts (raw ids) that lifted
     an opt-out, and the accounts, by their raw ids.
     """
@@ -72,7 +78,9 @@ class Heeded(NamedTuple):
         )
 
 
-async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
+async def apply_keywords(
+    tx: HotTx, said: Sequence[ReceivedKeyword], now_ms: int
+) -> AppliedKeywords:
     """Does what keywords say, in their order. A sender that is no phone number, such as a name,
     cannot opt out.
     """
@@ -92,7 +100,7 @@ async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
         changes += [_change(each, opted_out=False) for each in back]
         lifted |= {each.said.text.id for each in back}
     await tell_opt_outs(tx, changes, now_ms)
-    return Heeded(heard, lifted, accounts)
+    return AppliedKeywords(heard, lifted, accounts)
 
 
 def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:

@@ -45,7 +45,7 @@ class _CampaignRounds:
             return
         if not self._at_work or clock.monotonic_s() - self._glanced_s >= GLANCE_S:
             self._glanced_s = clock.monotonic_s()
-            self._at_work, due = await self._advancer.glance()
+            self._at_work, due = await self._advancer.quick_check()
             if due and (self._starting is None or self._starting.done()):
                 self._starting = asyncio.create_task(_start_due(self._db))
         if self._at_work:

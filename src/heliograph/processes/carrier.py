@@ -1,4 +1,4 @@
-"""Runs one carrier in a process: its link, its turn and its taker, and how they end."""
+"""Runs one carrier in a process: its link, its turn and its receiver, and how they end."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -32,7 +32,7 @@ from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
-from heliograph.inbound import Taker
+from heliograph.inbound import InboundReceiver
 from heliograph.messages.accept import Replier, text_sealer
 from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
@@ -288,9 +288,9 @@ class Dispatch:
         if connection is None:
             link = await self._simulator(carrier, turn)
         else:
-            taker = Taker(self._db, carrier.id, carrier.name, self._replier)
-            link = taker.link = SmppLink(connection, turn, self._may_write, taker)
-            taking = asyncio.create_task(taker.run(), name=f"taker {carrier.name}")
+            receiver = InboundReceiver(self._db, carrier.id, carrier.name, self._replier)
+            link = receiver.link = SmppLink(connection, turn, self._may_write, receiver)
+            taking = asyncio.create_task(receiver.run(), name=f"receiver {carrier.name}")
         turn.link = link
         turn.claiming = self._may_claim_for(carrier)
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")

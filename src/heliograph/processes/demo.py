@@ -167,7 +167,7 @@ async def _answer_text(db: Database, say: Callable[[str], None]) -> None:
     once = f"demo {clock.now_ms()}"
     text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, once, None)
     try:
-        await inbound.take(db, SIMULATOR_ID, SIMULATOR, [text])
+        await inbound.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
     finally:
         await db.close_hot()
         db.close()

@@ -10,7 +10,7 @@ from heliograph.cli.output import printable, show
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.campaigns import Campaign, Listed, Quote, Unfilled
+    from heliograph.campaigns import Campaign, FileResult, Quote, Unfilled
 
 BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
@@ -69,7 +69,7 @@ def quoted(quote: "Quote") -> dict[str, Any]:
     }
 
 
-def print_bad_rows(listed: "Listed") -> None:
+def print_bad_rows(listed: "FileResult") -> None:
     """Tells the first bad rows, on standard error."""
     for row in listed.told[:BAD_ROWS_SHOWN_MAX]:
         click.echo(f"heliograph: line {row.line} is left out: it {row.why}", err=True)

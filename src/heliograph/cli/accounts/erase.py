@@ -58,7 +58,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.campaigns import take_from_the_dead
+    from heliograph.campaigns import take_from_dead_processes
     from heliograph.jobs.erase_number import batches, counted, note
 
     _number(phone, country, checked_values.home_of_phone(phone))
@@ -66,7 +66,7 @@ def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: boo
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)
     with run.write() as tx:
-        take_from_the_dead(tx, account.id)
+        take_from_dead_processes(tx, account.id)
     found = _found(run, account.id, number)
     counts = counted(found)
     if found and not yes:

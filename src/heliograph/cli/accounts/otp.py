@@ -10,7 +10,7 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
-    from heliograph.otp import Blocked, Capped
+    from heliograph.otp import Blocked, CappedTally
 
 command = Noun(
     "otp",
@@ -75,7 +75,7 @@ def _of_range(each: "Blocked", names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
+def _of_tally(each: "CappedTally", names: Mapping[str, str]) -> dict[str, Any]:
     from heliograph import otp
     from heliograph.base.clock import rfc3339
 

@@ -26,7 +26,7 @@ command = Noun(
 def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
-    from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why
+    from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why_unmatched
 
     may_be = [text_of_raw("msg", message_id) for message_id in candidates]
     meant = f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
@@ -41,7 +41,9 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
         "user_message_reference": receipt.reference,
         "received_at": rfc3339(receipt.at_ms),
         "kept_until": rfc3339(receipt.kept_until_ms),
-        "why": f"{why(receipt)}; {meant}" if receipt.state is not None else why(receipt),
+        "why": f"{why_unmatched(receipt)}; {meant}"
+        if receipt.state is not None
+        else why_unmatched(receipt),
         "may_be": may_be[:CANDIDATES_MAX],
     }
 
@@ -141,7 +143,7 @@ def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
             (each for each in all_carriers(tx) if each.name == name or each.id == carrier_id), None
         )
     if carrier is None:
-        raise unmatched.none_such(receipt_id)
+        raise unmatched.receipt_not_found(receipt_id)
     run.awaited(
         lambda db: run_again(
             lambda: match_to(

@@ -96,7 +96,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
-    from heliograph.messages.accept import way_in_words, which_way
+    from heliograph.messages.accept import route_in_words, which_way
     from heliograph.text import parse_phone
 
     with run.read() as tx:
@@ -110,7 +110,7 @@ def which(run: CommandRun, number: str, account: str | None) -> None:
             )
         way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
         names = _names(all_carriers(tx))
-        told = way_in_words(phone, found, way, all_carriers(tx))
+        told = route_in_words(phone, found, way, all_carriers(tx))
     if not run.as_json:
         click.echo("\n".join(told))
         return

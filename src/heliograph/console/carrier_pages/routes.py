@@ -17,7 +17,7 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
-from heliograph.messages.accept import way_in_words, which_way
+from heliograph.messages.accept import route_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import DoneNotice, redirect
@@ -131,4 +131,4 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
         except NotFound as error:
             raise refused("account", f"names none: {error}") from error
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
-    return way_in_words(phone, account, found, carriers.all_carriers(tx))
+    return route_in_words(phone, account, found, carriers.all_carriers(tx))

@@ -174,7 +174,7 @@ def _asked(
     wanted: _WantedDecision,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    results = audited_decisions.tried_out(
+    results = audited_decisions.preview_of(
         tx, lambda: _settle(tx, asking, visit, wanted, "tried out")
     )
     return _results(tx, asking, visit, wanted, results, errors=errors)

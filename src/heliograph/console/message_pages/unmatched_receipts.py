@@ -104,7 +104,7 @@ def _lines(
         ListedReceipt(
             receipt,
             unmatched.text_id(receipt, carrier_name),
-            unmatched.why(receipt),
+            unmatched.why_unmatched(receipt),
             [ids.text_of_raw(MESSAGE_PREFIX, each) for each in messages[:CANDIDATES_MAX]],
         )
         for receipt, messages in zip(found, unmatched.candidates(tx, found), strict=True)
@@ -147,14 +147,14 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
     traced = trace.one(tx, _message_id(asking))
     if is_tried:
-        tried = audited_decisions.tried_out(
+        tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, tried=tried)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
-        tried = audited_decisions.tried_out(
+        tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, missing.fields, tried)
@@ -218,4 +218,4 @@ def _receipt(tx: Connection, asking: PageRequest) -> ReceiptChosen:
             if found is not None:
                 [line] = _lines(tx, [found], carrier.name)
                 return ReceiptChosen(carrier, line)
-    raise unmatched.none_such(text_id)
+    raise unmatched.receipt_not_found(text_id)

@@ -26,7 +26,7 @@ from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts
-from heliograph.messages.accept.opted_out import OptedOut, OptOutLooks
+from heliograph.messages.accept.opted_out import OptedOut, OptOutLookups
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
@@ -77,7 +77,7 @@ class Acceptor:
         self.on_queued = on_queued
         self._queue = queue
         self._extensions = extensions
-        self._opt_outs = OptOutLooks()
+        self._opt_outs = OptOutLookups()
         self._judges = OwnThreads("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
@@ -120,7 +120,7 @@ class Acceptor:
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
-                locked, may_be_known, may_be_out = await read_sql.lock_and_look(
+                locked, may_be_known, may_be_out = await read_sql.lock_and_look_up(
                     tx, self._to_lock(requests, facts), asked, recipients
                 )
                 if not self.cache.confirm(locked[0].config_epoch, started_s):

@@ -220,11 +220,11 @@ class _ChunkFilling:
             self._wallet.sms_credits -= accepted.credits_used
             self._left -= accepted.credits_used
         if priced.short_of is not None:
-            self.stopped, self.wanted = self._why_not(priced.short_of), priced.short_of
+            self.stopped, self.wanted = self._refusal(priced.short_of), priced.short_of
         if priced.recipients:
             self._keep(accepted)
 
-    def _why_not(self, cost: int) -> str:
+    def _refusal(self, cost: int) -> str:
         """Returns which balance a recipient who costs so much is too dear for."""
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 

@@ -38,7 +38,7 @@ class OptedOut(NamedTuple):
 NOBODY: Final = OptedOut({})
 
 
-class OptOutLooks:
+class OptOutLookups:
     """Looks for opt-outs on behalf of one process, and remembers which accounts have any."""
 
     def __init__(self) -> None:

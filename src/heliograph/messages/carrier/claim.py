@@ -89,7 +89,7 @@ async def claim(
         )
     }
     if tx.postgresql:
-        claimed -= await _others_say(
+        claimed -= await _give_up_contested(
             tx, [row for row in rows if (row.message_id, row.part) in claimed], attempts, worker
         )
     return Claim(
@@ -99,7 +99,7 @@ async def claim(
     )
 
 
-async def _others_say(
+async def _give_up_contested(
     tx: HotTx, rows: list[Submission | SubmitAnswer], attempts: dict[str, QueuedRun], worker: int
 ) -> set[tuple[str, int]]:
     """Gives up the claim of parts that others know more of, and returns those. They are parts of

@@ -27,7 +27,7 @@ from heliograph.messages.carrier.refs import (
     CarrierFacts,
     Ref,
     canonical_of_receipt,
-    echo,
+    store_further_details,
     upsert,
 )
 from heliograph.messages.carrier.refs_sql import (
@@ -143,7 +143,7 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
 async def set_aside(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
     """Moves receipts out of the rows of messages that they are not of."""
     keys = sorted(RefKey(carrier_id, ref.ref) for ref in foreign)
-    await echo(tx, carrier_id, foreign)
+    await store_further_details(tx, carrier_id, foreign)
     await refs_sql.SET_ASIDE.rows(tx, [_to_set_aside(key, now_ms) for key in keys])
     await refs_sql.CLEAR_REF.rows(tx, keys)
 

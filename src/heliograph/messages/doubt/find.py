@@ -21,7 +21,7 @@ from heliograph.text import parse_phone
 SOUGHT_MAX: Final = REF_MAX + 65  # a carrier's name and its id
 
 
-class Sought(NamedTuple):
+class SearchQuery(NamedTuple):
     """Says what is looked for: what somebody typed, of one account (raw id) or of all of them, and
     below which message (raw id) the list goes on.
     """
@@ -43,7 +43,7 @@ class FoundMessages(NamedTuple):
     since_ms: int | None = None
 
 
-def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMessages:
+def find(tx: Connection, sought: SearchQuery, *, limit: int, now_ms: int) -> FoundMessages:
     """Returns at most `limit` messages. What is digits may be a number and a carrier's id."""
     text = sought.text.strip()
     prefix = text.partition("_")[0]
@@ -64,7 +64,7 @@ def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMes
 
 
 def _to_number(
-    tx: Connection, sought: Sought, number: int, limit: int, now_ms: int
+    tx: Connection, sought: SearchQuery, number: int, limit: int, now_ms: int
 ) -> FoundMessages:
     """Returns messages to a number: of one account all that is kept, of all accounts those of the
     time that one page looks at.
@@ -79,7 +79,7 @@ def _to_number(
     return found._replace(before=looked_at.first_id, since_ms=looked_at.since_ms)
 
 
-def _own(found: Sequence[Traced], sought: Sought) -> list[Traced]:
+def _own(found: Sequence[Traced], sought: SearchQuery) -> list[Traced]:
     return [each for each in found if sought.account_id in (None, each.account_id)]
 
 

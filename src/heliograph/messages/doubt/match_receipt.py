@@ -29,7 +29,7 @@ from heliograph.messages.doubt.doubts_sql import (
     StoredReceipt,
 )
 from heliograph.messages.doubt.receipts import adopt
-from heliograph.messages.doubt.unmatched import none_such, parse_id
+from heliograph.messages.doubt.unmatched import parse_id, receipt_not_found
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
@@ -193,7 +193,7 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
         else await _UNMATCHED_REF.rows(tx, _AtPlace(carrier_id, place))
     )
     if not found:
-        raise none_such(receipt_id)
+        raise receipt_not_found(receipt_id)
     said = found[0]
     return StoredReceipt(
         said.place,

@@ -188,7 +188,7 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
     ]
 
 
-def why(receipt: ReceiptToMatch) -> str:
+def why_unmatched(receipt: ReceiptToMatch) -> str:
     """Returns why it is no message's."""
     if receipt.state is None:
         return "it cannot be read"
@@ -208,7 +208,7 @@ def parse_id(receipt_id: str) -> tuple[str | None, str]:
         return None, raw
     carrier_name, slash, ref = receipt_id.partition("/")
     if not slash or not ref:
-        raise none_such(receipt_id)
+        raise receipt_not_found(receipt_id)
     return carrier_name, ref
 
 
@@ -219,5 +219,5 @@ def carrier_of(tx: Connection, raw_id: str) -> int | None:
     ).scalar()
 
 
-def none_such(receipt_id: str) -> NotFound:
+def receipt_not_found(receipt_id: str) -> NotFound:
     return NotFound(f"There is no unmatched receipt {shown(receipt_id)}.")

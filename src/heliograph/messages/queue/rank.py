@@ -86,9 +86,9 @@ class FairQueue:
         }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)
-        self._forget_who_owes_nothing(lowest)
+        self._forget_passed_ends(lowest)
 
-    def _forget_who_owes_nothing(self, lowest: Mapping[int, int]) -> None:
+    def _forget_passed_ends(self, lowest: Mapping[int, int]) -> None:
         """Forgets the ends that the queues have passed. It is hot: most accounts stay, and nothing
         is made for them.
         """

@@ -100,7 +100,7 @@ def store(asking: PageRequest) -> Response:
     )
 
 
-def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[str, ...]]:
+def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
     """Returns what became of the file's lines, and its columns. Raises InvalidRequest and
     StorageQuotaReached.
     """

@@ -155,7 +155,7 @@ def _full_disks(check: _RuleCheck, least_mib: int) -> Iterator[Breach]:
 
 
 def _failing_webhooks(check: _RuleCheck, failing_min: int) -> Iterator[Breach]:
-    troubled = endpoints.troubled(
+    troubled = endpoints.failing_endpoints(
         check.tx,
         failing_before_ms=check.now_ms - failing_min * MINUTE_MS,
         disabled_after_ms=check.now_ms - DISABLED_MS,

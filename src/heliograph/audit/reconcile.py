@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.audit.causes import DELIVRD, causes
-from heliograph.audit.erased import Forgotten
+from heliograph.audit.erased import ErasedMessages
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
@@ -53,7 +53,7 @@ class Reconciliation:
         self._simulated: dict[str, int] = {}
         self._unmatched = _unmatched(tx)
         self._overrides = overrides
-        self._forgotten = Forgotten(tx)
+        self._forgotten = ErasedMessages(tx)
         self.early = list(self._own(tx))
         self.figures = {
             "submitted": len(log.submits),

@@ -22,14 +22,14 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.http.address_guard import allowed_networks
-from heliograph.webhooks.record_attempts import AttemptOutcome
+from heliograph.webhooks.record_attempts import AttemptResult
 
 KIND: Final = "listen"
 EXTEND_S: Final = 10.0  # how often it says that it is still there
 LISTENS_MS: Final = 60_000  # without a word for so long: it was killed, and its endpoint goes
 
 OnAttempt = Callable[
-    [str, str, AttemptOutcome], None
+    [str, str, AttemptResult], None
 ]  # kind and body of the event, and what came of it
 
 log = Log(__name__)

@@ -28,7 +28,7 @@ from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
-from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptResult, Recorder
 from heliograph.webhooks.states import MISSED
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Deliveries:
         secret_key: Keys,
         allow: AllowedNetworks,
         only: str | None = None,
-        on_attempt: Callable[[str, str, AttemptOutcome], None] | None = None,
+        on_attempt: Callable[[str, str, AttemptResult], None] | None = None,
         moved: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db = db
@@ -168,7 +168,7 @@ class Deliveries:
         await self._let_go_idle(len(fresh), {target.id for target in due})
         room = self._places.receivers - len(self._receivers)
         if len(fresh) > room:
-            self._places.crowded(len(fresh) - room)
+            self._places.log_crowded(len(fresh) - room)
         await self._take(fresh[:room])
 
     async def _take(self, targets: list[Target]) -> None:
@@ -264,7 +264,7 @@ class Deliveries:
                 tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)]
             )
 
-    def _recorded(self, batch: Sequence[AttemptOutcome]) -> None:
+    def _recorded(self, batch: Sequence[AttemptResult]) -> None:
         for tried in batch:
             receiver = self._receivers.get(tried.waiting.endpoint_id)
             if receiver is not None:

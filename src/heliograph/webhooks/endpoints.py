@@ -176,7 +176,7 @@ def enabled(tx: Connection) -> int:
     )
 
 
-def troubled(
+def failing_endpoints(
     tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int
 ) -> list[WebhookEndpoint]:
     """Returns those that have met nothing but failures since then or longer, and those that their

@@ -55,14 +55,14 @@ class PostSlots:
         if posts > OWN:
             self.free += 1
 
-    def exhausted(self) -> None:
+    def log_exhausted(self) -> None:
         """Logs, once a minute, that this process or this machine can open no more files."""
-        if self._may_tell("exhausted"):
+        if self._may_log("exhausted"):
             log.error("webhooks_no_files_left", limit=self._limit, posts=self.posts)
 
-    def crowded(self, waiting: int) -> None:
+    def log_crowded(self, waiting: int) -> None:
         """Logs, once a minute, that so many endpoints have something due and no slot."""
-        if self._may_tell("crowded"):
+        if self._may_log("crowded"):
             log.warning(
                 "webhooks_endpoints_wait",
                 limit=self._limit,
@@ -70,7 +70,7 @@ class PostSlots:
                 waiting=waiting,
             )
 
-    def _may_tell(self, what: str) -> bool:
+    def _may_log(self, what: str) -> bool:
         now_s = clock.monotonic_s()
         if now_s - self._told_s.get(what, -TELL_S) < TELL_S:
             return False

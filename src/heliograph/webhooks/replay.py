@@ -149,7 +149,7 @@ def replay_span(
         )
     is_made_then = _made_within(webhook_queue.c.event_id, since_ms, until_ms)
     most = REPLAYED_AT_ONCE - len(missing)
-    return len(missing) + _hurry(tx, endpoint, is_made_then, now_ms=now_ms, most=most)
+    return len(missing) + _retry_early(tx, endpoint, is_made_then, now_ms=now_ms, most=most)
 
 
 def _made_within(
@@ -167,7 +167,7 @@ def _made_within(
     return [*bounds, sa.exists().where(*is_event)]
 
 
-def _hurry(
+def _retry_early(
     tx: Connection,
     endpoint: WebhookEndpoint,
     is_made_then: Sequence[sa.ColumnElement[bool]],

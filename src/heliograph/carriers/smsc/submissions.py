@@ -27,7 +27,7 @@ class Client(Receiver, Protocol):
     """Describes the session, as its submissions need it."""
 
     def write(self, octets: bytes) -> None: ...
-    def go_deaf(self) -> None: ...
+    def stop_answering(self) -> None: ...
     def abort(self, why: str) -> None: ...
     def look_again(self) -> None: ...
     def note(self, event: str, **fields: object) -> None: ...
@@ -56,7 +56,7 @@ class SubmissionDesk:
     def is_full(self) -> bool:
         return self._outstanding >= self._shared.settings.window
 
-    def stops_here(self) -> bool:
+    def is_stopped(self) -> bool:
         """Returns whether nothing more is read before an answer has left."""
         return self._shared.settings.over_window == "stop" and self.is_full()
 
@@ -123,7 +123,7 @@ class SubmissionDesk:
             self._outstanding += 1
             self._client.abort("chaos: drop")
         elif plan.ends == "half-open":
-            self._client.go_deaf()
+            self._client.stop_answering()
         else:
             delay_s = plan.answer_delay_s or self._shared.settings.answer_delay_s
             if delay_s and not (answer.status == _RTHROTTLED and self.is_full()):

@@ -105,7 +105,7 @@ def _prove(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) 
         read_one_snapshot(tx)
         found = prove(tx, asked_ms)
         counts = size(tx) | {"webhook_events": events_size(tx)}
-        told = _told(tx, found)
+        told = _with_shown_ids(tx, found)
         log = _read_logs(smsc_logs, asked_ms)
         audited = audit(tx, log, promised) if smsc_logs or accepted else None
     return _Proof(counts, len(promised) if accepted else None, told, audited)
@@ -189,7 +189,7 @@ def _read_accepted(path: Path) -> set[str]:
     return promised
 
 
-def _told(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
+def _with_shown_ids(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
     """Returns discrepancies with the accounts' ids as they are shown."""
     from heliograph.accounts import by_id, text_id
     from heliograph.base.errors import NotFound

@@ -50,9 +50,9 @@ def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool)
     from heliograph.base.ids import text_of_raw
     from heliograph.processes import listen, logs
     from heliograph.webhooks.http.address_guard import allowed_networks, check_url
-    from heliograph.webhooks.record_attempts import AttemptOutcome
+    from heliograph.webhooks.record_attempts import AttemptResult
 
-    def show(kind: str, body: str, tried: AttemptOutcome) -> None:
+    def show(kind: str, body: str, tried: AttemptResult) -> None:
         answered = (
             f"{tried.status}"
             if tried.status is not None

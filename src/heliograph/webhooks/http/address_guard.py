@@ -43,14 +43,14 @@ _NUMERIC: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
 _LOOPBACK: Final = "loopback"
 
 
-class _Closed(NamedTuple):
+class _ClosedNetwork(NamedTuple):
     network: Network
     kind: str
     openable: bool  # the operator may let webhooks into it
 
 
-def _closed(kind: str, *networks: str, openable: bool = False) -> list[_Closed]:
-    return [_Closed(ip_network(network), kind, openable) for network in networks]
+def _closed(kind: str, *networks: str, openable: bool = False) -> list[_ClosedNetwork]:
+    return [_ClosedNetwork(ip_network(network), kind, openable) for network in networks]
 
 
 _CLOSED: Final = (

@@ -50,7 +50,7 @@ class MeasuredQueue(NamedTuple):
 class _ToldBy(NamedTuple):
     """Names a process, and the carrier that it has told counts of."""
 
-    epoch: int
+    number: int
     carrier: str
 
 
@@ -67,7 +67,7 @@ class Sampler:
         """
         processes = registered_processes(tx)
         told = {
-            _ToldBy(process.epoch, name): counts
+            _ToldBy(process.number, name): counts
             for process in processes
             if process.figures is not None
             for name, counts in process.figures.carriers.items()

@@ -99,7 +99,7 @@ class Dispatch:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        await take_over(self._db, self._lease.epoch, clock.now_ms())
+        await take_over(self._db, self._lease.number, clock.now_ms())
         await self._reconcile()
         await asyncio.gather(*self._changes.values())
         for loop in (self._watch, self._record_states, self._sweeps.run):
@@ -178,7 +178,7 @@ class Dispatch:
                 running.link.agree_tps(
                     running.share.now(
                         senders(self._lease.peers, carrier_id),
-                        self._lease.epoch,
+                        self._lease.number,
                         others=others,
                         looked_s=looked_s,
                         now_s=now_s,
@@ -274,11 +274,11 @@ class Dispatch:
         may have used up this second's rate.
         """
         # what its last turn could not store
-        await take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)
+        await take_over(self._db, self._lease.number, clock.now_ms(), of_carrier=carrier.id)
         turn = Turn(
             self._db,
             facts_of(carrier),
-            self._lease.epoch,
+            self._lease.number,
             partial(self._report, carrier.id),
             self._may_write,
             self._sealer.unseal,
@@ -349,4 +349,4 @@ class Dispatch:
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
-            record_state(tx, self._lease.epoch, carrier_id, state, detail, clock.now_ms())
+            record_state(tx, self._lease.number, carrier_id, state, detail, clock.now_ms())

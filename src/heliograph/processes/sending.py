@@ -196,7 +196,7 @@ class Sending:
         """Gives up what this process held: others need not wait for it, nor leave its carrier to
         it.
         """
-        if self._lease.epoch:
+        if self._lease.number:
             # if it fails, they see that it is gone by its beat
             with survive_faults("lease_not_ended", level="warning"):
                 await asyncio.to_thread(self._lease.end)
@@ -217,7 +217,7 @@ class Sending:
             await asyncio.to_thread(clock_check.begin, self._db)
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
             await asyncio.to_thread(
-                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
+                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.number)
             )
             await asyncio.to_thread(self._lease.begin, self._replaced() if alone else ())
             # again: a rotation sees who is registered
@@ -305,11 +305,11 @@ class Sending:
         is given back. Then this process begins as a new one does. What hangs meanwhile ends the
         process: then the service manager begins a new one.
         """
-        log.warning("worker_begins_anew", worker=self._lease.epoch)
+        log.warning("worker_begins_anew", worker=self._lease.number)
         with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
             await self._end(drain_s=0)
         await until(self._has_begun, look_s=AGAIN_S)
-        log.info("worker_begun_anew", worker=self._lease.epoch)
+        log.info("worker_begun_anew", worker=self._lease.number)
 
     async def _has_begun(self) -> bool:
         """Tries to begin, and returns whether this process has begun. Raises AlreadyServed and

@@ -100,7 +100,7 @@ class Sweeps:
 
     async def _for_all(self) -> None:
         if self._sweeps == 0:
-            log.info("scheduling", worker=self._lease.epoch)
+            log.info("scheduling", worker=self._lease.number)
         carriers = await asyncio.to_thread(self._carriers)
         if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0:
             self._month_tries = PARTITION_TRIES
@@ -128,7 +128,7 @@ class Sweeps:
         """Takes over what processes that are gone held, also what one claimed in its last
         moment.
         """
-        taken = await take_over(self._db, self._lease.epoch, clock.now_ms())
+        taken = await take_over(self._db, self._lease.number, clock.now_ms())
         if taken:
             log.info("work_taken_over", messages=taken)
 

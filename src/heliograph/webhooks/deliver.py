@@ -116,7 +116,7 @@ class Deliveries:
                 await LET_GO.rows(
                     tx,
                     [
-                        Holder(endpoint_id, self._lease.epoch)
+                        Holder(endpoint_id, self._lease.number)
                         for endpoint_id in sorted(self._receivers)
                     ],
                 )
@@ -146,7 +146,7 @@ class Deliveries:
         if not self._lease.may_write():
             return
         async with self._db.hot() as tx:
-            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.epoch, self._only)
+            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.number, self._only)
         fresh: list[Target] = []
         for target in due:
             receiver = self._receivers.get(target.id)
@@ -179,7 +179,7 @@ class Deliveries:
             taken = await TAKE.rows(
                 tx,
                 [
-                    Holder(target_id, self._lease.epoch)
+                    Holder(target_id, self._lease.number)
                     for target_id in sorted(target.id for target in targets)
                 ],
             )
@@ -261,7 +261,8 @@ class Deliveries:
             self._recorder.failing_since.pop(endpoint_id, None)
         async with self._db.hot() as tx:
             await LET_GO.rows(
-                tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)]
+                tx,
+                [Holder(endpoint_id, self._lease.number) for endpoint_id in sorted(endpoint_ids)],
             )
 
     def _recorded(self, batch: Sequence[AttemptResult]) -> None:

@@ -35,7 +35,7 @@ class Target(Row, frozen=True):
 
 
 class _Looking(Row, frozen=True):
-    """Asks for what is due now. `worker` is the epoch of the process that asks."""
+    """Asks for what is due now. `worker` is the number of the process that asks."""
 
     now_ms: BigInt
     worker: BigInt
@@ -74,7 +74,7 @@ _DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoin
 
 
 class Holder(Row, frozen=True):
-    """Says which process, by its epoch, delivers to an endpoint."""
+    """Says which process, by its number, delivers to an endpoint."""
 
     endpoint_id: Id
     worker: BigInt

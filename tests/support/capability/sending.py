@@ -57,7 +57,7 @@ def only_worker(db: Database, epoch: int) -> None:
 def lease_of(db: Database, epoch: int) -> Lease:
     """Returns the lease of a process that has begun with this epoch."""
     lease = Lease(db, "worker")
-    lease.epoch = epoch
+    lease.number = epoch
     lease.look()
     return lease
 

@@ -31,7 +31,7 @@ class Part(Row, frozen=True):
 
 
 class Try(Row, frozen=True):
-    """Identifies one attempt at a submission, and the process (its epoch) that made it."""
+    """Identifies one attempt at a submission, and the process (its number) that made it."""
 
     message_id: Id
     part: SmallInt

@@ -31,9 +31,9 @@ async def record(
     arrived: Sequence[Receipt],
     now_ms: int,
 ) -> int:
-    """Stores what answers and receipts say of messages, and changes these. `worker` is the epoch of
-    the process whose submissions were answered. Returns how much has matched that proves the format
-    in which the carrier's ids are read (Matching.evidence).
+    """Stores what answers and receipts say of messages, and changes these. `worker` is the number
+    of the process whose submissions were answered. Returns how much has matched that proves the
+    format in which the carrier's ids are read (Matching.evidence).
     """
     unanswered = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
     settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]

@@ -107,7 +107,9 @@ TAKE_RUNS: Final = BatchStatement(
 
 
 class NextRuns(Row, frozen=True):
-    """Asks for at most `most` runs that are due. `worker` is the epoch of the process that asks."""
+    """Asks for at most `most` runs that are due. `worker` is the number of the process that
+    asks.
+    """
 
     carrier_id: SmallInt
     now_ms: BigInt

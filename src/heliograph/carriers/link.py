@@ -217,8 +217,8 @@ class Link(Protocol):
         """Begins connecting, and goes on reconnecting (1..60 s, jitter) until `close`."""
         ...
 
-    async def close(self, drain_s: float) -> None:
-        """Stops: waits up to `drain_s` for outstanding answers, unbinds, closes.
+    async def close(self, grace_s: float) -> None:
+        """Stops: waits up to `grace_s` for outstanding answers, unbinds, closes.
         Outstanding ones are reported UNANSWERED.
         """
         ...

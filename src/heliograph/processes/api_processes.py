@@ -18,7 +18,7 @@ import uvloop
 from heliograph.api.app import App
 from heliograph.api.client_address import Proxies
 from heliograph.api.listening import address_of, answer, listening
-from heliograph.api.shutdown import API_DRAIN_S, Server
+from heliograph.api.shutdown import API_GRACE_S, Server
 from heliograph.base import open_files
 from heliograph.base.errors import ServiceError
 from heliograph.base.log import Log, survive_faults
@@ -146,7 +146,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             )
         ]
         tune_collector()
-        server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
+        server = Server(app, API_GRACE_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
         _obey(server, signals)
         await answer(server, listener, (keeping_lock,))
@@ -191,7 +191,7 @@ def _obey(server: Server, signals: Connection) -> None:
             server.stop()
 
     loop.add_reader(signals.fileno(), hear)
-    loop.add_signal_handler(signal.SIGTERM, server.drain_shared_socket)
+    loop.add_signal_handler(signal.SIGTERM, server.leave_shared_socket)
 
 
 async def _shown(lease: Lease) -> None:

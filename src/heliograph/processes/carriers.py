@@ -38,7 +38,7 @@ from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.monitoring import MeasuredQueue
-from heliograph.processes.carrier import DRAIN_S, Running
+from heliograph.processes.carrier import GRACE_S, Running
 from heliograph.processes.rate_share import Share
 from heliograph.processes.roles import dedicated_carriers, others_may_send, senders
 from heliograph.processes.sweeps import Sweeps
@@ -130,11 +130,11 @@ class Dispatch:
     def _may_claim_for(self, carrier: Carrier) -> bool:
         return self._claiming and not carrier.paused
 
-    async def stop(self, drain_s: float = DRAIN_S) -> None:
+    async def stop(self, grace_s: float = GRACE_S) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
         self._stopping = True
         # at once: a silent database holds up no unbind
-        unbinding = [running.unbind(drain_s) for running in self._running.values()]
+        unbinding = [running.unbind(grace_s) for running in self._running.values()]
         await asyncio.gather(
             cancelling.cancel_and_wait(*self._tasks, *self._changes.values()),
             *unbinding,

@@ -44,7 +44,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import kept_for
 from heliograph.monitoring import MeasuredQueue, written_figures
-from heliograph.processes.carrier import DRAIN_S
+from heliograph.processes.carrier import GRACE_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
@@ -111,7 +111,7 @@ class Sending:
         try:
             await self._begin()
         except BaseException:
-            await self._end(drain_s=0)
+            await self._end(grace_s=0)
             raise
         kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
@@ -184,7 +184,7 @@ class Sending:
         for task in (*self._beside, self.keeping):
             task.cancel()
         showing = asyncio.create_task(self._keep_lease())
-        await self._end(DRAIN_S)
+        await self._end(GRACE_S)
         # if it fails, a copy of the last minute is not told
         with survive_faults("home_not_marked", level="warning"):
             await asyncio.to_thread(restored_copy.mark_as_home, self._db, self._settings.data_dir)
@@ -247,17 +247,17 @@ class Sending:
             self._deliveries = deliveries  # not before: what has not begun cannot be stopped
         await self._dispatch.start()
 
-    async def _end(self, drain_s: float) -> None:
+    async def _end(self, grace_s: float) -> None:
         """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that
         begins anew does not wait for it. This never fails: what a part could not store is found
         out as after a kill.
         """
         ending: list[Coroutine[Any, Any, None]] = []
         if self._deliveries is not None:
-            ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
+            ending.append(self._deliveries.stop(min(grace_s, STOP_S)))
             self._deliveries = None
         if self._dispatch is not None:
-            ending.append(self._dispatch.stop(drain_s))
+            ending.append(self._dispatch.stop(grace_s))
         for failed in await asyncio.gather(*ending, return_exceptions=True):
             if failed is not None:
                 log.error("part_not_ended", **error_fields(failed))
@@ -307,7 +307,7 @@ class Sending:
         """
         log.warning("worker_begins_anew", worker=self._lease.number)
         with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
-            await self._end(drain_s=0)
+            await self._end(grace_s=0)
         await until(self._has_begun, look_s=AGAIN_S)
         log.info("worker_begun_anew", worker=self._lease.number)
 
@@ -319,7 +319,7 @@ class Sending:
             with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
                 await self._register()
                 # what could not be stored while the database was away
-                await self._end(drain_s=0)
+                await self._end(grace_s=0)
                 await self._begin()
         except (AlreadyServed, SettingError):
             raise

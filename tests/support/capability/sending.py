@@ -144,7 +144,7 @@ class ScriptedLink:
     async def start(self) -> None:
         self.turn.changed(self.state, "")
 
-    async def close(self, drain_s: float) -> None:
+    async def close(self, grace_s: float) -> None:
         self.state = LinkState.CLOSED
         self.answer(*self.open.values(), outcome=Outcome.UNANSWERED)
 

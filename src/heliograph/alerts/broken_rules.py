@@ -48,7 +48,7 @@ class _RuleCheck(NamedTuple):
 
 
 def find_breaches_of(tx: Connection, rules: list[AlertRule], now_ms: int) -> FoundBreaches:
-    """Returns what breaks these rules at a moment."""
+    """Returns the breaches of these rules at a moment."""
     check = _RuleCheck(tx, situation(tx, now_ms), now_ms)
     sampled_at_ms = check.at.sampled_at_ms
     is_late = sampled_at_ms is None or now_ms - sampled_at_ms > SAMPLES_LATE_MS

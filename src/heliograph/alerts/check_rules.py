@@ -72,7 +72,7 @@ def store_found(tx: Connection, seen: FoundNow, now_ms: int) -> AlertsChanged:
 def queue_notification(
     tx: Connection, recipient: AlertRecipient, event: str, alert_id: str | None, now_ms: int
 ) -> None:
-    """Stores that a recipient is to be told."""
+    """Stores that a recipient is to be notified."""
     tx.execute(
         alert_tellings.insert().values(
             id=ids.raw_of_number(ids.new_number(now_ms)),
@@ -96,7 +96,7 @@ def _stored(breach: Breach) -> dict[str, Any]:
 
 
 def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms: int) -> bool:
-    """Notes that it is wrong still, and returns whether it has become an alert by that."""
+    """Notes that a rule is still broken, and returns whether that has opened an alert."""
     if row.fine_since_ms is not None:
         _change(tx, row.id, {"fine_since_ms": None})
     if row.opened_at_ms is not None or now_ms - row.began_at_ms < hold_ms:
@@ -110,7 +110,7 @@ def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms:
 
 
 def _is_ended(tx: Connection, row: Any, now_ms: int, hold_ms: int) -> bool:
-    """Notes that it is fine at this look, and returns whether an alert is over by that."""
+    """Notes that a rule is not broken at this look, and returns whether that has ended an alert."""
     if row.opened_at_ms is None:  # nobody was told of it, so nobody is
         tx.execute(alerts.delete().where(alerts.c.id == row.id, alerts.c.opened_at_ms.is_(None)))
         return False

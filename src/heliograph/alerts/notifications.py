@@ -1,4 +1,4 @@
-"""Keeps what is to be told to whom, until it was told or no try is left."""
+"""Keeps the notifications of alerts, until they were sent or no try is left."""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +20,7 @@ NO_MAIL_SERVER: Final = "HELIOGRAPH_SMTP_URL is not set, so no mail is sent."
 
 
 class AlertToSend(NamedTuple):
-    """Holds what is told of an alert. `id` is raw, and so it is in DueNotification."""
+    """Holds what a notification says of an alert. `id` is raw, and so it is in DueNotification."""
 
     id: str
     kind: str
@@ -33,7 +33,7 @@ class AlertToSend(NamedTuple):
 
 
 class DueNotification(NamedTuple):
-    """Says what is to be told to whom now. `alert` is None for a test, and `secret` for a mail."""
+    """Describes a notification that is due. `alert` is None for a test, and `secret` for a mail."""
 
     id: str
     address: str
@@ -43,13 +43,14 @@ class DueNotification(NamedTuple):
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
-    """Returns whether anything is to be told now. It is asked every second, by index."""
+    """Returns whether any notification is due. It is asked every second, by index."""
     return tx.execute(_due(now_ms).limit(1)).first() is not None
 
 
 def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueNotification]:
-    """Returns what is to be told now. Nobody else gets it for a while, and it comes again unless
-    `record_sent` says that it was told. One whose secret cannot be read is noted as a failure.
+    """Returns the notifications that are due. Nobody else gets them for a while, and they are due
+    again unless `record_sent` notes that they were sent. One whose secret cannot be read is
+    recorded as a failure.
     """
     columns = alert_tellings.c
     query = _due(now_ms).order_by(columns.due_at_ms, columns.id).limit(TOLD_AT_ONCE)
@@ -73,12 +74,12 @@ def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueNotification]:
 
 
 def record_sent(tx: Connection, notification_id: str, now_ms: int) -> None:
-    """Stores that somebody was told."""
+    """Stores that a notification was sent."""
     _note(tx, notification_id, due_at_ms=None, told_at_ms=now_ms, failure=None)
 
 
 def record_failure(tx: Connection, notification_id: str, why: str) -> None:
-    """Stores why somebody could not be told this time."""
+    """Stores why a notification could not be sent this time."""
     _note(tx, notification_id, failure=cut(printable(why), FAILURE_MAX - 1))
 
 
@@ -89,7 +90,7 @@ def _note(tx: Connection, notification_id: str, **values: int | str | None) -> N
 
 
 def _due(now_ms: int) -> "sa.Select[tuple[object, ...]]":
-    """Selects what is to be told now. That an alert is over is told to nobody who is still to be
+    """Selects the notifications that are due. Nobody is told that an alert is over before they were
     told that it began.
     """
     columns, before = alert_tellings.c, alert_tellings.alias("before")

@@ -16,7 +16,7 @@ NOTIFICATIONS_MAX: Final = 2_000  # of a page of alerts: twice as many as recipi
 
 
 class AlertNotification(NamedTuple):
-    """Says to whom something was told, or why not. One that is due has a try left."""
+    """Says to whom an alert was told, or why that failed. One that is due has a try left."""
 
     alert_id: str | None
     recipient_id: str

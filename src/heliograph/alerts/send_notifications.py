@@ -1,4 +1,4 @@
-"""Tells recipients what waits for them, by mail and by webhooks, in no transaction."""
+"""Sends the notifications of alerts, by mail and by webhooks, in no transaction."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ log = Log(__name__)
 
 
 class AlertNotifier:
-    """Tells what is due. Several processes may do so beside each other."""
+    """Sends the notifications that are due. Several processes may do so at the same time."""
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._db = db
@@ -43,7 +43,9 @@ class AlertNotifier:
         self._poster: Poster | None = None  # it is not made where no webhook is told
 
     async def once(self) -> int:
-        """Tells all that is due now, at most TOLD_AT_ONCE, and returns how many were told."""
+        """Sends all notifications that are due, at most TOLD_AT_ONCE, and returns how many were
+        sent.
+        """
         due = await asyncio.to_thread(self._take_due)
         return sum(await asyncio.gather(*(self._send(notification) for notification in due)))
 
@@ -75,7 +77,7 @@ class AlertNotifier:
         return failure is None
 
     async def _failure_to_send(self, notification: DueNotification) -> str | None:
-        """Tells one recipient, and returns why that failed, or None."""
+        """Sends one notification, and returns why that failed, or None."""
         if notification.secret is not None:
             return await self._post(notification, notification.secret)
         if self._deliver is None:

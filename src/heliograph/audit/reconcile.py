@@ -284,8 +284,8 @@ def _accepted_parts(
 
 
 def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> bool:
-    """Returns whether it may have been taken, and not be known to be: it was in doubt, until it
-    was sent once more or validity ended.
+    """Returns whether the SMSC may have taken a submission without our knowing: it was in doubt,
+    until it was sent once more or validity ended.
     """
     if not submit.may_be_unheard:
         return False

@@ -47,9 +47,9 @@ class _Bucket(NamedTuple):
 
 
 class Advancer:
-    """Moves on the campaigns of one database, as long as this process has them. `on_queued` is told
-    which carriers have something to send. `chunk` is how many recipients one transaction takes, and
-    `ahead` how many messages of a campaign are queued at most.
+    """Moves on the campaigns of one database, as long as this process is the one that does.
+    `on_queued` is told which carriers have something to send. `chunk` is how many recipients one
+    transaction takes, and `ahead` how many messages of a campaign are queued at most.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Advancer:
             pass
 
     async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
-        """Moves batch by batch, and returns whether there is nothing left to move."""
+        """Calls `move` batch by batch, and returns whether nothing is left to move."""
         until_s = clock.monotonic_s() + SETTLE_S
         while await move(self._db, campaign.group_id):
             if clock.monotonic_s() > until_s:

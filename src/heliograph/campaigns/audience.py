@@ -32,11 +32,10 @@ Tell: TypeAlias = Callable[[int], object]  # of so many people more that were lo
 
 
 def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
-    A file's numbers stand there already: who of them opted out is marked, anew each time.
-
-    Each transaction writes `lock.size` people. Raises Taken, and StorageQuotaReached; what was
-    written until then stays until it is cleared.
+    """Stores the contacts of an audience, without those who opted out. What an earlier attempt has
+    stored is removed first. The numbers of a file are stored already: those who opted out are
+    marked, anew each time. Each transaction stores `lock.size` people. Raises AudienceTaken, and
+    StorageQuotaReached; what was stored until then stays until it is cleared.
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
@@ -68,7 +67,7 @@ def read_through(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell)
 
 
 def clear(lock: AudienceLock, campaign: Campaign) -> None:
-    """Takes all its recipients away."""
+    """Removes all recipients of a campaign."""
     written = WrittenRecipients(campaign)
     after: int | None = 0
     while after is not None:
@@ -158,7 +157,9 @@ class _WriteBehind:
             self._wait()
 
     def store(self, step: Callable[[Connection], object]) -> None:
-        """Raises Taken, and whatever else became of the one before."""
+        """Stores a chunk while the caller goes on. Raises AudienceTaken, and what the storing of
+        the chunk before has raised.
+        """
         self._wait()
         self._last = self._thread.submit(self._lock.step, step)
 

@@ -98,7 +98,8 @@ def create_listed(
     """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
     are left out, and told. A file that cannot be read to its end, or in which nobody is left, makes
     no campaign; one whose reading was killed cannot be launched. `once` calls what makes the draft,
-    in the first transaction, or raises whatever ends a request that was carried out before.
+    in the first transaction. If the request was carried out before, it raises an error instead,
+    which ends this.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """

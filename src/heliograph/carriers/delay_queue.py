@@ -48,7 +48,7 @@ class Delayed(Generic[T]):
         return due
 
     def _is_due(self, now_s: float) -> bool:
-        """Tells of the first one, which there must be."""
+        """Returns whether the first item is due. There must be one."""
         due_s, _ = self._items[0]
         return due_s <= now_s
 

@@ -55,9 +55,9 @@ _NOBODY: Final = _CarrierState(LinkState.CLOSED.value, "")
 def record_state(
     tx: Connection, process_number: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
 ) -> None:
-    """Keeps what a process's link is in, and what that makes of the carrier. A process
-    that has closed its link has none. Processes that record a carrier's state at once wait for
-    each other.
+    """Stores the state of a process's link, and what it makes the carrier's state. A process that
+    has closed its link has none. Processes that record a carrier's state at once wait for each
+    other.
     """
     if state is LinkState.BOUND and _is_long_down(tx, carrier_id, now_ms):
         config.bump(tx)

@@ -98,7 +98,7 @@ class CommitProbe(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes it."""
+        """Closes the connection."""
         ...
 
 

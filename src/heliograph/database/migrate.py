@@ -155,7 +155,7 @@ def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
 
 
 def _try(connection: Connection, step: Script, url: str, tell: Tell) -> None:
-    """Tries it again and again, until its locks are to be had. Raises Unavailable after TRIES."""
+    """Tries a step again and again, until it gets its locks. Raises Unavailable after TRIES."""
     for number in range(1, TRIES + 1):
         try:
             _step(connection, step, url)
@@ -175,7 +175,7 @@ def _try(connection: Connection, step: Script, url: str, tell: Tell) -> None:
 
 
 def _step(connection: Connection, step: Script, url: str) -> None:
-    """Tries it once, if what it stores will be confirmed.
+    """Tries a step once, if what it stores will be confirmed.
 
     What is not `transactional` (CREATE INDEX CONCURRENTLY) waits for others' transactions, but
     nobody waits for it.

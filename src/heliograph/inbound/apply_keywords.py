@@ -72,7 +72,7 @@ class AppliedKeywords(NamedTuple):
 
     @property
     def unwanted(self) -> frozenset[UnwantedTexts]:
-        """Returns what those who opt out want no more."""
+        """Returns the texts that those who opt out want no more."""
         return frozenset(
             _unwanted(each) for each in self.keywords if each.action is KeywordAction.OPT_OUT
         )

@@ -57,7 +57,7 @@ class InboundReceiver:
         self._wake.set()
 
     async def run(self) -> None:
-        """Stores until it is cancelled. What is left then was not acknowledged."""
+        """Stores texts until it is cancelled. What is left then was not acknowledged."""
         while True:
             await self._wake.wait()
             self._wake.clear()

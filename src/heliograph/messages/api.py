@@ -148,7 +148,9 @@ def _answer(request: SendRequest, outcome: SendResult) -> Answer:
 
 
 def _encoded(answer: Answer) -> Answer:
-    """Returns the same, in octets already: ten thousand ids and reasons take milliseconds."""
+    """Returns the answer, encoded already: to encode ten thousand ids and reasons takes
+    milliseconds.
+    """
     answer.raw = encode({"success": True, **answer.body})
     return answer
 

@@ -226,8 +226,8 @@ def _page(found: list[Message], limit: int) -> Page:
 
 
 class _ReadMessage(NamedTuple):
-    """Is a message of a send that passes, or else the oldest of some sends that do not. `looked_at`
-    counts those sends, and the message.
+    """Holds a message of a send that passes the filters, or else the oldest send of some that do
+    not. `looked_at` counts the sends and messages that were looked at for it.
     """
 
     id: str
@@ -236,7 +236,7 @@ class _ReadMessage(NamedTuple):
 
 
 def _limited(looked: Iterator[_ReadMessage], count: int) -> Iterator[_ReadMessage]:
-    """Yields what comes next, until so many messages and sends were looked at."""
+    """Yields messages, until `count` messages and sends were looked at."""
     looked_at = 0
     for each in looked:
         yield each
@@ -299,7 +299,9 @@ def _messages_of(
 
 
 def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Returns what a report asks of a send and no index finds: each send is looked at for it."""
+    """Returns the conditions of a report that no index helps with: each send is looked at for
+    them.
+    """
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.type is not None:
         conditions.append(sends.c.type == filters.type)
@@ -309,7 +311,7 @@ def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 def _of_an_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Returns what else a report asks of the send that a message belongs to."""
+    """Returns the other conditions of a report, for the send that a message belongs to."""
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.group_id is not None:
         conditions.append(sends.c.group_id == filters.group_id)

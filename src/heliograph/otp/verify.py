@@ -60,7 +60,7 @@ class VerificationTry:
 
     @property
     def key_place(self) -> KeyPlace | None:
-        """Returns what its Idempotency-Key is known by, or None without one."""
+        """Returns what the request's Idempotency-Key is known by, or None without one."""
         if self.idempotency_key is None:
             return None
         return KeyPlace(self.key_account_id, self.sandbox, VERIFY_PATH, self.idempotency_key)

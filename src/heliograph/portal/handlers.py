@@ -179,7 +179,7 @@ def redirect_to_console(asking: PageRequest) -> Response:
 
 
 def record_session_use(asking: PageRequest, session: Session) -> None:
-    """Writes down that a session is in use, when it is time."""
+    """Stores that a session is in use, if the last use that is stored is old enough."""
     if session.needs_use_recorded(asking.now_ms):
         with asking.db.write() as tx:
             users.record_session_use(tx, asking.session, now_ms=asking.now_ms)

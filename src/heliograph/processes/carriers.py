@@ -339,7 +339,7 @@ class Dispatch:
         )
 
     async def _record_state(self, carrier_id: int, latest: LatestState) -> bool:
-        """Says whether it is stored. If not, it is tried again."""
+        """Returns whether a carrier's state is stored. If not, it is tried again."""
         with survive_faults("carrier_state_not_recorded", state=latest.state.value):
             await asyncio.to_thread(self._record, carrier_id, *latest)
             if self._states.get(carrier_id) == latest:

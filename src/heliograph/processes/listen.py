@@ -118,7 +118,7 @@ async def _listen(
 
 
 async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
-    """Shows that it is there, until cancelled."""
+    """Shows that this process is alive, until cancelled."""
     extended_s = clock.monotonic_s()
 
     async def once() -> None:

@@ -74,7 +74,9 @@ class Session(NamedTuple):
     is_two_step: bool = False  # a passkey or a code has opened it, beside or in place of a password
 
     def needs_use_recorded(self, now_ms: int) -> bool:
-        """Returns whether it is time for `record_session_use`."""
+        """Returns whether the last recorded use of the session is so old that a new one is to be
+        stored.
+        """
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
 
     def is_fresh(self, now_ms: int) -> bool:

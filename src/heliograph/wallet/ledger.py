@@ -164,8 +164,8 @@ def post(
     now_ms: int,
 ) -> Posted:
     """Posts one transfer with a counterpart of the service's own. The same reference, for the same
-    account and type, is applied once. Whoever waited for the wallet stands behind whom he waited
-    for: the entry's time is then a later one than `now_ms`.
+    account and type, is applied once. An entry that waited for the wallet's lock comes after the
+    one that it waited for: its time is then later than `now_ms`.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and
     for a reference that was applied with other figures, InsufficientCredits rather than leave a

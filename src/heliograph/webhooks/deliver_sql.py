@@ -317,7 +317,7 @@ async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Tar
 
 
 async def miss(tx: HotTx, endpoint_id: str, most: int) -> list[MissedEvent]:
-    """Takes so many out of the queue, of an endpoint that is disabled."""
+    """Takes at most `most` events of a disabled endpoint out of the queue."""
     return await _MISS.rows(tx, _ToMiss(endpoint_id, most))
 
 

@@ -94,7 +94,7 @@ class EndpointWorker:
         return not (self._known or self._reading)
 
     def due(self) -> None:
-        """Notes that there is something due, as far as the queue tells: it may be what is at work
+        """Notes that the queue has something due. It may be an event that is being posted
         already.
         """
         self._may_be_more = True
@@ -131,8 +131,8 @@ class EndpointWorker:
         )
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was read of the queue, or None if it could not be read: then it is read again
-        when it is found to have something due.
+        """Takes what was read of the queue, or None if it could not be read: then the queue is read
+        again when something in it is found to be due.
         """
         self._reading = False
         if found is not None and not self.stopped:

@@ -118,7 +118,7 @@ async def load_listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
 
 
 async def emit(tx: HotTx, listeners: Listeners, events: Sequence[Event]) -> None:
-    """Stores those that somebody wants to hear, and for whom."""
+    """Stores the events that some endpoint wants to hear, and for which endpoints they are."""
     await emit_rows(tx, rows_of(listeners, events))
 
 

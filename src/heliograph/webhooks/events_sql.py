@@ -119,7 +119,7 @@ _MISSED: Final = BatchStatement(
 async def store(
     tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]
 ) -> None:
-    """Stores events, and for whom."""
+    """Stores events, and for which endpoints they are."""
     if not events:
         return
     if tx.postgresql:

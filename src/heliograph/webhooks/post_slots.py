@@ -39,9 +39,10 @@ class PostSlots:
         return OWN * self.receivers + self.shared
 
     def take(self, posts: int) -> bool:
-        """Takes room for one more of an endpoint that has so many under way, and returns whether
-        there was any. It may have fewer shared places than are free: so those that want many come
-        to have the same number, without being counted, and some are always left for the next one.
+        """Takes a slot for one more POST of an endpoint that has `posts` under way, and returns
+        whether there was one. An endpoint may have fewer shared slots than are free. So those that
+        want many come to have the same number, without being counted, and some are always left for
+        the next one.
         """
         if posts < OWN:
             return True
@@ -51,7 +52,7 @@ class PostSlots:
         return True
 
     def give_back(self, posts: int) -> None:
-        """Gives back the room of one that is over, of an endpoint that had so many."""
+        """Gives back the slot of a POST that is over, of an endpoint that had `posts` under way."""
         if posts > OWN:
             self.free += 1
 

@@ -117,8 +117,8 @@ class Recorder:
             return await self._store(tx, batch)
 
     async def _store(self, tx: HotTx, batch: list[AttemptResult]) -> dict[str, int | None]:
-        """Stores a batch. Those whose row is gone were recorded by another process, or the endpoint
-        was disabled meanwhile.
+        """Stores a batch. Attempts whose row is gone were recorded by another process, or their
+        endpoint was disabled meanwhile.
         """
         done = await DONE.rows(tx, sorted(tried.waiting.key for tried in batch))
         here = {(event.endpoint_id, event.event_id) for event in done}

@@ -118,8 +118,8 @@ class OpenConnections:
         peer.waiting.pop(connection, None)
 
     def note_buffered(self, connection: ClientConnection, octets: int) -> None:
-        """Notes that so much of what its client has sent is in memory. If that is too much in
-        all, those are closed that have buffered some for the longest.
+        """Notes how many octets that a connection's client has sent are in memory. If there are too
+        many in all, the connections that have buffered some for the longest are closed.
         """
         if connection.peer is None:
             return
@@ -133,7 +133,7 @@ class OpenConnections:
             self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
 
     def note_closed(self, connection: ClientConnection) -> None:
-        """Counts it no more."""
+        """Counts a connection no more."""
         peer, connection.peer = connection.peer, None
         if peer is None:
             return

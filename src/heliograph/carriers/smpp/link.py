@@ -94,7 +94,7 @@ class SmppLink:
         return self._encoder.submissions(message)
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Spreads them evenly over the binds. What there is no room for is answered
+        """Spreads submissions evenly over the binds. Those that there is no room for are answered
         UNSPENT, from the event loop's next round.
         """
         # the fullest first: what it cannot take is shared by those with more room

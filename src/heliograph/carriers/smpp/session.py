@@ -117,7 +117,7 @@ class SmppSession(asyncio.Protocol):
         return self._window.free()
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them in one go; the caller has asked `window_free`. It is hot."""
+        """Writes submissions in one go; the caller has asked `window_free`. It is hot."""
         deadline = self._watch.time_s() + self._settings.answer_timeout_s
         pack, waiting, sequence = pdu.HEADER.pack, self._window.waiting, self._sequence
         octets: list[bytes] = []

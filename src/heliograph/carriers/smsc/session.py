@@ -76,7 +76,7 @@ class EsmeSession(asyncio.Protocol):
         )
 
     def send_receipt(self, owed: ReceiptToWrite) -> None:
-        """Leaves with the next `flush`. It is hot."""
+        """Queues a receipt, which the next `flush` writes. It is hot."""
         sequence = self._next_sequence()
         self._unacknowledged[sequence] = owed
         self._out.append(
@@ -101,7 +101,7 @@ class EsmeSession(asyncio.Protocol):
         return TEXTS_UNANSWERED_MAX - len(self._unanswered_texts) if self._may_write_to() else 0
 
     def send_text(self, text: HandsetPdu) -> None:
-        """Leaves with the next `flush`. It is hot."""
+        """Queues a text, which the next `flush` writes. It is hot."""
         sequence = self._next_sequence()
         self._unanswered_texts[sequence] = text
         self._out.append(pdu.encode_pdu(text.command, pdu.ESME_ROK, sequence, text.body))
@@ -111,7 +111,7 @@ class EsmeSession(asyncio.Protocol):
     # --- what `SubmissionDesk` asks for
 
     def write(self, octets: bytes) -> None:
-        """Leaves with the next `flush`."""
+        """Queues octets, which the next `flush` writes."""
         if not self._is_deaf:
             self._out.append(octets)
 

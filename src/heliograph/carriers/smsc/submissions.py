@@ -96,7 +96,7 @@ class SubmissionDesk:
         self._say(_SubmitResponse(sequence, status, message_id), plan)
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
-        """Leaves with the session's next flush. It is hot."""
+        """Queues an answer, which the session's next flush writes. It is hot."""
         self._journal.count(
             "submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}"
         )
@@ -118,7 +118,7 @@ class SubmissionDesk:
         return simulated_outcome(message.destination_addr).command_status
 
     def _say(self, answer: _SubmitResponse, plan: SubmissionPlan) -> None:
-        """Tells the client what it gets to hear of it, if anything."""
+        """Tells the client what its plan lets it hear of an answer, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
             self._client.abort("chaos: drop")

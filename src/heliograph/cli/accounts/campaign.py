@@ -181,7 +181,9 @@ def _read_phone(to: str, country: str | None, home: str | None) -> "Phone":
 
 
 async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbox: bool) -> Any:
-    """Accepts it in this process; carriers of others find by looking, every 250 ms."""
+    """Accepts the text in this process. The carriers of other processes look for it every 250
+    ms.
+    """
     from heliograph.base import ids
     from heliograph.database.cache import ConfigCache
     from heliograph.messages.accept import Acceptor, read_send

@@ -161,10 +161,10 @@ class Acceptor:
         return outcomes
 
     def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
-        """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are
-        used, for two requests of a partner for two of its customers must wait for each other. A
-        live send that has an extension locks its partner as well (SendRequest.partner_id):
-        extensions count for a partner and its customers together.
+        """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are used,
+        because two requests of a partner for two of its customers must wait for each other. A live
+        send that has an extension locks its partner as well (SendRequest.partner_id): extensions
+        count for a partner and its customers together.
         """
         wanted = {r.account_id for r in requests} | {
             r.key_account_id for r in requests if r.idempotency_key is not None
@@ -261,7 +261,7 @@ def _asked_keys(requests: Sequence[SendRequest]) -> list[KeyPlace]:
 
 
 async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
-    """Returns those that were used, with their sends."""
+    """Returns which of the Idempotency-Keys were used, with the sends that used them."""
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
     sends = {send.id: send for send in await read_sql.find_sends(tx, send_ids)}

@@ -84,7 +84,7 @@ class Chunk(NamedTuple):
 
 
 class Chunker:
-    """Makes chunks in one process. `queue` says where in the queues."""
+    """Makes chunks in one process. `queue` gives messages their places in the queues."""
 
     def __init__(self, cache: ConfigCache, queue: FairQueue) -> None:
         self._cache = cache
@@ -93,8 +93,8 @@ class Chunker:
     async def store(
         self, tx: HotTx, places: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
-        """Stores, charges and queues as many as may be sent, within a transaction that has locked
-        nothing but whose list it is.
+        """Stores, charges and queues as many messages as may be sent, in a transaction that has
+        locked nothing but the list of recipients.
         """
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts_and_tariff(wanted)
@@ -167,8 +167,8 @@ class _ChunkFilling:
         return GroupTally(self._queued, 0, 0, 0, self._segments, self._credits)
 
     def piece(self) -> BatchRows:
-        """Returns the next of the recipients, to be stored, and with the last of them the charge
-        for all.
+        """Returns the rows of the next recipients. The last rows come with the charge for all of
+        them.
         """
         some = self._recipients[self._next : self._next + self._most]
         self._next += len(some)
@@ -225,7 +225,7 @@ class _ChunkFilling:
             self._keep(accepted)
 
     def _refusal(self, cost: int) -> str:
-        """Returns which balance a recipient who costs so much is too dear for."""
+        """Returns which balance does not pay for a recipient who costs so many credits."""
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
     def _keep(self, accepted: Accepted) -> None:
@@ -243,7 +243,7 @@ class _ChunkFilling:
         self._credits += accepted.credits_used
 
     def _charge(self) -> None:
-        """Charges all of it with one ledger entry."""
+        """Charges the whole chunk with one ledger entry."""
         credits = self._credits
         if not credits:
             return

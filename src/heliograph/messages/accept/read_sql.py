@@ -211,7 +211,7 @@ async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]
 
 
 async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
-    """Returns how many texts each of these was answered by."""
+    """Returns how many answers each of these texts has had."""
     return await _HELP_ANSWERS.rows(tx, asked)
 
 
@@ -226,5 +226,5 @@ async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
 
 
 async def find_sends(tx: HotTx, send_ids: Sequence[str]) -> list[Send]:
-    """Returns those of these sends that are stored."""
+    """Returns which of these sends are stored."""
     return await _FIND_SENDS.rows(tx, [_SendId(send_id) for send_id in send_ids])

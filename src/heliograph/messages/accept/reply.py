@@ -46,7 +46,7 @@ class Replier:
 
     @classmethod
     def beside(cls, acceptor: Acceptor) -> Self:
-        """Returns one that queues where an acceptor of the same process does."""
+        """Returns a replier that queues where an acceptor of the same process does."""
         return cls(acceptor.cache, acceptor.on_queued)
 
     async def send(self, tx: HotTx, replies: Sequence[Reply]) -> set[int]:
@@ -77,7 +77,7 @@ class Replier:
         return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
 
     def wake(self, carrier_ids: set[int]) -> None:
-        """Is called after the commit."""
+        """Tells the carriers that something was queued for them. It is called after the commit."""
         if carrier_ids:
             self._on_queued(carrier_ids)
 

@@ -89,8 +89,8 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
 async def count_unpaid(
     tx: HotTx, octets: Mapping[StoragePlace, int], now_ms: int
 ) -> dict[StoragePlace, Room]:
-    """Adds octets, which may be below zero, to what each place has had stored today; the rooms that
-    there were before.
+    """Adds octets, which may be below zero, to what each place has had stored today. Returns the
+    rooms that there were before.
     """
     day_ms = now_ms - now_ms % DAY_MS
     rooms = {}
@@ -103,7 +103,7 @@ async def count_unpaid(
 
 
 def is_too_much(octets: Mapping[StoragePlace, int], rooms: Mapping[StoragePlace, Room]) -> bool:
-    """Returns whether one of the places has not so much room."""
+    """Returns whether one of the places has less room than its octets take."""
     return any(
         room.quota is not None and room.used + octets[place] > room.quota
         for place, room in rooms.items()

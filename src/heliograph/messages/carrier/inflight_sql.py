@@ -158,7 +158,9 @@ SUBMIT: Final = BatchStatement(
 
 
 class InFlightOf(Row, frozen=True):
-    """Identifies a message of which some segment is in flight; or may be, when it is asked for."""
+    """Identifies a message some of whose segments are in flight, or may be where it is asked
+    for.
+    """
 
     message_id: Id
 

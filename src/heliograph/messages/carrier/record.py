@@ -62,8 +62,8 @@ async def record(
 async def _end_submissions(
     tx: HotTx, worker: int, settled: Sequence[SubmitAnswer]
 ) -> dict[tuple[str, int, int], InFlight]:
-    """Ends the submissions that were answered. Returns those that were in flight, by message, part
-    and attempt.
+    """Ends the submissions that were answered. Returns the submissions that were in flight, by
+    message, part and attempt.
     """
     tries = {Try(answer.message_id, answer.part, answer.attempt, worker) for answer in settled}
     return {

@@ -91,8 +91,8 @@ async def upsert(
     receipts: Sequence[Receipt],
     now_ms: int,
 ) -> list[Ref]:
-    """Stores the ids of accepted answers and all receipts; the Refs of both, each with
-    what the other side had left there.
+    """Stores the ids of accepted answers and of all receipts. Returns the Refs of both, each with
+    what the other side had stored.
     """
     of_answers: dict[str, tuple[str, int]] = {}
     for answer in answers:
@@ -151,7 +151,7 @@ def _with_receipt(stored: StoredRef, receipt: Receipt | None = None) -> Ref:
 
 
 async def store_further_details(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
-    """Keeps what else is said by receipts that came now and found no message."""
+    """Stores the further fields of receipts that came now and found no message."""
     await ECHO.rows(
         tx,
         [

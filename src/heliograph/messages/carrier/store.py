@@ -88,8 +88,8 @@ async def _block_unwanted(tx: HotTx, changes: Changes) -> None:
 
 
 async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
-    """Queues what comes back from a carrier. What belongs to a paused campaign goes where all of
-    it waits.
+    """Queues what comes back from a carrier. Messages of a paused campaign go to where its other
+    messages are held.
     """
     group_of = {
         message_id: changes.messages[message_id].group_id for message_id in changes.requeued

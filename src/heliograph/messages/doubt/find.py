@@ -66,8 +66,8 @@ def find(tx: Connection, sought: SearchQuery, *, limit: int, now_ms: int) -> Fou
 def _to_number(
     tx: Connection, sought: SearchQuery, number: int, limit: int, now_ms: int
 ) -> FoundMessages:
-    """Returns messages to a number: of one account all that is kept, of all accounts those of the
-    time that one page looks at.
+    """Returns messages to a number: of one account, all that are kept; of all accounts, those of
+    the months that one page looks at.
     """
     wanted = MessageFilter(sought.account_id, before=sought.before, recipient=number)
     if sought.account_id is not None:
@@ -90,8 +90,8 @@ def _paged(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> Foun
 
 
 def _by_ref(tx: Connection, text: str) -> list[str]:
-    """Returns the messages (raw ids) that a carrier calls so, as its answers or its receipts print
-    it. In front of the id may be the carrier's name and a slash.
+    """Returns the messages (raw ids) with this id of a carrier's, as its answers or its receipts
+    print it. The carrier's name and a slash may stand in front of the id.
     """
     name, slash, ref = text.partition("/")
     carriers = all_carriers(tx)

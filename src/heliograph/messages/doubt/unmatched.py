@@ -66,8 +66,8 @@ class ReceiptToMatch(NamedTuple):
 
 
 def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
-    """Returns what the operator calls it: its carrier and that one's id as it is compared, or
-    the id of its row.
+    """Returns the receipt's id as the operator sees it: its carrier's name and the carrier's id in
+    its canonical form, or the id of its row.
     """
     return (
         ids.text_of_raw(RECEIPT_PREFIX, receipt.place)
@@ -189,7 +189,7 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
 
 
 def why_unmatched(receipt: ReceiptToMatch) -> str:
-    """Returns why it is no message's."""
+    """Returns why a receipt belongs to no message."""
     if receipt.state is None:
         return "it cannot be read"
     if receipt.printed is None:

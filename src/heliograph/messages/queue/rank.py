@@ -69,9 +69,9 @@ class FairQueue:
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
     def read(self, heads: Iterable[tuple[Any, Any]], reader: "Ranks") -> None:
-        """Takes in (carrier id, lowest rank of bulk in its queue or None), as the transaction of
-        `reader` sees them. What others are storing meanwhile counts as waiting. An account that has
-        nothing waiting owes nothing.
+        """Takes over (carrier id, lowest rank of bulk in its queue or None) of each carrier, as the
+        transaction of `reader` sees them. What others are storing meanwhile counts as waiting. An
+        account that has nothing waiting owes nothing.
         """
         self._read_s = clock.monotonic_s()
         self._unseen = [

@@ -51,7 +51,7 @@ class QueuedRun(Row, frozen=True):
 
     @property
     def key(self) -> RunKey:
-        """Returns what its row is found by."""
+        """Returns the primary key of the run's row."""
         return RunKey(self.carrier_id, self.rank_us, self.first_id)
 
     def moved(self, by_us: int) -> "QueuedRun":

@@ -104,7 +104,7 @@ class RollupCounter:
         self._forget({quarter.quarter_ms for quarter in found})
 
     def _when_due_ms(self, quarter_ms: int, now_ms: int) -> int:
-        """Returns before when a quarter is not counted."""
+        """Returns the time before which a quarter is not counted."""
         if quarter_ms not in self._due_ms:
             with self._db.read() as tx:
                 present = messages_in(tx, quarter_ms, MANY)

@@ -46,8 +46,8 @@ _ACCEPTING: Final = Statement(
 
 
 class _StillAccepting:
-    """Holds those of the transactions that were found first which are still found. They end by
-    themselves within seconds: the sessions of the hot paths have time limits.
+    """Remembers which of the transactions that were found at the first look are still found. They
+    end by themselves within seconds: the sessions of the hot paths have time limits.
     """
 
     def __init__(self) -> None:

@@ -283,7 +283,7 @@ def _starts(campaign: Campaign) -> str:
 
 
 def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
-    """Returns the same as a form has it."""
+    """Returns when a campaign starts, as a form has it."""
     if campaign.scheduled_at_ms is None:
         return ""
     zone = ZoneInfo(visit.account.time_zone)

@@ -15,7 +15,7 @@ from heliograph.monitoring import CheckResult
 
 
 def writable(db: Database) -> Iterator[CheckResult]:
-    """Finds out whether it stores anything, by storing something that changes nothing, as
+    """Finds out whether the database stores anything, by storing something that changes nothing, as
     `/readyz` does.
     """
     try:

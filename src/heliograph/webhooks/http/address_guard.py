@@ -208,7 +208,7 @@ def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
 
 
 def _check_host(host: str, allow: AllowedNetworks) -> bool:
-    """Returns whether it is this machine's own loopback. Raises InvalidRequest."""
+    """Returns whether a host is this machine's own loopback. Raises InvalidRequest."""
     address = _literal(host)
     if address is not None:
         kind = judge(address, allow)

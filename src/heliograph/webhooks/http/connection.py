@@ -90,8 +90,8 @@ class PostConnection(ResponseHandler):
             self._settle()
 
     def is_connected(self) -> bool:
-        """Returns whether another request may be written: what stands in the socket's
-        buffer by now is the end, or came unasked.
+        """Returns whether another request may be written: if something is in the socket's buffer by
+        now, it is the connection's end, or came unasked.
         """
         return super().is_connected() and not self._has_something()
 

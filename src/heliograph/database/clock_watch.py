@@ -37,7 +37,7 @@ def compare(db: Database) -> None:
     if apart:
         log.error("clock_apart", seconds=round(measured.ahead_us / 1e6, 3))
     else:
-        clock.agree(measured.to_correct_us)
+        clock.follow_database_clock(measured.to_correct_us)
         if clock.is_disputed():
             log.info("clock_agrees_again", seconds=round(measured.ahead_us / 1e6, 3))
-    clock.dispute(apart)
+    clock.set_disputed(apart)

@@ -148,7 +148,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         tune_collector()
         server = Server(app, API_GRACE_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
-        _obey(server, signals)
+        _follow_signals(server, signals)
         await answer(server, listener, (keeping_lock,))
         refused = keeping_lock.done()
         for task in (*beside, keeping_lock, ending):
@@ -175,7 +175,7 @@ async def _end_in_time(server: Server) -> None:
     exit_in_time()
 
 
-def _obey(server: Server, signals: Connection) -> None:
+def _follow_signals(server: Server, signals: Connection) -> None:
     """Obeys signals. What the parent passes on is for all of its children. A SIGTERM to this
     process is for it alone, unless the other follows: a service manager signals all processes.
     When the parent is gone, nobody would start this process again, and its place on the socket

@@ -83,7 +83,7 @@ class DatabaseLock(KeptLock):
         await asyncio.to_thread(self._reach)
         for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
             if await self._is_taken():
-                return not self._shared or await self._lock.alone()
+                return not self._shared or await self._lock.become_exclusive()
             if number >= TRIES and not self._shared:
                 raise AlreadyServed("Another server or worker uses this database.")
             if number % TRIES == 0 and await asyncio.to_thread(self._has_server):
@@ -94,7 +94,7 @@ class DatabaseLock(KeptLock):
     async def admit_others(self) -> None:
         """Lets in the processes that share the database. Raises Unavailable."""
         if self._lock is not None and self._shared:
-            await self._lock.together()
+            await self._lock.share_again()
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
         """Takes the lock again whenever it is lost, and tells whether it is taken; runs until

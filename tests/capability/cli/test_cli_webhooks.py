@@ -20,7 +20,7 @@ from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.record_attempts import AttemptResult, Recorder
 from heliograph.webhooks.replay import replay_span
 from heliograph.webhooks.tables import KINDS, webhook_deliveries, webhook_endpoints, webhook_queue
-from tests.support.capability.commands import Run, Said
+from tests.support.capability.commands import CommandResult, Run
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import checked, happened, outcomes, waiting
 from tests.support.factories import SECRET_KEY, awaited, open_account
@@ -40,7 +40,7 @@ def add(run: Run, url: str = URL, *more: str) -> Any:
     return run("webhook", "add", url, "--account", "amina", "--events", "all", *more, "--json").json
 
 
-async def later(run: Run, *args: object) -> Said:
+async def later(run: Run, *args: object) -> CommandResult:
     """Runs a command, while the receiver of this test goes on."""
     return await asyncio.to_thread(run, *args)
 

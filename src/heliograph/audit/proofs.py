@@ -110,7 +110,7 @@ def begin_proof(tx: Connection, proof_id: str, now_ms: int) -> bool:
     return changed.rowcount == 1
 
 
-def tell_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now_ms: int) -> None:
+def store_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now_ms: int) -> None:
     tx.execute(
         sa.update(ledger_proofs)
         .where(ledger_proofs.c.id == proof_id, ledger_proofs.c.slot == 1)

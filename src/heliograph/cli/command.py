@@ -226,7 +226,7 @@ class Command(click.Command):
             told = (
                 _unconfirmed(ctx.params)
                 if _is_unconfirmed(error)
-                else _in_words_of(self.params, error, _told(error))
+                else _in_words_of(self.params, error, _in_one_line(error))
             )
             raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error
 
@@ -353,7 +353,7 @@ def _unconfirmed(given: dict[str, Any]) -> str:
     return f"{told} see whether it was applied before you repeat the command."
 
 
-def _told(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     from sqlalchemy.exc import DBAPIError
 
     from heliograph.database.outage import is_conflict

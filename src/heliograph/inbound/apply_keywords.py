@@ -26,9 +26,9 @@ from heliograph.opt_outs import (
     OptOutScope,
     OptOutSource,
     delete_opt_outs,
+    emit_opt_out_events,
     scope_of_sender,
     store_opt_outs,
-    tell_opt_outs,
 )
 from heliograph.text import Phone, parse_phone
 
@@ -99,7 +99,7 @@ async def apply_keywords(
         changes += [_change(each, opted_out=True) for each in out]
         changes += [_change(each, opted_out=False) for each in back]
         lifted |= {each.said.text.id for each in back}
-    await tell_opt_outs(tx, changes, now_ms)
+    await emit_opt_out_events(tx, changes, now_ms)
     return AppliedKeywords(heard, lifted, accounts)
 
 

@@ -295,7 +295,7 @@ async def _store(
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
     ]
     await sql.STORE_REPLIES.rows(tx, replies)
-    await _tell(tx, rows, now_ms)
+    await _emit_events(tx, rows, now_ms)
     heeded = await apply_keywords(tx, said, now_ms) if said else AppliedKeywords([], set(), {})
     new = {row.id for row in rows}
     counted = [
@@ -357,7 +357,7 @@ async def _note_keywords(
     return said + await for_former_tenants(tx, texts, routed, said)
 
 
-async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
+async def _emit_events(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
     """Stores the events of texts, if anybody wants to hear them."""
     account_ids = {each.account_id for each in stored if each.account_id is not None}
     if not account_ids:

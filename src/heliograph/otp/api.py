@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.accept import Acceptor, SendResult, accept_or_tell, text_sealer
+from heliograph.messages.accept import Acceptor, SendResult, accept_or_explain, text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
@@ -96,7 +96,7 @@ def _sender(
             raise Unavailable(
                 "This process does not have the secret key that is in use."
             ) from error
-        outcome = await accept_or_tell(
+        outcome = await accept_or_explain(
             acceptor,
             db,
             _request(

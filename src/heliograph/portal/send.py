@@ -15,7 +15,7 @@ from heliograph.messages.accept import (
     SANDBOX_SENDER,
     AnsweredText,
     SendRequest,
-    accept_or_tell,
+    accept_or_explain,
     answer_to,
     read_send,
     send_answer,
@@ -149,7 +149,7 @@ def typed_text(asking: PageRequest) -> str:
 def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = asking.service
-    sending = accept_or_tell(service.acceptor, service.db, request, asking.in_thread)
+    sending = accept_or_explain(service.acceptor, service.db, request, asking.in_thread)
     return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
 
 

@@ -23,7 +23,7 @@ from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
-from heliograph.webhooks import tell_listeners
+from heliograph.webhooks import emit_to_listeners
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance,
 # which all transfers would have to lock. SMS credits come into being here, given or sold for money,
@@ -231,7 +231,7 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
         )
     )
     if fired:
-        tell_listeners(
+        emit_to_listeners(
             tx,
             wallet.account_id,
             lambda listeners: [

@@ -129,7 +129,7 @@ async def emit_rows(tx: HotTx, rows: EventRows) -> None:
         tx.signals.add(DELIVERIES_WAIT)
 
 
-def tell_listeners(
+def emit_to_listeners(
     tx: Connection, account_id: str, events: Callable[[Listeners], Sequence[Event]]
 ) -> None:
     """Stores what `events` returns, in an ordinary transaction, if anybody hears of the account.

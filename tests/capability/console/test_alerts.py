@@ -7,7 +7,7 @@ from heliograph.alerts import AlertKind
 from heliograph.alerts.rules import rule_of
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
-from heliograph.console.alert_pages.alert_list import told
+from heliograph.console.alert_pages.alert_list import rule_in_words
 from heliograph.database.database import Database
 from heliograph.portal.page_request import SHOWN_HEADER
 from heliograph.users import OperatorRole
@@ -26,7 +26,7 @@ def as_it_is(db: Database) -> dict[str, str]:
     with db.read() as tx:
         for rule in alerts.all_rules(tx):
             fields[f"{rule.kind}_hold"] = str(rule.hold_s)
-            fields[f"{rule.kind}_shown"] = told(rule)
+            fields[f"{rule.kind}_shown"] = rule_in_words(rule)
             if rule.is_on:
                 fields[f"{rule.kind}_on"] = "yes"
             if rule.threshold is not None:
@@ -169,8 +169,8 @@ def test_the_commands_do_what_the_page_does(db: Database, run: Run, amina: str) 
         0,
     )
     assert rules["carrier_down"]["on"]
-    told = run("alert", "recipients", "--json").json
-    assert [(each["by"], each["last_event"]) for each in told] == [
+    rule_in_words = run("alert", "recipients", "--json").json
+    assert [(each["by"], each["last_event"]) for each in rule_in_words] == [
         ("mail", "test"),
         ("webhook", None),
     ]

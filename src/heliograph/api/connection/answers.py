@@ -110,7 +110,7 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _wait(self) -> None:
         if self._refusal is not None:
-            self._tell(self._refusal)
+            self._send_refusal(self._refusal)
             return
         self._update_count()
         if self._reading == NOTHING:
@@ -161,9 +161,9 @@ class Answering(HttpToolsProtocol, ABC):
         else:
             self._refusal = why
             if self._is_answered():
-                self._tell(why)
+                self._send_refusal(why)
 
-    def _tell(self, why: ServiceError) -> None:
+    def _send_refusal(self, why: ServiceError) -> None:
         self._refusal = None
         self.transport.write(answer_not_read(why, self.client and self.client[0]))
         self._linger()

@@ -154,7 +154,7 @@ class OpenConnections:
             each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s
         ]:
             connection.overdue()
-        self._tell()
+        self._log_limit()
 
     def _make_room(self, why: str, waiting: dict[ClientConnection, None], host: str) -> bool:
         longest = next(iter(waiting), None)
@@ -169,9 +169,9 @@ class OpenConnections:
         metrics.connection_closed(why)
         self._untold[why] += 1
         self._host = host
-        self._tell()
+        self._log_limit()
 
-    def _tell(self) -> None:
+    def _log_limit(self) -> None:
         """Logs at once, and then at most once a minute, with the address that came last."""
         if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
             self._told_s = clock.monotonic_s()

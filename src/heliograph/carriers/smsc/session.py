@@ -106,7 +106,7 @@ class EsmeSession(asyncio.Protocol):
         self._unanswered_texts[sequence] = text
         self._out.append(pdu.encode_pdu(text.command, pdu.ESME_ROK, sequence, text.body))
         if self._journal.is_kept:
-            self.note("text", sequence=sequence, **self._shared.handsets.told(text))
+            self.note("text", sequence=sequence, **self._shared.handsets.journal_fields(text))
 
     # --- what `SubmissionDesk` asks for
 
@@ -253,7 +253,7 @@ class EsmeSession(asyncio.Protocol):
             self._on_receipt_answer(sequence, status)
             return
         if self._journal.is_kept:
-            told = self._shared.handsets.told(text)
+            told = self._shared.handsets.journal_fields(text)
             self.note("text_answered", sequence=sequence, status=status, **told)
         self._shared.handsets.answered(text, status)
 

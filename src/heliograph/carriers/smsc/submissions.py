@@ -87,7 +87,7 @@ class SubmissionDesk:
                 message_id=message_id,
                 status=status,
                 chaos=[kind for kind, _ in acts],
-                **journal_entry.told(message),
+                **journal_entry.journal_fields(message),
             )
         for kind, _ in acts:
             self._journal.count(f"chaos {kind}")

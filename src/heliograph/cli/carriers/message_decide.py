@@ -170,10 +170,10 @@ def _decide(
             f"{error} {decided} messages were decided about before that; the same command goes on"
             " with the rest."
         ) from error
-    _tell(run, done, all_or_failure=bool(ids))
+    _print_result(run, done, all_or_failure=bool(ids))
 
 
-def _tell(run: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
+def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
     from heliograph.base.ids import text_of_raw
 
     refused = [each.refused for each in done if each.refused is not None]

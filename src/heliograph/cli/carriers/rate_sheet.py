@@ -35,7 +35,7 @@ def _record(sheet: "RateSheet") -> dict[str, Any]:
     }
 
 
-def _told(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
+def _outlook_record(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
     from heliograph.pricing import ChangeKind, loss_words
 
     found = outlook.difference
@@ -89,7 +89,7 @@ def import_(
     with run.read() as tx:
         rates = _read(tx, octets)
         outlook = sheets.outlook_of(tx, rates, is_whole=whole)
-        told = _told(outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)})
+        told = _outlook_record(outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)})
     if dry_run:
         show(run, told)
         return

@@ -64,10 +64,10 @@ def shown_field(kind: AlertKind) -> str:
 
 def is_changed(rule: AlertRule, sent: Mapping[str, str]) -> bool:
     """Returns whether a rule is not what the page of a form has shown."""
-    return sent.get(shown_field(rule.kind), "") != told(rule)
+    return sent.get(shown_field(rule.kind), "") != rule_in_words(rule)
 
 
-def told(rule: AlertRule) -> str:
+def rule_in_words(rule: AlertRule) -> str:
     """Returns a rule as the log holds it, such as `on, threshold 300 s, held 60 s`."""
     parts = ["on" if rule.is_on else "off"]
     if rule.threshold is not None:
@@ -93,7 +93,7 @@ def listed(
             *RULE_WORDS[rule.kind],
             *fields_of(rule.kind),
             shown_field(rule.kind),
-            told(rule),
+            rule_in_words(rule),
         )
         for rule in alerts.all_rules(tx)
     ]

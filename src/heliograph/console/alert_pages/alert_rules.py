@@ -10,7 +10,12 @@ from starlette.responses import Response
 from heliograph import alerts
 from heliograph.alerts import AlertRule
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.console.alert_pages.alert_list import fields_of, is_changed, shown_field, told
+from heliograph.console.alert_pages.alert_list import (
+    fields_of,
+    is_changed,
+    rule_in_words,
+    shown_field,
+)
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.portal.filled_form import body_of, choice_of
@@ -33,7 +38,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     body = body_of(asking)
     rules = alerts.locked_rules(tx)
     errors = [
-        FieldError(shown_field(rule.kind), CHANGED_SINCE.format(told(rule)))
+        FieldError(shown_field(rule.kind), CHANGED_SINCE.format(rule_in_words(rule)))
         for rule in rules
         if is_changed(rule, body)
     ]
@@ -48,7 +53,14 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             names = {"threshold": threshold_field, "hold_s": hold_field}
             errors += [FieldError(names[each.field], each.message) for each in refused.fields]
             continue
-        visit.audit(tx, None, "alert.set", before.kind, before=told(before), after=told(after))
+        visit.audit(
+            tx,
+            None,
+            "alert.set",
+            before.kind,
+            before=rule_in_words(before),
+            after=rule_in_words(after),
+        )
     if errors:
         raise InvalidRequest("A rule was refused.", fields=errors)
     return redirect(ALERTS, DoneNotice.SAVED)

@@ -170,7 +170,7 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
             raise sa.exc.InvalidatePoolError  # whatever is as old as it, too: another one is made
 
     @sa.event.listens_for(engine, "handle_error")
-    def _tell_hosts(context: sa.engine.ExceptionContext) -> None:
+    def _notify_hosts(context: sa.engine.ExceptionContext) -> None:
         if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_SQLSTATE:
             context.is_disconnect = True
         if context.is_disconnect and context.connection is not None:

@@ -32,7 +32,7 @@ from heliograph.messages.accept.request import (
 from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.sealed_text import text_sealer
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.accept.which_way import which_way
 
 __all__ = [
@@ -61,7 +61,7 @@ __all__ = [
     "SendRequest",
     "SendResult",
     "Tariff",
-    "accept_or_tell",
+    "accept_or_explain",
     "answer_to",
     "approved_sender",
     "can_still_help",

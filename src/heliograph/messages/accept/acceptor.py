@@ -151,7 +151,7 @@ class Acceptor:
                     await store_sql.store_answers(tx, answering(batch.accepted))
                     for extension in batch.extensions.values():
                         await extension.store(tx)
-                    await batch.tell(tx)
+                    await batch.emit_low_balance(tx)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()

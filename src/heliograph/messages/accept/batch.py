@@ -198,7 +198,7 @@ class SendBatch:
     def wallet(self, account_id: str) -> WalletState:
         return self._wallets[account_id]
 
-    async def tell(self, tx: HotTx) -> None:
+    async def emit_low_balance(self, tx: HotTx) -> None:
         """Emits events of the accounts whose low-balance alarm this batch fires."""
         low = [
             account_id

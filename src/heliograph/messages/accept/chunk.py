@@ -116,7 +116,7 @@ class Chunker:
             piece = await run_meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
             await store_sql.store(tx, piece)
-            await batch.tell(tx)
+            await batch.emit_low_balance(tx)
             await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
         return Chunk(
             filling.taken,

@@ -96,7 +96,7 @@ class _LockAndLookUp(Row, frozen=True):
     recipients: list[AskedRecipient]
 
 
-class _LookedAt(LockedWallet, frozen=True):
+class _LockedAndLookedUp(LockedWallet, frozen=True):
     is_any_known: Bool
     is_any_out: Bool
 
@@ -133,7 +133,7 @@ _LOCK_WALLETS: Final = BatchStatement(
 # the table for empty.
 _LOCK_AND_LOOK: Final = TablesStatement(
     _LockAndLookUp,
-    _LookedAt,
+    _LockedAndLookedUp,
     postgresql=f"""{LOOKUPS_BEFORE_LOCK}
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a, LATERAL (SELECT FROM idempotency_keys k
             WHERE k.account_id = a.account_id AND k.sandbox = a.sandbox AND k.path = a.path

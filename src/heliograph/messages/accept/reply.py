@@ -72,7 +72,7 @@ class Replier:
             return set()
         await store_sql.store(tx, batch.rows())
         await store_sql.store_answers(tx, answering(batch.accepted))
-        await batch.tell(tx)
+        await batch.emit_low_balance(tx)
         batch.count()
         return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
 

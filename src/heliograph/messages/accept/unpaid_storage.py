@@ -9,7 +9,7 @@ counts under its partner's row, whose wallet is not locked.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from heliograph.accounts import MEASURES, NO_BOUND, StoredKind, octets_of, quota_told
+from heliograph.accounts import MEASURES, NO_BOUND, StoredKind, octets_of, quota_of_column
 from heliograph.base.clock import DAY_MS
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
@@ -98,7 +98,9 @@ async def count_unpaid(
         tx, [_StoredOctets(*place, day_ms, count) for place, count in sorted(octets.items())]
     ):
         place = StoragePlace(used.account_id, used.sandbox)
-        rooms[place] = Room(quota_told(used.quota, StoredKind.SENDS), used.octets - octets[place])
+        rooms[place] = Room(
+            quota_of_column(used.quota, StoredKind.SENDS), used.octets - octets[place]
+        )
     return rooms
 
 

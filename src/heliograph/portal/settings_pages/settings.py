@@ -60,7 +60,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         countries=asked.countries,
         daily_credits=asked.daily_credits,
     )
-    for told in _told(before, after):  # each by itself, so that none hides another
+    for told in _changes_in_words(before, after):  # each by itself, so that none hides another
         visit.audit(tx, asking, "settings.change", detail=told)
     return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
@@ -83,7 +83,7 @@ def _filled_with(account: Account) -> dict[str, str]:
     }
 
 
-def _told(before: Account, after: Account) -> list[str]:
+def _changes_in_words(before: Account, after: Account) -> list[str]:
     """Returns what was changed, such as `time_zone: UTC → Africa/Accra`."""
     old: dict[str, Any] = before._asdict()
     new: dict[str, Any] = after._asdict()

@@ -47,7 +47,7 @@ from heliograph.users import OperatorRole, passkeys
 from heliograph.webhooks.events import EVENT_PREFIX
 from heliograph.webhooks.tables import webhook_events
 from tests.support.api.service import Loop
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import SITE, Visitor
 from tests.support.portal.webhook_pages import exhaust, happens
@@ -208,7 +208,7 @@ def _measured(db: Database, run: Loop, only: str) -> list[PageCost]:
         with plain.connect() as connection:
             for left in ("recovery_codes", "totps"):  # of an earlier run
                 connection.execute(sa.text(f"DELETE FROM {left}"))
-        come_in(visitor, db, OperatorRole.ADMIN)
+        sign_in_operator(visitor, db, OperatorRole.ADMIN)
         known = _records(db)
         page = f"{ACCOUNT_PAGES}/{known['account']}"
         visitor.get(page)

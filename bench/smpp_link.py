@@ -123,7 +123,7 @@ async def measure(seconds: float, binds: int, window: int, receipts: bool) -> di
         "window": window,
     }
     inbox.full = True
-    await link.close(drain_s=5)
+    await link.close(grace_s=5)
     server.close()
     return figures
 

@@ -27,8 +27,10 @@ CHANGE_NOTHING = {
 AUDITS = {"audit", "AuditEntry"}
 
 
-def does(route: PageRoute) -> Callable[..., Any]:
-    """Returns the function of a form, which `by_members` and `leads_once` may have wrapped."""
+def function_of(route: PageRoute) -> Callable[..., Any]:
+    """Returns the function of a form, which `form_for_members` and `redirects_once` may have
+    wrapped.
+    """
     function: Callable[..., Any] = route.handle
     while inner := inspect.getclosurevars(function).nonlocals.get("do"):
         function = inner
@@ -36,9 +38,11 @@ def does(route: PageRoute) -> Callable[..., Any]:
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """Returns the source of the function of a form, and of what it does once by `leads_once`."""
+    """Returns the source of the function of a form, and of what it does once by
+    `redirects_once`.
+    """
     source = inspect.getsource(function)
-    for name in re.findall(r"leads_once\((\w+)\)", source):
+    for name in re.findall(r"redirects_once\((\w+)\)", source):
         if f"def {name}(" not in source:
             source += inspect.getsource(getattr(inspect.getmodule(function), name))
     return source
@@ -68,7 +72,7 @@ def test_every_form_of_an_account_writes_into_its_audit_log() -> None:
         for route in PAGES
         if route.is_form
         and route.path.startswith(OF_ACCOUNT)
-        and "visit.audit(" not in source_of(does(route))
+        and "visit.audit(" not in source_of(function_of(route))
         and route.path != f"{OF_ACCOUNT}/campaigns/new/import"  # in what it calls
     }
     assert silent == CHANGE_NOTHING

@@ -35,7 +35,7 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 def asks(handler: ast.ExceptHandler) -> bool:
     return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) == "cancelling.obey"
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "cancelling.raise_if_cancelled"
         for node in ast.walk(handler)
     )
 

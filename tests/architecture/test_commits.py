@@ -75,7 +75,7 @@ MAY_OPEN_A_TRANSACTION = {
     "campaigns/from_file.py": (
         "a campaign to a file of numbers begins with a transaction, and each batch of them is one"
     ),
-    "inbound/taker.py": "a batch of texts from handsets is a transaction",
+    "inbound/receive.py": "a batch of texts from handsets is a transaction",
     "inbound/overdue.py": "each text whose parts do not come is a transaction",
     "otp/verify.py": "a batch of verifications is a transaction",
     "otp/erase.py": "each batch of texts that are erased is a transaction",
@@ -87,7 +87,7 @@ MAY_OPEN_A_TRANSACTION = {
     "processes/listen.py": "its endpoint comes and goes with it",
     "database/leases.py": "a process shows that it lives",
     "jobs/contact_imports.py": "it looks for imports, each of whose steps is a transaction",
-    "alerts/tell.py": "what is to be told is taken in one transaction, and its outcome is another",
+    "alerts/send_notifications.py": "taking what is due is a transaction, and its outcome another",
     "jobs/alerts.py": "each look for alerts is a transaction",
     "jobs/carrier_figures.py": (
         "a quarter of an hour is counted in one transaction and stored in another, which is short"

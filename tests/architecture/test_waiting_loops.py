@@ -10,14 +10,17 @@ from typing import Final, NamedTuple
 from tests.support.sources import PACKAGE, Source, nodes_of, sources
 
 PAUSES: Final = ("asyncio.sleep", "sleep", "asyncio.wait", "asyncio.wait_for")
-SURVIVES: Final = ("survive_faults", "cancelling.obey")
+SURVIVES: Final = ("survive_faults", "cancelling.raise_if_cancelled")
 
 TRIES: Final = "it tries a limited number of times, then it answers"
 # The loops that are neither of the two, by file and function, each with what it is instead.
 EXCEPTIONS: Final = {
     ("base/periodic.py", "repeat"): "it is the helper",
     ("base/periodic.py", "until"): "it is the helper",
-    ("base/cancelling.py", "end"): "it tells tasks to end until they have; the helper is above it",
+    (
+        "base/cancelling.py",
+        "cancel_and_wait",
+    ): "it tells tasks to end until they have; the helper is above it",
     ("campaigns/advance.py", "once"): "it goes through a list, and no campaign keeps another back",
     (
         "campaigns/advance.py",
@@ -39,10 +42,13 @@ EXCEPTIONS: Final = {
     ("database/migrate.py", "_tried_months"): TRIES,
     ("database/migrate.py", "_try"): TRIES,
     ("inbound/overdue.py", "forget_parts"): "it rests between batches, until none is left",
-    ("inbound/taker.py", "run"): (
+    ("inbound/receive.py", "run"): (
         "it empties a list, and what it does after a fault depends on the fault"
     ),
-    ("jobs/pruning.py", "_forget_the_gone"): "it rests between batches, until none is left",
+    (
+        "jobs/pruning.py",
+        "_forget_removed_endpoints",
+    ): "it rests between batches, until none is left",
     ("jobs/pruning.py", "_prune_table"): "it rests between batches, until none is left",
     ("jobs/pruning.py", "prune_all"): "it goes through a list, and each of them rests",
     ("jobs/retention.py", "_batches"): "it rests between batches, for as long as they take",
@@ -72,7 +78,7 @@ EXCEPTIONS: Final = {
     ("processes/prefork.py", "run"): "it is a process without an event loop",
     ("processes/shared_limits.py", "_take"): TRIES,
     ("processes/smsc.py", "_serve"): "it says its counts while it waits for a signal",
-    ("processes/wake.py", "_tell"): "it empties a list, with a pause after each message",
+    ("processes/wake.py", "_send"): "it empties a list, with a pause after each message",
     ("webhooks/endpoint_worker.py", "ended"): "it waits for tasks that may have become others",
 }
 
@@ -170,7 +176,7 @@ async def survives_by_hand():
         try:
             await work()
         except Exception as error:
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
 
 async def has_one_within():
     async def inner():

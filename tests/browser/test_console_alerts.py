@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from tests.support.alerted import OPERATOR_MAIL, events, subjects
 from tests.support.api.server import Server, serving
-from tests.support.console.first_visit import come_in
+from tests.support.console.first_visit import sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.portal.mailbox import Mailbox, taking_mail
@@ -91,7 +91,7 @@ def test_a_carrier_that_dies_and_returns_is_told_once_each(
     db, port, name = telling_server.cast.amina.db, free_port(), f"gh-main-{width}"
     mailbox.got.clear()
     page = opened(browser, width)
-    come_in(page, telling_server, tmp_path)
+    sign_in_operator(page, telling_server, tmp_path)
     secret = set_up(page, receiver)
     page.get_by_role("button", name=f"Send a test to {receiver.url()}").click()
     page.get_by_role("button", name=f"Send a test to {OPERATOR_MAIL}").click()

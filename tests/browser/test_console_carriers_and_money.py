@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.console.first_visit import come_in
+from tests.support.console.first_visit import sign_in_operator
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
 from tests.support.wire.smsc_peer import running_smsc
@@ -18,7 +18,7 @@ def test_an_operator_looks_after_carriers_routes_and_money(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
     page = opened(browser, width)
-    come_in(page, server, tmp_path)
+    sign_in_operator(page, server, tmp_path)
     bar = page.get_by_role("navigation")
     bar.get_by_role("link", name="Carriers").click()
     name = f"gh-{width}"

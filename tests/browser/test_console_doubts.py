@@ -6,7 +6,7 @@ from heliograph.base import clock
 from heliograph.users import OperatorRole
 from tests.support import plain_http
 from tests.support.api.server import Server
-from tests.support.console.entering import come_in
+from tests.support.console.entering import sign_in_operator
 from tests.support.console.messages import never_answered
 from tests.support.console.operators import waiting_sender
 from tests.support.factories import open_carrier
@@ -29,7 +29,7 @@ def test_messages_in_doubt_are_settled_from_the_list_and_a_range_is_blocked(
     never_answered(amina.db, carrier_id)
     page = opened(browser, width)
     page.set_default_timeout(8_000)
-    come_in(page, server, amina.db, OperatorRole.ADMIN)
+    sign_in_operator(page, server, amina.db, OperatorRole.ADMIN)
     page.get_by_role("navigation", name="Pages of the console").get_by_role(
         "link", name="Messages"
     ).click()

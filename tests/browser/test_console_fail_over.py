@@ -19,7 +19,7 @@ from heliograph.database import config
 from heliograph.database.database import Database
 from tests.support import plain_http
 from tests.support.api.server import Server
-from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, come_in
+from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
@@ -105,7 +105,7 @@ def test_a_carrier_dies_another_one_takes_its_texts_over_and_it_returns(
         open_carrier(db, spare, port=taking_over.port, prefix=None, **quick)
         with db.write() as tx:
             set_route(tx, PREFIX, [main, spare])
-        come_in(page, server, db)
+        sign_in_operator(page, server, db)
         bound(page, main)
         bound(page, spare)
         send(server, 2)

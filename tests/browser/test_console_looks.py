@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.support.api.server import Server
-from tests.support.console.first_visit import come_in
+from tests.support.console.first_visit import sign_in_operator
 from tests.support.portal.browsing import at_both_widths, opened, picture
 
 
@@ -14,7 +14,7 @@ def test_an_operator_sees_the_portal_as_its_owner_does_and_leaves_it(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
     page = opened(browser, width)
-    come_in(page, server, tmp_path)
+    sign_in_operator(page, server, tmp_path)
     page.get_by_role("navigation").get_by_role("link", name="Accounts").click()
     page.get_by_role("link", name="amina", exact=True).first.click()
     form = page.locator("form[action$='/see']")

@@ -16,7 +16,7 @@ from heliograph.messages.tables import QUARTER_MS
 from heliograph.monitoring.tables import carrier_money
 from heliograph.users import OperatorRole
 from tests.support.api.server import Server
-from tests.support.console.entering import come_in
+from tests.support.console.entering import sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 
@@ -69,7 +69,7 @@ def test_an_operator_looks_after_the_ledger(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
     page, amina = opened(browser, width), server.cast.amina
-    come_in(page, server, amina.db, OperatorRole.FINANCE)
+    sign_in_operator(page, server, amina.db, OperatorRole.FINANCE)
     page.goto(f"{server.url}/console/money")
     page.get_by_role("link", name="Prove the ledger").click()
     page.get_by_role("button", name="Prove the ledger now").click()

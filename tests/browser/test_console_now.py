@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from heliograph.carriers.tables import carriers
 from heliograph.database import config
 from tests.support.api.server import Server
-from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, come_in
+from tests.support.console.entering import CONNECTS_WITHIN_MS, TOLD_WITHIN_MS, sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.browsing import at_both_widths, opened, picture
 from tests.support.services import free_port
@@ -33,7 +33,7 @@ def test_a_carrier_that_dies_is_told_within_seconds_and_so_is_its_return(
             backoff_min_s=0.1,
             backoff_max_s=1.0,
         )
-        come_in(page, server, db)
+        sign_in_operator(page, server, db)
         page.goto(f"{server.url}/console")
         expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
         row = page.get_by_role("row").filter(has_text=name)

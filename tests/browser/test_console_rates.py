@@ -15,7 +15,7 @@ from heliograph.pricing import sheets
 from heliograph.pricing.tables import rate_sheets
 from tests.support.api.server import Server
 from tests.support.capability.commands import runner
-from tests.support.console.first_visit import come_in
+from tests.support.console.first_visit import sign_in_operator
 from tests.support.portal.browsing import at_both_widths, opened, picture, reload_until
 from tests.support.spreadsheet import spreadsheet
 
@@ -81,7 +81,7 @@ def test_a_rate_sheet_with_a_loss_is_refused_and_another_one_is_applied_at_its_t
     ):
         assert run(*line).status == 0
     page = opened(browser, width)
-    come_in(page, server, tmp_path)
+    sign_in_operator(page, server, tmp_path)
     set_cost(page)
     upload(page, "bad", "bad.csv", b"prefix,credits\r\nGhana,1\r\n233,many\r\n")
     expect(page.get_by_text("Nothing was stored: 2 rows of the file are wrong")).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.support.api.server import Server
 from tests.support.console import first_visit
 from tests.support.console.operators import PDF
-from tests.support.portal.browsing import at_both_widths, come_in, opened, picture
+from tests.support.portal.browsing import at_both_widths, opened, picture, sign_in_operator
 
 
 @at_both_widths
@@ -18,7 +18,7 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
 ) -> None:
     name = f"AMINA{width}"
     owner, operator = opened(browser, width), opened(browser, width)
-    come_in(owner, server)
+    sign_in_operator(owner, server)
     owner.get_by_role("navigation").get_by_role("link", name="Sender IDs").click()
     owner.get_by_label("Sender", exact=True).fill(name)
     owner.get_by_label("Country").fill("GH")
@@ -36,7 +36,7 @@ def test_a_sender_id_is_approved_from_both_sides_with_a_document(
     owner.get_by_role("button", name="Attach it").click()
     expect(owner.get_by_role("status")).to_have_text("Saved")
     picture(owner, "sender-documents")
-    first_visit.come_in(operator, server, tmp_path)
+    first_visit.sign_in_operator(operator, server, tmp_path)
     operator.get_by_role("navigation").get_by_role("link", name="Approvals").click()
     operator.get_by_role("link", name=name).click()
     picture(operator, "console-approval-document")

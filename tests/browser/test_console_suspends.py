@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.support import plain_http
 from tests.support.api.server import Server
 from tests.support.capability.commands import runner
-from tests.support.console.first_visit import come_in
+from tests.support.console.first_visit import sign_in_operator
 from tests.support.portal.browsing import at_both_widths, opened, picture
 
 REFUSED_WITHIN_S = 1.0  # docs/architecture.md, "The configuration cache"
@@ -49,7 +49,7 @@ def test_an_account_that_is_suspended_while_it_sends_stops_at_once(
     browser: Browser, server: Server, width: int, tmp_path: Path
 ) -> None:
     amina, page = server.cast.amina, opened(browser, width)
-    come_in(page, server, tmp_path)
+    sign_in_operator(page, server, tmp_path)
     sender = Sender(server, amina.key())
     sender.start()
     try:

@@ -18,7 +18,7 @@ from heliograph.monitoring.tables import EVERY_CARRIER, TEN_SECONDS_MS, service_
 from tests.support import plain_http
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.api.server import Server
-from tests.support.console.entering import come_in
+from tests.support.console.entering import sign_in_operator
 from tests.support.console.messages import never_answered, stored_message
 from tests.support.console.operators import uploaded_sheet, waiting_sender
 from tests.support.factories import SENDER, issue_key, open_account, open_carrier
@@ -74,7 +74,7 @@ def add_sample(db: Database) -> None:
 def operator_at(browser: Browser, server: Server) -> Callable[[int], Page]:
     """Opens a window of this width, in which an operator is signed in."""
     page = opened(browser, WIDE)
-    come_in(page, server, server.cast.amina.db)
+    sign_in_operator(page, server, server.cast.amina.db)
     state = page.context.storage_state()
     page.context.close()
 

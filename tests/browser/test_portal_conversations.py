@@ -6,7 +6,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.api.inbound_texts import store_inbound
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, come_in, opened, picture, reload_until
+from tests.support.portal.browsing import (
+    at_both_widths,
+    opened,
+    picture,
+    reload_until,
+    sign_in_operator,
+)
 from tests.support.portal.stored_contacts import stored
 
 ARABIC = "هل أنتم مفتوحون يوم الأحد؟"
@@ -53,7 +59,7 @@ def test_a_phone_that_wrote_is_answered_by_keyboard(
     page = opened(browser, width)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    come_in(page, server)
+    sign_in_operator(page, server)
     page.get_by_role("navigation").get_by_role("link", name="Conversations").click()
     expect(page.get_by_text("no number that people could write to")).to_be_visible()
     picture(page, "conversations-empty")

@@ -6,7 +6,13 @@ from playwright.sync_api import Browser, expect
 
 from tests.support import plain_http
 from tests.support.api.server import Server
-from tests.support.portal.browsing import at_both_widths, come_in, opened, picture, reload_until
+from tests.support.portal.browsing import (
+    at_both_widths,
+    opened,
+    picture,
+    reload_until,
+    sign_in_operator,
+)
 
 
 @at_both_widths
@@ -14,7 +20,7 @@ def test_settings_are_changed_by_keyboard_and_the_audit_log_says_so(
     browser: Browser, server: Server, width: int
 ) -> None:
     page = opened(browser, width)
-    come_in(page, server)
+    sign_in_operator(page, server)
     page.get_by_role("link", name="Settings").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Time zone").fill("Mars/Base")
@@ -45,7 +51,7 @@ def test_a_refused_request_is_found_by_its_id(browser: Browser, server: Server, 
     )
     request_id = refused.json()["request_id"]
     page = opened(browser, width)
-    come_in(page, server)
+    sign_in_operator(page, server)
     page.get_by_role("link", name="Requests").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Mode").select_option("sandbox")

@@ -53,10 +53,10 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     monkeypatch.setattr(password, "MEMORY_KIB", 8)
     monkeypatch.setattr(password, "PASSES", 1)
-    for made_once in (password._hasher, password._nobodys):
+    for made_once in (password._hasher, password._hash_of_nobody):
         made_once.cache_clear()
     yield
-    for made_once in (password._hasher, password._nobodys):
+    for made_once in (password._hasher, password._hash_of_nobody):
         made_once.cache_clear()
 
 

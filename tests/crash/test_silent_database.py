@@ -295,7 +295,7 @@ async def test_who_looks_at_the_leases_waits_for_no_silent_database(
 def test_what_hangs_does_not_keep_a_process_from_its_end() -> None:
     hangs = (
         "import threading; from heliograph.processes import watchdog; watchdog.GONE_WITHIN_S = 0.5;"
-        " watchdog.gone_in_time();threading.Thread(target=threading.Event().wait).start()"
+        " watchdog.exit_in_time();threading.Thread(target=threading.Event().wait).start()"
     )
     ended = subprocess.run(
         [sys.executable, "-c", hangs], capture_output=True, timeout=ENDED_WITHIN_S, check=False

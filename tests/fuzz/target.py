@@ -54,7 +54,7 @@ def _body(octets: bytes) -> None:
         return
     assert pdu.decode_sm(pdu.encode_sm(message)) == message
     _receipt(message)
-    told = journal_entry.told(message)
+    told = journal_entry.journal_fields(message)
     assert len(told["text_sha256"]) == 64
     assert 0 <= told["part"] <= 255 or told["long"] == "sar"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from heliograph import alerts
 from heliograph.alerts import AlertKind, AlertRecipient, AlertRule
 from heliograph.alerts.rules import rule_of
-from heliograph.alerts.tell import AlertTeller
+from heliograph.alerts.send_notifications import AlertNotifier
 from heliograph.base import clock
 from heliograph.base.settings import Settings
 from heliograph.database.database import Database
@@ -55,7 +55,7 @@ def rule(db: Database, given: AlertRule) -> None:
 def look(db: Database, after_ms: int = 0) -> None:
     """Looks once, after so long."""
     clock.move(by_ms=after_ms)
-    alerts_job.look(db)
+    alerts_job.check_alerts(db)
 
 
 def open_now(db: Database) -> list[str]:
@@ -75,7 +75,7 @@ def tell(db: Database, box: Mailbox | None = None) -> int:
     )
 
     async def told() -> int:
-        teller = AlertTeller(db, settings)
+        teller = AlertNotifier(db, settings)
         try:
             return await teller.once()
         finally:

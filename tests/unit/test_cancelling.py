@@ -32,7 +32,7 @@ async def in_a_loop(waiting: asyncio.Event) -> None:
             with reachable():
                 await given_back(waiting)
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             await asyncio.sleep(0)
 
 
@@ -96,5 +96,5 @@ async def test_who_loses_a_cancellation_is_told_again(monkeypatch: pytest.Monkey
     tasks = asyncio.ensure_future(loses_it()), asyncio.ensure_future(fails())
     await asyncio.sleep(0)
     async with asyncio.timeout(5):
-        await cancelling.end(*tasks)
+        await cancelling.cancel_and_wait(*tasks)
     assert losses == [0]

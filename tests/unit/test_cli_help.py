@@ -46,7 +46,7 @@ from heliograph.cli import main
 def loaded(*names):
     return [name for name in sys.modules if name.split(".")[0] in names or name.startswith(names)]
 assert CliRunner().invoke(main, ["--help"]).exit_code == 0
-assert loaded("heliograph.cli.") == ["heliograph.cli.garbage"], loaded("heliograph.cli.")
+assert loaded("heliograph.cli.") == ["heliograph.cli.garbage_collection"], loaded("heliograph.cli.")
 for noun in {nouns}:
     verb = "create" if noun != "carrier" else "add"
     assert CliRunner().invoke(main, [noun, verb, "--help"]).exit_code == 0

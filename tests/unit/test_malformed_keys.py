@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.base.errors import Unauthorized
 from heliograph.keys.authenticate import MissingKey, bearer_key
-from heliograph.keys.malformed_header import SEND, what_was_found
+from heliograph.keys.malformed_header import SEND, explain_malformed
 
 KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"
 
@@ -37,7 +37,7 @@ KEY = "sk_live_0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0fcdd6ab0e"
     ],
 )
 def test_the_form_that_was_found_is_told_and_what_would_be_right(header: str, said: str) -> None:
-    told = what_was_found([(b"authorization", header.encode())], 128)
+    told = explain_malformed([(b"authorization", header.encode())], 128)
     assert told is not None
     assert said in told
     assert told.endswith(SEND)
@@ -46,7 +46,7 @@ def test_the_form_that_was_found_is_told_and_what_would_be_right(header: str, sa
 
 @pytest.mark.parametrize("header", [f"Bearer {KEY}", "bearer sk_live_x", "Bearer \u0436"])
 def test_of_a_key_in_its_right_form_there_is_no_more_to_say(header: str) -> None:
-    assert what_was_found([(b"authorization", header.encode())], 128) is None
+    assert explain_malformed([(b"authorization", header.encode())], 128) is None
 
 
 def test_a_key_in_another_header_is_missing_and_that_header_is_named() -> None:
@@ -58,7 +58,7 @@ def test_a_key_in_another_header_is_missing_and_that_header_is_named() -> None:
 
 def test_two_authorization_headers_are_told() -> None:
     assert "more than one Authorization header" in str(
-        what_was_found([(b"authorization", b"Bearer x")] * 2, 128)
+        explain_malformed([(b"authorization", b"Bearer x")] * 2, 128)
     )
 
 

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from heliograph.api.nearest_path import DESCRIBED, Meant
+from heliograph.api.nearest_path import DESCRIBED, PathSuggestions
 
 PAGES = ["/docs", "/healthz", "/api/v1/openapi.json"]
-TABLE = Meant(
+TABLE = PathSuggestions(
     {
         "/balance": ["GET", "HEAD"],
         "/sms/send": ["POST"],

@@ -31,7 +31,7 @@ NO_PAGE_SHOWS: Final = {
     "InvalidRequest": "nobody raises it without a sentence",
     "KeyUnknown": BY_COMMAND,
     "Locked": BY_OTP,
-    "LookOver": BY_CONSOLE,
+    "ViewEnded": BY_CONSOLE,
     "LockedForCodes": BY_OTP,
     "MissingKey": BY_API,
     "NoSuchPath": f"{BY_API}; pages say that there is no such page",
@@ -199,13 +199,13 @@ ALL: Final = sorted(set(_sentences()))
 
 @pytest.fixture(autouse=True)
 def _french() -> Iterator[None]:
-    languages.speak("fr")
+    languages.use_language("fr")
     yield
-    languages.speak("en")
+    languages.use_language("en")
 
 
 def is_english(words: object) -> bool:
-    return 'lang="en"' in refusals.told(words)
+    return 'lang="en"' in refusals.translated_refusal(words)
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
@@ -303,4 +303,4 @@ def test_what_is_listed_here_is_still_said_in_english_and_there() -> None:
     ],
 )
 def test_lists_numbers_and_amounts_are_written_in_french(english: str, french: str) -> None:
-    assert refusals.told(english) == french
+    assert refusals.translated_refusal(english) == french

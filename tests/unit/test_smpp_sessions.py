@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.carriers.link import Outcome, Submission
 from heliograph.carriers.smpp import SmppSettings
-from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
+from heliograph.carriers.smpp.enquire_link import PeerState, SilenceWatch
 from heliograph.carriers.smpp.window import LATE_KEPT_MAX, Window
 
 
@@ -24,27 +24,30 @@ def submission(number: int) -> Submission:
 
 def test_a_silent_peer_is_asked_once_and_then_dead() -> None:
     clock = Clock()
-    watch = PulseWatch(clock, ask_after_s=15, dead_after_s=10)
+    watch = SilenceWatch(clock, ask_after_s=15, dead_after_s=10)
     felt = []
     for _ in range(26):
         clock.now_s += 1
-        felt.append(watch.feel())
-    assert felt == [Pulse.ALIVE] * 14 + [Pulse.ASK] + [Pulse.ALIVE] * 9 + [Pulse.DEAD] * 2
-    watch.heard()
-    assert watch.feel() is Pulse.ALIVE
+        felt.append(watch.check())
+    assert (
+        felt
+        == [PeerState.ALIVE] * 14 + [PeerState.ASK] + [PeerState.ALIVE] * 9 + [PeerState.DEAD] * 2
+    )
+    watch.note_pdu()
+    assert watch.check() is PeerState.ALIVE
 
 
 def test_not_reading_is_not_silence() -> None:
     clock = Clock()
-    watch = PulseWatch(clock, ask_after_s=15, dead_after_s=10)
+    watch = SilenceWatch(clock, ask_after_s=15, dead_after_s=10)
     clock.now_s += 14
     watch.pause()
     clock.now_s += 1_000
-    assert watch.feel() is Pulse.ALIVE
+    assert watch.check() is PeerState.ALIVE
     watch.resume()
     assert watch.time_s() == 114
     clock.now_s += 1
-    assert watch.feel() is Pulse.ASK
+    assert watch.check() is PeerState.ASK
 
 
 def test_a_window_gives_each_submission_one_answer_and_one_more_if_late() -> None:

@@ -15,7 +15,7 @@ from heliograph.carriers.smsc import handsets
 from heliograph.inbound import store_all_overdue
 from heliograph.text import count_segments, split_segments
 from tests.support.wire.raw_client import Served, serving
-from tests.support.wire.taking import StoredText, taking
+from tests.support.wire.receiving_texts import StoredText, taking
 
 CHAOS = "mo-shuffle=0.5,mo-interleave:5=0.2,mo-lose=0.1,mo-repeat:3=0.2"
 TEXTS = 100

@@ -18,19 +18,19 @@ from heliograph.carriers.smpp import pdu
 from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.database.database import Database
 from heliograph.inbound import (
+    InboundReceiver,
     OwnNumber,
-    Taker,
     forget_parts,
     store_all_overdue,
 )
-from heliograph.inbound import taker as takers
+from heliograph.inbound import receive as takers
 from heliograph.inbound.parts import WAITED_MS
 from heliograph.inbound.record import REPEATED_WITHIN_MS, record
 from heliograph.inbound.tables import inbound, inbound_parts
 from tests.support.factories import open_carrier
 from tests.support.wire.handset_texts import LONG, PHONE, long_text, text_of
 from tests.support.wire.raw_carrier import RawCarrier, RawSession, raw_carrier
-from tests.support.wire.taking import taking
+from tests.support.wire.receiving_texts import taking
 
 OTHER_PHONE = "233201234568"
 
@@ -42,7 +42,7 @@ class Phone(NamedTuple):
     carrier: RawCarrier
     number: OwnNumber
     account_id: str
-    taker: Taker
+    taker: InboundReceiver
     sequences: "count[int]"
 
     @property
@@ -86,7 +86,7 @@ async def phone(database_url: str) -> AsyncIterator[Phone]:
             while not (carrier.sessions and carrier.sessions[0].heard):
                 carrier.news.clear()
                 await carrier.news.wait()
-        yield Phone(it.db, carrier, it.number, it.account_id, it.taker, count(1))
+        yield Phone(it.db, carrier, it.number, it.account_id, it.receiver, count(1))
 
 
 def repeated_parts(first: Sequence[pdu.ShortMessage]) -> list[pdu.ShortMessage]:

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from heliograph.opt_outs.tables import suppressions
 from tests.support.wire.handset_texts import PHONE, SHORT_CODE
+from tests.support.wire.receiving_texts import StoredText, Taking, taking
 from tests.support.wire.smpplib_carrier import SmpplibCarrier, smpplib_carrier
 from tests.support.wire.smsc_peer import Smsc
-from tests.support.wire.taking import StoredText, Taking, taking
 
 GSM = "Où est ma commande ? 5 € {12} [a|b] ~ \\ ^ @ ñ Ω"
 

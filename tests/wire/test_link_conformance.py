@@ -66,4 +66,4 @@ async def test_every_kind_of_link(
     try:
         await check(link, inbox)
     finally:
-        await link.close(drain_s=0)
+        await link.close(grace_s=0)

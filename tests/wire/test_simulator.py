@@ -228,14 +228,14 @@ async def test_closing_hands_over_every_receipt_that_is_owed_the_late_ones_too()
 
 
 @pytest.mark.parametrize(
-    ("drain_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)]
+    ("grace_s", "outcome", "receipts"), [(5.0, Outcome.ACCEPTED, 3), (0.0, Outcome.UNANSWERED, 0)]
 )
 async def test_only_what_was_accepted_before_the_end_has_a_receipt(
-    drain_s: float, outcome: Outcome, receipts: int
+    grace_s: float, outcome: Outcome, receipts: int
 ) -> None:
     async with simulator(SimulatorSettings(answer_delay_s=0.05)) as (link, inbox):
         link.submit(prepared(link, 3))
-        await link.close(drain_s)
+        await link.close(grace_s)
         assert inbox.outcomes() == [outcome] * 3
         assert len(inbox.receipts) == receipts
 

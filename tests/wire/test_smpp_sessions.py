@@ -165,7 +165,7 @@ async def test_closing_waits_for_answers_and_unbinds(smsc: Smsc) -> None:
     await smsc.behave(delay_ms=200)
     async with bound(smsc.settings(window=20)) as (link, inbox):
         link.submit(prepared(link, 10))
-        closing = asyncio.create_task(link.close(drain_s=5))
+        closing = asyncio.create_task(link.close(grace_s=5))
         await asyncio.sleep(0)
         # no more goes out, though there is a window still
         assert (link.room(), link.state) == (0, LinkState.BOUND)
@@ -181,7 +181,7 @@ async def test_closing_waits_no_longer_than_told(smsc: Smsc) -> None:
     async with bound(smsc.settings()) as (link, inbox):
         link.submit(prepared(link, 10))
         began_s = asyncio.get_running_loop().time()
-        await link.close(drain_s=0.1)
+        await link.close(grace_s=0.1)
         assert asyncio.get_running_loop().time() - began_s < 1
         assert inbox.outcomes() == [Outcome.UNANSWERED] * 10
     assert (await smsc.log())["unbinds"] == 1
@@ -199,6 +199,6 @@ async def test_closing_ends_whatever_the_carrier_does(
     await link.start()
     await smsc.until("binds", 1)
     async with asyncio.timeout(2):
-        await link.close(drain_s=0)
+        await link.close(grace_s=0)
     assert link.state is LinkState.CLOSED
     await smsc.until("closed", 1)

@@ -12,7 +12,7 @@ import pytest
 from heliograph.webhooks.http.address_guard import AllowedNetworks
 from heliograph.webhooks.http.attempt import Answered, Failed
 from heliograph.webhooks.http.http_answer import READ_MAX, BadAnswer
-from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooMuch
+from heliograph.webhooks.http.tls import BESIDE_MAX, RECORD_MAX, TooManyTlsOctets
 from tests.support.certificates import Authority
 from tests.support.loops import LoopThread
 from tests.support.wire.webhook_posting import BODY, SIGNED, head, posting
@@ -95,7 +95,7 @@ async def test_what_tls_hides_is_counted_too(tmp_path: Path) -> None:
             assert all(connection.transport is None for connection in poster._connected)
         thread.run(server.__aexit__(None, None, None))
     assert isinstance(outcome, Failed), outcome
-    assert (outcome.reason, outcome.detail) == ("bad_answer", TooMuch.reason)
+    assert (outcome.reason, outcome.detail) == ("bad_answer", TooManyTlsOctets.reason)
     assert used_s < 0.03
 
 

@@ -40,7 +40,7 @@ from heliograph.accounts.idempotency_key_count import (
     KeyCount,
     key_octets,
     keys_quotas,
-    quota_told,
+    quota_of_column,
 )
 from heliograph.accounts.lifecycle import (
     DAILY_CREDITS_MAX,
@@ -123,7 +123,7 @@ __all__ = [
     "notify",
     "octets_of",
     "page",
-    "quota_told",
+    "quota_of_column",
     "quotas_of",
     "read_owner_settings",
     "record_status",

@@ -68,7 +68,7 @@ def text_id(account: Account) -> str:
 
 
 def text_of_id(account_id: str, *, is_customer: bool) -> str:
-    """Returns the same for a raw id."""
+    """Returns an account's id in text form, made from its raw id."""
     return ids.text_of_raw(CUSTOMER_PREFIX if is_customer else PREFIX, account_id)
 
 
@@ -81,7 +81,7 @@ def by_id(tx: Connection, account_id: str) -> Account:
 
 
 def by_ids(tx: Connection, account_ids: Collection[str]) -> dict[str, Account]:
-    """Returns those of these accounts (raw ids) that there are, by their raw ids."""
+    """Returns which of these accounts (raw ids) exist, by raw id."""
     query = sa.select(accounts).where(accounts.c.id.in_(account_ids))
     return {account.id: account for account in map(of_row, tx.execute(query))}
 

@@ -81,8 +81,10 @@ def key_octets(path: str, key: str | None) -> int:
     return _ROW_OCTETS + len(path) + (len(key) if key.isascii() else len(key.encode()))
 
 
-def quota_told(octets: int | None, kind: StoredKind = StoredKind.KEYS) -> int | None:
-    """Returns a quota as SQL tells it: NULL where none was set, NO_BOUND for none."""
+def quota_of_column(octets: int | None, kind: StoredKind = StoredKind.KEYS) -> int | None:
+    """Returns a quota from the value that SQL returns: NULL where none was set, NO_BOUND for
+    none.
+    """
     if octets is None:
         return MEASURES[kind].octets_a_day
     return None if octets == NO_BOUND else octets

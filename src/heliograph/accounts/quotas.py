@@ -156,8 +156,9 @@ def refusal_of(
     *,
     of_partner: bool = False,
 ) -> StorageQuotaReached | None:
-    """Returns why so many octets more are not stored today, if so. `quota` None means no bound.
-    `of_partner` says that it is the quota of a customer's partner, whose figures are not told.
+    """Returns why `octets` more may not be stored today, or None if they may. `quota` None means no
+    bound. `of_partner` says that it is the quota of a customer's partner, whose figures are not
+    told.
     """
     if quota is None or used + octets <= quota:
         return None

@@ -1,11 +1,11 @@
 """Tells those who run the service what is wrong: once when it begins, and once when it is over."""
 
-from heliograph.alerts.check_rules import TEST, find_breaches, queue_telling, store_found
+from heliograph.alerts.check_rules import TEST, find_breaches, queue_notification, store_found
 from heliograph.alerts.past_alerts import (
+    AlertNotification,
     KnownAlert,
-    Telling,
     ended_alerts,
-    last_told,
+    last_notifications,
     open_alerts,
     still_wrong,
 )
@@ -41,10 +41,10 @@ __all__ = [
     "TEST",
     "THRESHOLDS",
     "AlertKind",
+    "AlertNotification",
     "AlertRecipient",
     "AlertRule",
     "KnownAlert",
-    "Telling",
     "WatchedWallet",
     "add_recipient",
     "all_recipients",
@@ -53,17 +53,17 @@ __all__ = [
     "change_rule",
     "ended_alerts",
     "find_breaches",
-    "last_told",
+    "last_notifications",
     "locked_rules",
     "locked_watched",
     "open_alerts",
-    "queue_telling",
+    "queue_notification",
     "recipient_of",
     "remove_recipient",
+    "send_notifications",
     "set_rule",
     "still_wrong",
     "store_found",
-    "tell",
     "unwatch_wallet",
     "watch_wallet",
 ]

@@ -41,16 +41,16 @@ class FoundBreaches(NamedTuple):
     unknown: frozenset[AlertKind]
 
 
-class _Look(NamedTuple):
+class _RuleCheck(NamedTuple):
     tx: Connection
     at: Situation
     now_ms: int
 
 
-def broken(tx: Connection, rules: list[AlertRule], now_ms: int) -> FoundBreaches:
-    """Returns what breaks these rules at a moment."""
-    look = _Look(tx, situation(tx, now_ms), now_ms)
-    sampled_at_ms = look.at.sampled_at_ms
+def find_breaches_of(tx: Connection, rules: list[AlertRule], now_ms: int) -> FoundBreaches:
+    """Returns the breaches of these rules at a moment."""
+    check = _RuleCheck(tx, situation(tx, now_ms), now_ms)
+    sampled_at_ms = check.at.sampled_at_ms
     is_late = sampled_at_ms is None or now_ms - sampled_at_ms > SAMPLES_LATE_MS
     breaches: list[Breach] = []
     unknown: set[AlertKind] = set()
@@ -60,22 +60,22 @@ def broken(tx: Connection, rules: list[AlertRule], now_ms: int) -> FoundBreaches
         if is_late and rule.kind in (AlertKind.BACKLOG, AlertKind.DELIVERY_RATE):
             unknown.add(rule.kind)
             continue
-        found = list(_FINDERS[rule.kind](look, rule.threshold or 0))
+        found = list(_FINDERS[rule.kind](check, rule.threshold or 0))
         if len(found) >= FOUND_MAX:
             unknown.add(rule.kind)
-        breaches += [_fitting(breach) for breach in found[:FOUND_MAX]]
+        breaches += [_cut_to_length(breach) for breach in found[:FOUND_MAX]]
     return FoundBreaches(breaches, frozenset(unknown))
 
 
-def _fitting(breach: Breach) -> Breach:
+def _cut_to_length(breach: Breach) -> Breach:
     return breach._replace(
         subject=cut(breach.subject, SUBJECT_MAX - 1), title=cut(breach.title, TITLE_MAX - 1)
     )
 
 
-def _carriers_down(look: _Look, _: int) -> Iterator[Breach]:
+def _carriers_down(check: _RuleCheck, _: int) -> Iterator[Breach]:
     """Finds carriers without a bound session. One that drains is being taken away."""
-    for now in look.at.carriers:
+    for now in check.at.carriers:
         carrier = now.carrier
         if carrier.id == SIMULATOR_ID or carrier.draining or carrier.state == LinkState.BOUND.value:
             continue
@@ -89,8 +89,8 @@ def _carriers_down(look: _Look, _: int) -> Iterator[Breach]:
         )
 
 
-def _backlogs(look: _Look, most_s: int) -> Iterator[Breach]:
-    for now in look.at.carriers:
+def _backlogs(check: _RuleCheck, most_s: int) -> Iterator[Breach]:
+    for now in check.at.carriers:
         name, levels = now.carrier.name, now.levels
         oldest_s = max(levels["oldest_ahead_s"], levels["oldest_bulk_s"])
         waiting = levels["waiting_ahead"] + levels["waiting_bulk"]
@@ -105,8 +105,8 @@ def _backlogs(look: _Look, most_s: int) -> Iterator[Breach]:
             )
 
 
-def _delivery_rates(look: _Look, least_percent: int) -> Iterator[Breach]:
-    for now in look.at.carriers:
+def _delivery_rates(check: _RuleCheck, least_percent: int) -> Iterator[Breach]:
+    for now in check.at.carriers:
         delivered, failed = now.hour["delivered"], now.hour["undelivered"]
         known = delivered + failed
         if known >= RECEIPTS_MIN and delivered * 100 < least_percent * known:
@@ -121,9 +121,9 @@ def _delivery_rates(look: _Look, least_percent: int) -> Iterator[Breach]:
             )
 
 
-def _low_wallets(look: _Look, _: int) -> Iterator[Breach]:
-    watched = all_watched(look.tx)
-    wallets = wallet.wallets_of(look.tx, [each.account.id for each in watched])
+def _low_wallets(check: _RuleCheck, _: int) -> Iterator[Breach]:
+    watched = all_watched(check.tx)
+    wallets = wallet.wallets_of(check.tx, [each.account.id for each in watched])
     for each in watched:
         has = wallets[each.account.id].shown.sms_credits
         if has < each.credits_min and each.account.closed_at_ms is None:
@@ -136,10 +136,10 @@ def _low_wallets(look: _Look, _: int) -> Iterator[Breach]:
             )
 
 
-def _full_disks(look: _Look, least_mib: int) -> Iterator[Breach]:
+def _full_disks(check: _RuleCheck, least_mib: int) -> Iterator[Breach]:
     """Finds machines of whose data directories one has too little room."""
     free_of: defaultdict[str, list[int]] = defaultdict(list)
-    for process in look.at.processes:
+    for process in check.at.processes:
         figures = process.figures
         if figures is not None and figures.disk_free_octets is not None:
             free_of[figures.host].append(figures.disk_free_octets)
@@ -154,16 +154,16 @@ def _full_disks(look: _Look, least_mib: int) -> Iterator[Breach]:
             )
 
 
-def _failing_webhooks(look: _Look, failing_min: int) -> Iterator[Breach]:
-    troubled = endpoints.troubled(
-        look.tx,
-        failing_before_ms=look.now_ms - failing_min * MINUTE_MS,
-        disabled_after_ms=look.now_ms - DISABLED_MS,
+def _failing_webhooks(check: _RuleCheck, failing_min: int) -> Iterator[Breach]:
+    troubled = endpoints.failing_endpoints(
+        check.tx,
+        failing_before_ms=check.now_ms - failing_min * MINUTE_MS,
+        disabled_after_ms=check.now_ms - DISABLED_MS,
         limit=FOUND_MAX,
     )
     for endpoint in troubled:
         shown = endpoints.text_id(endpoint.id)
-        owner = accounts.by_id(look.tx, endpoint.account_id).name
+        owner = accounts.by_id(check.tx, endpoint.account_id).name
         is_disabled = endpoint.disabled_at_ms is not None
         yield Breach(
             AlertKind.WEBHOOK_FAILING,
@@ -181,7 +181,7 @@ def _sentence(remedy: str) -> str:
     return asked if asked.endswith((".", "?")) else f"{asked}."
 
 
-_FINDERS: Final[dict[AlertKind, Callable[[_Look, int], Iterator[Breach]]]] = {
+_FINDERS: Final[dict[AlertKind, Callable[[_RuleCheck, int], Iterator[Breach]]]] = {
     AlertKind.CARRIER_DOWN: _carriers_down,
     AlertKind.BACKLOG: _backlogs,
     AlertKind.DELIVERY_RATE: _delivery_rates,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.alerts.broken_rules import Breach, FoundBreaches, broken
+from heliograph.alerts.broken_rules import Breach, FoundBreaches, find_breaches_of
 from heliograph.alerts.recipients import AlertRecipient, all_recipients
 from heliograph.alerts.rules import AlertKind, all_rules
 from heliograph.alerts.tables import alert_tellings, alerts
@@ -43,7 +43,7 @@ class AlertsChanged(NamedTuple):
 def find_breaches(tx: Connection, now_ms: int) -> FoundNow:
     """Returns what breaks the rules at a moment. It only reads, so that nobody waits for it."""
     rules = all_rules(tx)
-    found = broken(tx, rules, now_ms)
+    found = find_breaches_of(tx, rules, now_ms)
     is_open = tx.execute(sa.select(alerts.c.id).where(_NOT_OVER).limit(1)).first() is not None
     hold_ms: dict[str, int] = {rule.kind: rule.hold_s * 1_000 for rule in rules}
     return FoundNow(found, hold_ms, is_quiet=not (found.breaches or is_open))
@@ -69,10 +69,10 @@ def store_found(tx: Connection, seen: FoundNow, now_ms: int) -> AlertsChanged:
     return looked
 
 
-def queue_telling(
+def queue_notification(
     tx: Connection, recipient: AlertRecipient, event: str, alert_id: str | None, now_ms: int
 ) -> None:
-    """Stores that a recipient is to be told."""
+    """Stores that a recipient is to be notified."""
     tx.execute(
         alert_tellings.insert().values(
             id=ids.raw_of_number(ids.new_number(now_ms)),
@@ -96,7 +96,7 @@ def _stored(breach: Breach) -> dict[str, Any]:
 
 
 def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms: int) -> bool:
-    """Notes that it is wrong still, and returns whether it has become an alert by that."""
+    """Notes that a rule is still broken, and returns whether that has opened an alert."""
     if row.fine_since_ms is not None:
         _change(tx, row.id, {"fine_since_ms": None})
     if row.opened_at_ms is not None or now_ms - row.began_at_ms < hold_ms:
@@ -105,12 +105,12 @@ def _still_wrong(tx: Connection, row: Any, breach: Breach, now_ms: int, hold_ms:
     if not _change(tx, row.id, told, alerts.c.opened_at_ms.is_(None)):
         return False  # another process was faster
     for recipient in all_recipients(tx):
-        queue_telling(tx, recipient, OPENED, row.id, now_ms)
+        queue_notification(tx, recipient, OPENED, row.id, now_ms)
     return True
 
 
 def _is_ended(tx: Connection, row: Any, now_ms: int, hold_ms: int) -> bool:
-    """Notes that it is fine at this look, and returns whether an alert is over by that."""
+    """Notes that a rule is not broken at this look, and returns whether that has ended an alert."""
     if row.opened_at_ms is None:  # nobody was told of it, so nobody is
         tx.execute(alerts.delete().where(alerts.c.id == row.id, alerts.c.opened_at_ms.is_(None)))
         return False
@@ -125,7 +125,7 @@ def _is_ended(tx: Connection, row: Any, now_ms: int, hold_ms: int) -> bool:
     heard = set(tx.execute(told).scalars())
     for recipient in all_recipients(tx):
         if recipient.id in heard:  # who was added since knows of no beginning
-            queue_telling(tx, recipient, OVER, row.id, now_ms)
+            queue_notification(tx, recipient, OVER, row.id, now_ms)
     return True
 
 

@@ -5,56 +5,56 @@ from email.message import EmailMessage
 from typing import Any, Final
 
 from heliograph.alerts.check_rules import OVER, TEST
-from heliograph.alerts.tellings import DueTelling
+from heliograph.alerts.notifications import DueNotification
 from heliograph.base import ids
 from heliograph.base.clock import rfc3339
 from heliograph.base.json import encode
 
 ALERT_PREFIX: Final = "alt"
-TELLING_PREFIX: Final = "atl"
+NOTIFICATION_PREFIX: Final = "atl"
 ALERTS_PAGE: Final = "/console/alerts"
 TEST_TITLE: Final = "This is a test"
 TEST_FOUND: Final = "Alerts of Heliograph reach you here. Nothing is wrong."
 
 
-def mail_of(telling: DueTelling, sender: str, base_url: str) -> EmailMessage:
+def mail_of(notification: DueNotification, sender: str, base_url: str) -> EmailMessage:
     """Returns the mail. Its Message-ID is the same at each try, so that a mail program shows one
     that came twice once.
     """
     message = EmailMessage()
     message["From"] = f"Heliograph <{sender}>"
-    message["To"] = Address(addr_spec=telling.address)
-    message["Subject"] = _subject(telling)
+    message["To"] = Address(addr_spec=notification.address)
+    message["Subject"] = _subject(notification)
     host = sender.partition("@")[2]
-    message["Message-ID"] = f"<{ids.text_of_raw(TELLING_PREFIX, telling.id)}@{host}>"
+    message["Message-ID"] = f"<{ids.text_of_raw(NOTIFICATION_PREFIX, notification.id)}@{host}>"
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no program answers it
-    message.set_content("\n".join([*_lines(telling), "", f"{base_url}{ALERTS_PAGE}"]) + "\n")
+    message.set_content("\n".join([*_lines(notification), "", f"{base_url}{ALERTS_PAGE}"]) + "\n")
     return message
 
 
-def body_of(telling: DueTelling, now_ms: int) -> bytes:
+def body_of(notification: DueNotification, now_ms: int) -> bytes:
     """Returns the body of the webhook."""
     return encode(
         {
-            "id": event_id_of(telling),
-            "event": event_of(telling),
+            "id": event_id_of(notification),
+            "event": event_of(notification),
             "timestamp": rfc3339(now_ms),
-            "data": _data(telling),
+            "data": _data(notification),
         }
     )
 
 
-def event_id_of(telling: DueTelling) -> str:
+def event_id_of(notification: DueNotification) -> str:
     """Returns the id of the event, which is the same at each try."""
-    return ids.text_of_raw(TELLING_PREFIX, telling.id)
+    return ids.text_of_raw(NOTIFICATION_PREFIX, notification.id)
 
 
-def event_of(telling: DueTelling) -> str:
+def event_of(notification: DueNotification) -> str:
     """Returns the kind of the event, such as `alert.opened`."""
-    return f"alert.{telling.event}"
+    return f"alert.{notification.event}"
 
 
-def lasted(span_ms: int) -> str:
+def duration_in_words(span_ms: int) -> str:
     """Returns how long something lasted, in words."""
     seconds = max(span_ms, 0) // 1_000
     if seconds < 120:
@@ -65,21 +65,21 @@ def lasted(span_ms: int) -> str:
     return f"{minutes // 60} h" if minutes < 2_880 else f"{minutes // 1_440} days"
 
 
-def _subject(telling: DueTelling) -> str:
-    title = TEST_TITLE if telling.alert is None else telling.alert.title
-    return f"[Heliograph] {'Over: ' if telling.event == OVER else ''}{title}"
+def _subject(notification: DueNotification) -> str:
+    title = TEST_TITLE if notification.alert is None else notification.alert.title
+    return f"[Heliograph] {'Over: ' if notification.event == OVER else ''}{title}"
 
 
-def _lines(telling: DueTelling) -> list[str]:
-    alert = telling.alert
+def _lines(notification: DueNotification) -> list[str]:
+    alert = notification.alert
     if alert is None:
         return [TEST_FOUND]
-    if alert.over_at_ms is not None and telling.event == OVER:
+    if alert.over_at_ms is not None and notification.event == OVER:
         return [
             f"This is over since {rfc3339(alert.over_at_ms)}: {alert.title}.",
             "",
             f"It began at {rfc3339(alert.began_at_ms)} and lasted for"
-            f" {lasted(alert.over_at_ms - alert.began_at_ms)}.",
+            f" {duration_in_words(alert.over_at_ms - alert.began_at_ms)}.",
         ]
     return [
         f"{alert.title}.",
@@ -91,11 +91,11 @@ def _lines(telling: DueTelling) -> list[str]:
     ]
 
 
-def _data(telling: DueTelling) -> dict[str, Any]:
-    alert = telling.alert
-    if telling.event == TEST or alert is None:
+def _data(notification: DueNotification) -> dict[str, Any]:
+    alert = notification.alert
+    if notification.event == TEST or alert is None:
         return {"title": TEST_TITLE, "found": TEST_FOUND}
-    is_over = telling.event == OVER and alert.over_at_ms is not None
+    is_over = notification.event == OVER and alert.over_at_ms is not None
     return {
         "id": ids.text_of_raw(ALERT_PREFIX, alert.id),
         "rule": alert.kind,

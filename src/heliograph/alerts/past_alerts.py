@@ -12,11 +12,11 @@ from heliograph.alerts.tables import alert_tellings, alerts
 from heliograph.base import ids
 from heliograph.database.reads import records_of
 
-TELLINGS_MAX: Final = 2_000  # of a page of alerts: twice as many as recipients of each
+NOTIFICATIONS_MAX: Final = 2_000  # of a page of alerts: twice as many as recipients of each
 
 
-class Telling(NamedTuple):
-    """Says to whom something was told, or why not. One that is due has a try left."""
+class AlertNotification(NamedTuple):
+    """Says to whom an alert was told, or why that failed. One that is due has a try left."""
 
     alert_id: str | None
     recipient_id: str
@@ -39,15 +39,15 @@ class KnownAlert(NamedTuple):
     began_at_ms: int
     opened_at_ms: int
     over_at_ms: int | None
-    tellings: Sequence[Telling] = ()
+    notifications: Sequence[AlertNotification] = ()
 
     @property
     def text_id(self) -> str:
         return ids.text_of_raw(ALERT_PREFIX, self.id)
 
 
-_ALERT: Final = [alerts.c[name] for name in KnownAlert._fields if name != "tellings"]
-_TELLING: Final = [alert_tellings.c[name] for name in Telling._fields]
+_ALERT: Final = [alerts.c[name] for name in KnownAlert._fields if name != "notifications"]
+_NOTIFICATION: Final = [alert_tellings.c[name] for name in AlertNotification._fields]
 
 
 def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
@@ -55,7 +55,7 @@ def open_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
     query = sa.select(*_ALERT).where(
         alerts.c.over_at_ms.is_(None), alerts.c.opened_at_ms.is_not(None)
     )
-    return _with_tellings(tx, query.order_by(alerts.c.id.desc()).limit(limit))
+    return _with_notifications(tx, query.order_by(alerts.c.id.desc()).limit(limit))
 
 
 def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
@@ -74,26 +74,28 @@ def still_wrong(tx: Connection, *, limit: int) -> list[KnownAlert]:
 def ended_alerts(tx: Connection, *, limit: int) -> list[KnownAlert]:
     """Returns the alerts that are over, those that ended last first."""
     query = sa.select(*_ALERT).where(alerts.c.over_at_ms.is_not(None))
-    return _with_tellings(tx, query.order_by(alerts.c.over_at_ms.desc()).limit(limit))
+    return _with_notifications(tx, query.order_by(alerts.c.over_at_ms.desc()).limit(limit))
 
 
-def last_told(tx: Connection, recipient_ids: Sequence[str]) -> dict[str, Telling]:
-    """Returns the newest telling of each of these recipients (raw ids) that has one."""
+def last_notifications(
+    tx: Connection, recipient_ids: Sequence[str]
+) -> dict[str, AlertNotification]:
+    """Returns the newest notification of each of these recipients (raw ids) that has one."""
     found = {}
     for recipient_id in recipient_ids:
-        query = sa.select(*_TELLING).where(alert_tellings.c.recipient_id == recipient_id)
+        query = sa.select(*_NOTIFICATION).where(alert_tellings.c.recipient_id == recipient_id)
         row = tx.execute(query.order_by(alert_tellings.c.id.desc()).limit(1)).first()
         if row is not None:
-            found[recipient_id] = Telling(**row._asdict())
+            found[recipient_id] = AlertNotification(**row._asdict())
     return found
 
 
-def _with_tellings(tx: Connection, query: "sa.Select[Any]") -> list[KnownAlert]:
+def _with_notifications(tx: Connection, query: "sa.Select[Any]") -> list[KnownAlert]:
     found = records_of(KnownAlert, tx.execute(query))
     columns = alert_tellings.c
-    of_them = sa.select(*_TELLING).where(columns.alert_id.in_([alert.id for alert in found]))
-    told: defaultdict[str | None, list[Telling]] = defaultdict(list)
-    for row in tx.execute(of_them.order_by(columns.id).limit(TELLINGS_MAX)):
-        telling = Telling(**row._asdict())
-        told[telling.alert_id].append(telling)
-    return [alert._replace(tellings=told[alert.id]) for alert in found]
+    of_them = sa.select(*_NOTIFICATION).where(columns.alert_id.in_([alert.id for alert in found]))
+    told: defaultdict[str | None, list[AlertNotification]] = defaultdict(list)
+    for row in tx.execute(of_them.order_by(columns.id).limit(NOTIFICATIONS_MAX)):
+        notification = AlertNotification(**row._asdict())
+        told[notification.alert_id].append(notification)
+    return [alert._replace(notifications=told[alert.id]) for alert in found]

@@ -5,6 +5,6 @@ __all__ = [
     "client_address",
     "listening",
     "loop_delay",
-    "pages_alone",
     "shutdown",
+    "web_pages_app",
 ]

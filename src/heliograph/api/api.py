@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, unquote
 
 from heliograph.api.bodies import IN_ONE_PIECE, Disconnected, Headers, Receive, Scope, read_body
-from heliograph.api.nearest_path import Meant
+from heliograph.api.nearest_path import PathSuggestions
 from heliograph.api.threads import Threads
 from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.errors import (
@@ -114,7 +114,7 @@ class Api:
         except Disconnected:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             _, more, body = failed(error, request_id, route)
             ended = end_of(error)
             headers += more
@@ -163,7 +163,7 @@ class EndpointTable:
             if "GET" in methods:
                 # the same answer without its body (RFC 9110, 9.3.2)
                 methods["HEAD"] = methods["GET"]
-        self.meant = Meant(by_path)
+        self.meant = PathSuggestions(by_path)
         self._fixed = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._templates = [
             (path.split("/"), methods) for path, methods in by_path.items() if "{" in path

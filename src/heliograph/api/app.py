@@ -16,7 +16,7 @@ from heliograph.api.client_address import Proxies, host_of, names_this_machine
 from heliograph.api.cors import Cors, answer_preflight
 from heliograph.api.loop_delay import watch_loop_delay
 from heliograph.api.openapi import BASE_PATH
-from heliograph.api.pages import Page, Shown, answer_page
+from heliograph.api.pages import Page, PageAnswer, answer_page
 from heliograph.api.published import published_pages
 from heliograph.api.ready import Readiness, has_schema
 from heliograph.base import cancelling, metrics
@@ -54,7 +54,7 @@ TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 OK: Final = b"ok\n"
 
 
-class PagesBeside(Protocol):
+class WebPages(Protocol):
     """Serves pages for people at the API's own port, such as the portal."""
 
     def is_mine(self, path: str) -> bool:
@@ -70,7 +70,7 @@ class PagesBeside(Protocol):
     async def close(self) -> None: ...
 
 
-MakePages = Callable[[Acceptor], PagesBeside | None]
+MakePages = Callable[[Acceptor], WebPages | None]
 
 
 class App:
@@ -104,7 +104,7 @@ class App:
         self.postgresql = db.postgresql
         self.stopping = False  # whoever distributes requests shall take others
         self._readiness = Readiness(
-            at_once=[self._require_going_on, self._require_fresh], checks=[has_schema(db)]
+            at_once=[self._require_not_stopping, self._require_fresh], checks=[has_schema(db)]
         )
         self._metrics_threads = OwnThreads("metrics")
         self._cors = Cors(settings.cors_origins) if settings.cors_origins else None
@@ -138,7 +138,7 @@ class App:
             await self._beside.start()
 
     async def stop(self) -> None:
-        await cancelling.end(*self._tasks)
+        await cancelling.cancel_and_wait(*self._tasks)
         await self._store_usage()
         await self._store_requests()
         if isinstance(self.limiter, RedisLimiter):
@@ -189,20 +189,20 @@ class App:
         else:
             await answer_page(self._pages, scope, send, self.api.meant)
 
-    async def _health(self, scope: Scope) -> Shown:
+    async def _health(self, scope: Scope) -> PageAnswer:
         """Answers that the process is there."""
-        return Shown(OK, [TEXT])
+        return PageAnswer(OK, [TEXT])
 
-    async def _ready(self, scope: Scope) -> Shown:
+    async def _ready(self, scope: Scope) -> PageAnswer:
         """Says whether this process can answer requests: the database answers, has this version's
         schema and stores what is written, what is remembered of the configuration is of now, and
         this process is not about to end.
         """
         await self._readiness.require()
         await self._writable.check()
-        return Shown(OK, [TEXT])
+        return PageAnswer(OK, [TEXT])
 
-    def _require_going_on(self) -> None:
+    def _require_not_stopping(self) -> None:
         if self.stopping:
             raise Unavailable(
                 "This server is stopping: it still answers requests, but not for long.",
@@ -213,7 +213,7 @@ class App:
         if not self.cache.is_fresh:
             raise Unavailable("The configuration could not be read for a second.")
 
-    async def _metrics(self, scope: Scope) -> Shown:
+    async def _metrics(self, scope: Scope) -> PageAnswer:
         """Shows metrics to the holder of HELIOGRAPH_METRICS_TOKEN. Without one set, it shows
         them to loopback peers only, who ask for it by a name of this machine.
         """
@@ -223,7 +223,7 @@ class App:
                 " loopback address may read them, and Host must name one too."
             )
         text = await self._metrics_threads.run(lambda: generate_latest(metrics.registry()))
-        return Shown(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
+        return PageAnswer(text, [(b"content-type", CONTENT_TYPE_LATEST.encode())])
 
 
 def acceptor_for(

@@ -15,7 +15,7 @@ OCTETS_MAX: Final = 1 << 20  # 1 MiB (docs/api.md, "Bodies")
 PIECES_MAX: Final = 32_768
 # of a scope: why the rest of the body will not be read, once that is so
 REFUSAL: Final = "heliograph.refusal"
-# of a scope: what writes the whole answer (connection/one_piece.py), where that is possible
+# of a scope: what writes the whole answer (connection/write_answer.py), where that is possible
 IN_ONE_PIECE: Final = "heliograph.in_one_piece"
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -38,7 +38,7 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
         return await _whole(scope, receive)
     # this process waits no longer: nothing was begun, so another can take it
     except asyncio.CancelledError as error:
-        cancelling.answer_instead()
+        cancelling.allow_own_error()
         raise Unavailable("This server is stopping, and the body has not come whole.") from error
 
 

@@ -53,7 +53,7 @@ class Proxies:
         return client is not None and client.is_loopback and (client != peer or not passed_on)
 
     def is_ours(self, host: str) -> bool:
-        """Returns whether this is the address of one of them."""
+        """Returns whether this is the address of one of the operator's proxies."""
         address = _address(host)
         return address is not None and self._ours(address)
 

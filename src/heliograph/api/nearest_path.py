@@ -21,7 +21,7 @@ _REPEATED: Final = re.compile(r"/(?:api(?:/v[0-9])?|v[0-9])(?=/)", re.ASCII)
 _ID: Final = re.compile(r"(?<=/)[a-z]{3,4}_[0-9a-z]+(?=/|$)", re.ASCII)
 
 
-class Meant:
+class PathSuggestions:
     """Compares paths with those of the table, `methods_by_path`; both are given without
     `/api/v1`.
     """
@@ -36,7 +36,7 @@ class Meant:
         """Returns the message of a 404 below `/api/v1`."""
         return (
             f"There is nothing at {cut(BASE_PATH + path, PATH_SHOWN_MAX)!r}."
-            f" {_asked(self._found(method, path))}{DESCRIBED}"
+            f" {_words_for(self._found(method, path))}{DESCRIBED}"
         )
 
     def not_below_base(self, method: str, path: str, pages: Iterable[str]) -> str:
@@ -48,8 +48,8 @@ class Meant:
             known for known in pages if plain and plain in (known, known.removeprefix(BASE_PATH))
         ]
         return (
-            f"There is nothing here. {_asked(page or self._named(method, self._same(path)))}The API"
-            f" is below {BASE_PATH}. {DESCRIBED}"
+            f"There is nothing here. {_words_for(page or self._named(method, self._same(path)))}"
+            f"The API is below {BASE_PATH}. {DESCRIBED}"
         )
 
     def not_answered(self, method: str, template: str, allowed: list[str]) -> str:
@@ -119,5 +119,5 @@ def _is_above(path: str, other: str) -> bool:
     return other.startswith(f"{path}/")
 
 
-def _asked(paths: list[str]) -> str:
+def _words_for(paths: list[str]) -> str:
     return f"Did you mean {' or '.join(paths)}? " if paths else ""

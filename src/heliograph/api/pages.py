@@ -7,24 +7,26 @@ from typing import Final, NamedTuple, TypeAlias
 
 from heliograph.api.api import JSON, Send, failed, new_request_id, respond
 from heliograph.api.bodies import Headers, Scope
-from heliograph.api.nearest_path import DESCRIBED, Meant
+from heliograph.api.nearest_path import DESCRIBED, PathSuggestions
 from heliograph.base import cancelling
 from heliograph.base.errors import MethodNotAllowed, NoSuchPath
 
 METHODS: Final = ("GET", "HEAD")
 
 
-class Shown(NamedTuple):
+class PageAnswer(NamedTuple):
     """Holds a page that is there, which is answered with a 200."""
 
     body: bytes
     headers: Headers
 
 
-Page: TypeAlias = Callable[[Scope], Awaitable[Shown]]
+Page: TypeAlias = Callable[[Scope], Awaitable[PageAnswer]]
 
 
-async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant: Meant) -> None:
+async def answer_page(
+    pages: Mapping[str, Page], scope: Scope, send: Send, meant: PathSuggestions
+) -> None:
     """Answers a request for one of the pages, each of which raises ServiceError when it cannot be
     shown. `meant` knows the API's paths.
     """
@@ -39,7 +41,7 @@ async def answer_page(pages: Mapping[str, Page], scope: Scope, send: Send, meant
             raise MethodNotAllowed([*METHODS], f"{path} answers {', '.join(METHODS)}. {DESCRIBED}")
         body, headers = await pages[path](scope)
     except Exception as error:  # noqa: BLE001  whatever it was, the client gets an answer
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         status, more, body = failed(error, request_id, path if path in pages else "unknown")
         headers = [JSON, *more]
     await respond(scope, send, status, [*headers, (b"x-request-id", request_id.encode())], body)

@@ -56,7 +56,7 @@ class Readiness:
         ):
             self._began_s = clock.monotonic_s()
             self._running = asyncio.ensure_future(self._threads.run(self._run))
-            self._running.add_done_callback(_heard)
+            self._running.add_done_callback(_retrieve_exception)
         return self._running
 
     def _run(self) -> None:
@@ -80,7 +80,7 @@ def has_schema(db: Database) -> Check:
     return check
 
 
-def _heard(run: "asyncio.Future[None]") -> None:
+def _retrieve_exception(run: "asyncio.Future[None]") -> None:
     """Asks how a run ended. All who waited for it may have gone, and then nobody else asks."""
     if not run.cancelled():
         run.exception()

@@ -17,7 +17,7 @@ from typing import Protocol as Described
 import uvicorn
 
 from heliograph.api.client_address import Proxies
-from heliograph.api.connection.connections import Connected
+from heliograph.api.connection.connections import OpenConnections
 from heliograph.api.connection.malformed import CLOSE
 from heliograph.api.connection.protocol import Protocol
 from heliograph.base import clock, open_files
@@ -30,7 +30,7 @@ BACKLOG_MAX: Final = 2_048
 # (api/connection/connections.py)
 BACKLOG_SHARE: Final = 8
 # unless set: a balancer that asks every second and believes the third answer has noticed after 3 s
-API_DRAIN_S: Final = 5.0
+API_GRACE_S: Final = 5.0
 HANDSHAKE_S: Final = 0.1  # for connections whose client believes them made already
 ALONE_S: Final = 2.0  # by then one of several has heard whether the others stay
 # for taking those that wait in the socket's queue; a busy process takes a few thousand a second
@@ -67,8 +67,8 @@ class Server(uvicorn.Server):
     told to stop.
     """
 
-    def __init__(self, app: Served, drain_s: float) -> None:
-        connected = Connected(app.proxies.is_ours)
+    def __init__(self, app: Served, grace_s: float) -> None:
+        connected = OpenConnections(app.proxies.is_ours)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -88,8 +88,8 @@ class Server(uvicorn.Server):
         self.app = app
         self._connected = connected
         self.ending = asyncio.Event()
-        self._drain_s = drain_s
-        self._drained: asyncio.TimerHandle | None = None
+        self._grace_s = grace_s
+        self._grace_over: asyncio.TimerHandle | None = None
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         watching = asyncio.create_task(self._connected.watch())
@@ -102,26 +102,26 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    def obey_signals(self) -> None:
+    def install_signal_handlers(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self.told, number)
+            asyncio.get_running_loop().add_signal_handler(number, self.handle_signal, number)
 
-    def told(self, number: int) -> None:
-        """Obeys a signal. The first SIGTERM drains. SIGINT, which comes from somebody at a
-        terminal, stops at once, and so does a second SIGTERM.
+    def handle_signal(self, number: int) -> None:
+        """Obeys a signal. After the first SIGTERM, requests are answered for a while yet. SIGINT,
+        which comes from somebody at a terminal, stops at once, and so does a second SIGTERM.
         """
         if number == signal.SIGTERM and not self.app.stopping and not self.should_exit:
             self.app.stopping = True
-            self._drain(self._drain_s)
+            self._answer_on(self._grace_s)
         else:
             self.stop()
 
-    def leave(self) -> None:
-        """Drains, with a /readyz that goes on answering 200: others have the same socket, and stay,
-        unless `told` says otherwise meanwhile.
+    def leave_shared_socket(self) -> None:
+        """Stops after a while, with a /readyz that goes on answering 200: other processes have the
+        same socket, and stay, unless `handle_signal` says otherwise meanwhile.
         """
         if not self.ending.is_set():
-            self._drain(max(self._drain_s, ALONE_S))
+            self._answer_on(max(self._grace_s, ALONE_S))
 
     def stop(self) -> None:
         """Answers what is under way and stops; asked a second time, it does not wait for
@@ -132,15 +132,15 @@ class Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self._end()
 
-    def _drain(self, drain_s: float) -> None:
+    def _answer_on(self, grace_s: float) -> None:
         """Goes on answering for a while, by which who distributes requests has noticed, and clients
         have let go of their connections.
         """
-        log.info("stopping", drain_s=drain_s)
+        log.info("stopping", drain_s=grace_s)
         self._close_connections()
-        if self._drained is not None:
-            self._drained.cancel()
-        self._drained = asyncio.get_running_loop().call_later(drain_s, self._end)
+        if self._grace_over is not None:
+            self._grace_over.cancel()
+        self._grace_over = asyncio.get_running_loop().call_later(grace_s, self._end)
 
     def _end(self) -> None:
         self.should_exit = True

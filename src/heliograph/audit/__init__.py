@@ -12,7 +12,7 @@ from heliograph.audit.proofs import (
     findings_of,
     listed_proofs,
     open_proof,
-    tell_progress,
+    store_progress,
 )
 from heliograph.audit.prove import PROOF_STEPS, prove
 from heliograph.audit.smsc_log import NotALog, SmscLog, read_logs
@@ -33,5 +33,5 @@ __all__ = [
     "open_proof",
     "prove",
     "read_logs",
-    "tell_progress",
+    "store_progress",
 ]

@@ -108,6 +108,8 @@ def _failures(
 
 
 def _is_over(message: MessagePosition) -> bool:
-    """Returns whether it failed when its validity had ended, and not all of it was accepted."""
+    """Returns whether a message failed when its validity had ended, and before all of it was
+    accepted.
+    """
     has_ended = (message.failed_at_ms or 0) >= (message.expires_at_ms or 0)
     return has_ended and message.parts_accepted != message.all_parts

@@ -16,7 +16,7 @@ from heliograph.messages.retention import MESSAGES, TEXTS, first_kept
 CLOCKS_MS: Final = 60_000  # apart: the SMSC's from ours
 
 
-class Forgotten:
+class ErasedMessages:
     """Tells whether submissions that are no message's may be of an erased one. It meets one message
     after the other before it is asked.
     """

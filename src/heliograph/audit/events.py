@@ -141,7 +141,7 @@ def _of_messages(
     there; those of a message have the message's own time.
     """
     first = first_kept(tx, MESSAGES)
-    told = _ToldOfMessages(tx, ids.text_of_raw("msg", first))
+    told = _MessageEvents(tx, ids.text_of_raw("msg", first))
     columns = messages.c
     query = sa.select(
         raw_id(columns.id).label("id"),
@@ -189,13 +189,13 @@ def _changes(message: _MessageTimes) -> Iterator[_Change]:
         )
 
 
-class _ToldOfMessages:
+class _MessageEvents:
     """Reads the events about messages, message by message; it must be asked in the order of ids.
     Those about messages before `first` (text id) are left out.
     """
 
     def __init__(self, tx: Connection, first: str) -> None:
-        told = (event for event in _told(tx) if event.about >= first)
+        told = (event for event in _message_events(tx) if event.about >= first)
         self._groups = groupby(told, key=attrgetter("about"))
         self._about: str | None = None
         self._events: Iterator[_AuditedEvent] = iter(())
@@ -265,7 +265,7 @@ def _of_change(
             yield f"{_event(event.id)}, {kind} of {message}, shows another recipient"
 
 
-def _told(tx: Connection) -> Iterator[_AuditedEvent]:
+def _message_events(tx: Connection) -> Iterator[_AuditedEvent]:
     """Yields events about messages, in the order of the messages."""
     columns = webhook_events.c
     about, status, recipient, error_code = (

@@ -51,7 +51,7 @@ def verify_opt_outs(
     tx: Connection, listeners: EndpointsByAccount, since_ms: int
 ) -> Iterator[Discrepancy]:
     """Yields which opt-outs lack their event, of those that were made since then."""
-    told = groupby(_told_of_opt_outs(tx, since_ms), key=attrgetter("at_ms"))
+    told = groupby(_opt_out_events(tx, since_ms), key=attrgetter("at_ms"))
     told_ms, events = next(told, (None, iter(())))
     for made_ms, made in groupby(_standing(tx, since_ms), key=attrgetter("at_ms")):
         while told_ms is not None and told_ms < made_ms:
@@ -91,7 +91,7 @@ def _standing(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
         yield _OptOutAt(ids.made_at_ms(int(row.id, 16)), key, row.id)
 
 
-def _told_of_opt_outs(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
+def _opt_out_events(tx: Connection, since_ms: int) -> Iterator[_OptOutAt]:
     """Yields the events of opt-outs, in the order of their moments."""
     columns = webhook_events.c
     phone, sender = (

@@ -52,8 +52,8 @@ class Overrides:
         ]
 
     def explains_unknown(self, parts: int) -> bool:
-        """Returns whether these segments were taken unheard: of each, a decision that the
-        carrier has it not explains one submission.
+        """Returns whether the SMSC may have taken these segments without our knowing: a decision
+        that the carrier does not have a segment explains one submission of it.
         """
         for place, left in enumerate(self._unheard):
             parts, self._unheard[place] = parts & ~left, left & ~parts

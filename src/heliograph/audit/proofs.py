@@ -41,7 +41,7 @@ class StoredProof(NamedTuple):
         return self.ended_at_ms is not None and self.is_proven is None
 
     def is_silent(self, now_ms: int) -> bool:
-        """Returns whether it has begun, and whoever did it is gone."""
+        """Returns whether the proof has begun, and the process that made it is gone."""
         if self.ended_at_ms is not None or self.beat_at_ms is None:
             return False
         return self.beat_at_ms < now_ms - SILENT_MS
@@ -110,7 +110,7 @@ def begin_proof(tx: Connection, proof_id: str, now_ms: int) -> bool:
     return changed.rowcount == 1
 
 
-def tell_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now_ms: int) -> None:
+def store_progress(tx: Connection, proof_id: str, step: int, rows_read: int, now_ms: int) -> None:
     tx.execute(
         sa.update(ledger_proofs)
         .where(ledger_proofs.c.id == proof_id, ledger_proofs.c.slot == 1)

@@ -60,7 +60,7 @@ def verify_received(
     """Yields discrepancies of texts that came in. `first_event` is the id (raw) from which on
     events are there; a text's event has the time of the text's own id.
     """
-    groups = groupby(_told_of_texts(tx), key=attrgetter("about"))
+    groups = groupby(_text_events(tx), key=attrgetter("about"))
     nothing = ("", iter(()))
     about, told = next(groups, nothing)
     for text in _stored_texts(tx):
@@ -141,7 +141,7 @@ def _stored_texts(tx: Connection) -> Iterator[_ReceivedText]:
     return streamed_records(tx, query, _ReceivedText)
 
 
-def _told_of_texts(tx: Connection) -> Iterator[_ReceivedEvent]:
+def _text_events(tx: Connection) -> Iterator[_ReceivedEvent]:
     """Yields the events about texts, in the order of the texts."""
     columns = webhook_events.c
     about, sender = (

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from heliograph.audit.causes import DELIVRD, causes
-from heliograph.audit.erased import Forgotten
+from heliograph.audit.erased import ErasedMessages
 from heliograph.audit.finding import LOST, UNEXPLAINED, Finding
 from heliograph.audit.overrides import Overrides
 from heliograph.audit.positions import MessagePosition
@@ -53,7 +53,7 @@ class Reconciliation:
         self._simulated: dict[str, int] = {}
         self._unmatched = _unmatched(tx)
         self._overrides = overrides
-        self._forgotten = Forgotten(tx)
+        self._forgotten = ErasedMessages(tx)
         self.early = list(self._own(tx))
         self.figures = {
             "submitted": len(log.submits),
@@ -284,8 +284,8 @@ def _accepted_parts(
 
 
 def _may_be_unknown(message: MessagePosition, submit: Submit, parts: int) -> bool:
-    """Returns whether it may have been taken, and not be known to be: it was in doubt, until it
-    was sent once more or validity ended.
+    """Returns whether the SMSC may have taken a submission without our knowing: it was in doubt,
+    until it was sent once more or validity ended.
     """
     if not submit.may_be_unheard:
         return False

@@ -100,7 +100,7 @@ class Submit:
 
     @property
     def may_be_unheard(self) -> bool:
-        """Returns whether its answer may have reached nobody who could store it."""
+        """Returns whether the submission's answer may have reached nobody who could store it."""
         if self.answered_ms is None or self.answered_ms - self.at_ms >= LATE_MS:
             return True
         lost_ms = self.connection.lost_ms

@@ -3,7 +3,7 @@
 When asyncpg gives back a dead connection, it raises an error of its own in place of the
 CancelledError that it met. Code that takes this error for an outage and tries again has lost the
 cancellation, and whoever waits for the task waits for ever. So every place that turns an error into
-another one, or goes on after it, calls `obey` first (docs/decisions/base.md, D10).
+another one, or goes on after it, calls `raise_if_cancelled` first (docs/decisions/base.md, D10).
 """
 
 import asyncio
@@ -24,7 +24,7 @@ def is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def obey(error: BaseException) -> None:
+def raise_if_cancelled(error: BaseException) -> None:
     """Raises CancelledError in place of `error` if the task that asks was told to end.
     `asyncio.timeout` makes a TimeoutError of its own of it.
     """
@@ -32,16 +32,16 @@ def obey(error: BaseException) -> None:
         raise asyncio.CancelledError from error
 
 
-def answer_instead() -> None:
-    """Lets `obey` pass an error from now on. It is called by who has met a CancelledError and
-    answers with an error of its own before the task ends.
+def allow_own_error() -> None:
+    """Lets `raise_if_cancelled` pass an error from now on. It is called by who has met a
+    CancelledError and answers with an error of its own before the task ends.
     """
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
 
 
-async def end(*tasks: "asyncio.Task[Any]") -> None:
+async def cancel_and_wait(*tasks: "asyncio.Task[Any]") -> None:
     """Cancels the tasks and returns when all of them have ended, however they did. Whoever
     still runs after a second is told again.
     """

@@ -95,7 +95,7 @@ def process_us() -> int:
     return _now_ns() // 1_000
 
 
-def agree(database_ahead_us: int) -> None:
+def follow_database_clock(database_ahead_us: int) -> None:
     """Makes the database's clock the source of "now". It is ahead of this process's clock by
     `database_ahead_us`. The first figure is believed at once, for nothing has been written yet;
     later ones are approached by a second in a hundred.
@@ -109,7 +109,7 @@ def agree(database_ahead_us: int) -> None:
     _agreed_ns, _looked_ns = agreed_ns, running_ns
 
 
-def dispute(disputed: bool) -> None:
+def set_disputed(disputed: bool) -> None:
     """Says whether this process's clock and the database's are so far apart that nobody
     can know the time.
     """

@@ -119,5 +119,5 @@ def survive_faults(event: str, *, level: Level = "error", **facts: object) -> It
     try:
         yield
     except Exception as error:  # noqa: BLE001  see above
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         getattr(log, level)(event, **facts, **error_fields(error))

@@ -1,6 +1,6 @@
 """Manages campaigns: one text for many people is stored, paid for, and sent chunk by chunk."""
 
-from heliograph.campaigns.audience_lock import take_from_the_dead
+from heliograph.campaigns.audience_lock import take_from_dead_processes
 from heliograph.campaigns.campaign import ID_PREFIX, Campaign, find, of_groups, page, text_id
 from heliograph.campaigns.draft import (
     create,
@@ -9,7 +9,7 @@ from heliograph.campaigns.draft import (
     senders_for,
 )
 from heliograph.campaigns.forget_recipients import forget_some
-from heliograph.campaigns.from_file import Listed, create_listed
+from heliograph.campaigns.from_file import FileResult, create_listed
 from heliograph.campaigns.lifecycle import (
     audience_size,
     cancel,
@@ -40,7 +40,7 @@ from heliograph.campaigns.start_time import read_start_time
 __all__ = [
     "ID_PREFIX",
     "Campaign",
-    "Listed",
+    "FileResult",
     "Numbers",
     "Quote",
     "SampleText",
@@ -74,7 +74,7 @@ __all__ = [
     "start_soon",
     "states",
     "stop_all",
-    "take_from_the_dead",
+    "take_from_dead_processes",
     "text_id",
     "unfilled",
     "unfilled_of",

@@ -16,7 +16,7 @@ from heliograph.base import cancelling, clock, ids, metrics
 from heliograph.base.log import Log, error_fields, survive_faults
 from heliograph.campaigns import due_steps, opt_outs
 from heliograph.campaigns.campaign import ID_PREFIX
-from heliograph.campaigns.due_steps import AtWork, Glance
+from heliograph.campaigns.due_steps import AtWork, QuickCheck
 from heliograph.campaigns.expand import Expanded, expand
 from heliograph.campaigns.states import CANCELED, PAUSED, PAUSED_BY_OPERATOR, SENDING
 from heliograph.database.database import Database
@@ -47,9 +47,9 @@ class _Bucket(NamedTuple):
 
 
 class Advancer:
-    """Moves on the campaigns of one database, as long as this process has them. `on_queued` is told
-    which carriers have something to send. `chunk` is how many recipients one transaction takes, and
-    `ahead` how many messages of a campaign are queued at most.
+    """Moves on the campaigns of one database, as long as this process is the one that does.
+    `on_queued` is told which carriers have something to send. `chunk` is how many recipients one
+    transaction takes, and `ahead` how many messages of a campaign are queued at most.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Advancer:
         """
         campaigns, opted_out = await asyncio.to_thread(self._at_work)
         if opted_out:
-            await self._heed()
+            await self._apply_opt_outs()
         self._buckets = {
             campaign.id: self._buckets[campaign.id]
             for campaign in campaigns
@@ -92,15 +92,15 @@ class Advancer:
         )
         return bool(campaigns)
 
-    async def glance(self) -> Glance:
+    async def quick_check(self) -> QuickCheck:
         """Returns whether a look is worth while: a look is several questions, and what it costs
         is taken from what is sent.
         """
-        return await asyncio.to_thread(self._glance)
+        return await asyncio.to_thread(self._quick_check)
 
-    def _glance(self) -> Glance:
+    def _quick_check(self) -> QuickCheck:
         with self._db.read() as tx:
-            return due_steps.glance(tx)
+            return due_steps.quick_check(tx)
 
     def _at_work(self) -> tuple[list[AtWork], bool]:
         """Returns the campaigns at work, and whether somebody has opted out."""
@@ -109,7 +109,7 @@ class Advancer:
 
     # what is decided already
 
-    async def _heed(self) -> None:
+    async def _apply_opt_outs(self) -> None:
         """Takes out those who have opted out, before anything else is done for them: they get
         nothing more.
         """
@@ -118,11 +118,13 @@ class Advancer:
             more = True
             while more and clock.monotonic_s() < until_s:
                 async with self._db.hot() as tx:
-                    seen = await opt_outs.see(tx)
+                    seen = await opt_outs.mark_seen(tx)
                 if seen:
                     await wait_for_accepting(self._db, seen)
                 async with self._db.hot() as tx:
-                    more = await opt_outs.heed(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
+                    more = (
+                        await opt_outs.apply_due_notes(tx, clock.now_ms()) == opt_outs.AT_ONCE_MAX
+                    )
 
     async def _settle(self, campaign: AtWork) -> None:
         if campaign.status == CANCELED:
@@ -155,7 +157,7 @@ class Advancer:
             pass
 
     async def _all(self, move: Callable[[Database, int], Awaitable[int]], campaign: AtWork) -> bool:
-        """Moves batch by batch, and returns whether there is nothing left to move."""
+        """Calls `move` batch by batch, and returns whether nothing is left to move."""
         until_s = clock.monotonic_s() + SETTLE_S
         while await move(self._db, campaign.group_id):
             if clock.monotonic_s() > until_s:
@@ -185,7 +187,7 @@ class Advancer:
                 done = await self._chunk(campaign, most)
             # whatever it was, the others go on, and this one at the next look
             except Exception as error:  # noqa: BLE001
-                cancelling.obey(error)
+                cancelling.raise_if_cancelled(error)
                 log.error("campaign_not_expanded", campaign=_shown(campaign), **error_fields(error))
                 continue
             queued[campaign.id] += done.messages if done is not None else 0

@@ -1,7 +1,7 @@
 """Freezes an audience: the recipients of a campaign are written down chunk by chunk, as they are
 when it is launched, and priced meanwhile.
 
-`look` goes through the same people and stores nothing: that is an estimate.
+`read_through` goes through the same people and stores nothing: that is an estimate.
 """
 
 from collections.abc import Callable
@@ -32,19 +32,18 @@ Tell: TypeAlias = Callable[[int], object]  # of so many people more that were lo
 
 
 def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
-    """Writes contacts down, without who opted out, after what an earlier one wrote was taken away.
-    A file's numbers stand there already: who of them opted out is marked, anew each time.
-
-    Each transaction writes `lock.size` people. Raises Taken, and StorageQuotaReached; what was
-    written until then stays until it is cleared.
+    """Stores the contacts of an audience, without those who opted out. What an earlier attempt has
+    stored is removed first. The numbers of a file are stored already: those who opted out are
+    marked, anew each time. Each transaction stores `lock.size` people. Raises AudienceTaken, and
+    StorageQuotaReached; what was stored until then stays until it is cleared.
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
     if _is_filled_in(campaign):
-        with _Ahead(lock.db, campaign, lock.size) as ahead, _Behind(lock) as behind:
+        with _ReadAhead(lock.db, campaign, lock.size) as ahead, _WriteBehind(lock) as behind:
             _go(lambda after: _fill_in(ahead, campaign, pricing, behind), pricing, tell)
         return
-    looking = _looking(campaign, pricing, lock.size, write=True)
+    looking = _chunk_reader(campaign, pricing, lock.size, write=True)
     _go(
         lambda after: _without_texts(campaign, lock.step(lambda tx: looking(tx, after))),
         pricing,
@@ -52,13 +51,13 @@ def freeze(lock: AudienceLock, campaign: Campaign, pricing: Pricing, tell: Tell)
     )
 
 
-def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
+def read_through(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None:
     """Reads the audience as it is now."""
     if _is_filled_in(campaign):
-        with _Ahead(db, campaign, PEOPLE_PER_LOOK) as ahead:
+        with _ReadAhead(db, campaign, PEOPLE_PER_LOOK) as ahead:
             _go(lambda after: _fill_in(ahead, campaign, pricing, None), pricing, tell)
         return
-    looking = _looking(campaign, pricing, PEOPLE_PER_LOOK, write=False)
+    looking = _chunk_reader(campaign, pricing, PEOPLE_PER_LOOK, write=False)
 
     def step(after: int) -> AudienceChunk | None:
         with db.read() as tx:
@@ -68,7 +67,7 @@ def look(db: Database, campaign: Campaign, pricing: Pricing, tell: Tell) -> None
 
 
 def clear(lock: AudienceLock, campaign: Campaign) -> None:
-    """Takes all its recipients away."""
+    """Removes all recipients of a campaign."""
     written = WrittenRecipients(campaign)
     after: int | None = 0
     while after is not None:
@@ -87,7 +86,7 @@ def _go(
         tell(chunk.people)
 
 
-def _looking(
+def _chunk_reader(
     campaign: Campaign, pricing: Pricing, size: int, *, write: bool
 ) -> Callable[[Connection, int], AudienceChunk | None]:
     """Returns what takes the next chunk behind a number, when no texts have to be filled in."""
@@ -111,7 +110,7 @@ def _is_filled_in(campaign: Campaign) -> bool:
     return campaign.audience.kind != "numbers" and campaign.template.plain is None
 
 
-class _Ahead:
+class _ReadAhead:
     """Reads contacts while the texts of those before are filled in and stored."""
 
     def __init__(self, db: Database, campaign: Campaign, size: int) -> None:
@@ -121,7 +120,7 @@ class _Ahead:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="audience")
         self._next: Future[list[AudienceMember]] = self._thread.submit(self._read, 0)
 
-    def __enter__(self) -> "_Ahead":
+    def __enter__(self) -> "_ReadAhead":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -139,7 +138,7 @@ class _Ahead:
             return self._contacts.people(tx, after, self._size)
 
 
-class _Behind:
+class _WriteBehind:
     """Stores chunks one after the other, while the texts of the next are filled in. All of them are
     stored when it is left without an error.
     """
@@ -149,7 +148,7 @@ class _Behind:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recipients")
         self._last: Future[object] | None = None
 
-    def __enter__(self) -> "_Behind":
+    def __enter__(self) -> "_WriteBehind":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
@@ -158,7 +157,9 @@ class _Behind:
             self._wait()
 
     def store(self, step: Callable[[Connection], object]) -> None:
-        """Raises Taken, and whatever else became of the one before."""
+        """Stores a chunk while the caller goes on. Raises AudienceTaken, and what the storing of
+        the chunk before has raised.
+        """
         self._wait()
         self._last = self._thread.submit(self._lock.step, step)
 
@@ -168,7 +169,7 @@ class _Behind:
 
 
 def _fill_in(
-    ahead: _Ahead, campaign: Campaign, pricing: Pricing, behind: _Behind | None
+    ahead: _ReadAhead, campaign: Campaign, pricing: Pricing, behind: _WriteBehind | None
 ) -> tuple[AudienceChunk, Filling] | None:
     """Returns the next chunk, filled in. With `behind`, it is stored too."""
     people, filling = ahead.following(), Filling(campaign.template)

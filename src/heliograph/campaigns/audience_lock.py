@@ -46,13 +46,15 @@ class AudienceLock:
         self.size = PEOPLE_PER_TRANSACTION if db.postgresql else PEOPLE_PER_TRANSACTION_SQLITE
 
     def take(self, work: Callable[[Connection], T]) -> T:
-        """Takes the campaign in one transaction. Whoever had it has it no more: its next
-        transaction is rolled back. `work` says whether it may.
+        """Takes the campaign in one transaction. The process that had it loses it: its next
+        transaction is rolled back. `work` says whether the campaign may be taken.
         """
         return self._transact(work, since=None)
 
     def step(self, work: Callable[[Connection], T]) -> T:
-        """Runs one transaction of it. Raises Taken, and then nothing is stored."""
+        """Runs one transaction of the freezing. Raises AudienceTaken, and then nothing is
+        stored.
+        """
         assert self._mine is not None
         found = self._transact(work, since=self._mine)
         if not self.db.postgresql:
@@ -60,7 +62,7 @@ class AudienceLock:
         return found
 
     def finish(self, work: Callable[[Connection], T]) -> T:
-        """Runs the last transaction, which gives the campaign back. Raises Taken."""
+        """Runs the last transaction, which gives the campaign back. Raises AudienceTaken."""
         assert self._mine is not None
 
         def effect(tx: Connection) -> T:
@@ -105,7 +107,7 @@ class AudienceLock:
             raise AudienceTaken()
 
 
-def take_from_the_dead(tx: Connection, account_id: str) -> None:
+def take_from_dead_processes(tx: Connection, account_id: str) -> None:
     """Takes the campaigns of this account from processes that have been silent for long. Should
     one live after all, its next transaction is rolled back.
     """

@@ -18,7 +18,7 @@ from heliograph.messages.queue import HELD_FROM_US, RESTORED_FROM_US
 from heliograph.messages.tables import groups, queue, sends, tallies
 from heliograph.opt_outs.tables import opt_outs
 from heliograph.wallet.tables import counted_today, wallets
-from heliograph.webhooks import Event, tell_listeners
+from heliograph.webhooks import Event, emit_to_listeners
 
 AT_WORK_MAX: Final = 1_000  # looked at at once; those that wait for credits come last
 _ITS_END: Final = 0  # the place of `campaign.completed` in the ids that belong to a campaign
@@ -65,17 +65,17 @@ class AtWork(NamedTuple):
     can_go_on: bool
 
 
-class Glance(NamedTuple):
+class QuickCheck(NamedTuple):
     """Says whether there is anything to do, as far as one quick query can tell."""
 
     at_work: bool  # a campaign is under way, or somebody has opted out
     due: bool  # the time of a scheduled one has come
 
 
-def glance(tx: Connection) -> Glance:
+def quick_check(tx: Connection) -> QuickCheck:
     """Says what there is to do. It is asked every second, also while there are no campaigns."""
     under_way, opted_out, due = tx.execute(_GLANCE, {"now_ms": clock.now_ms()}).one()
-    return Glance(bool(under_way or opted_out), bool(due))
+    return QuickCheck(bool(under_way or opted_out), bool(due))
 
 
 def at_work(tx: Connection) -> list[AtWork]:
@@ -200,7 +200,7 @@ def complete(tx: Connection, campaign_id: str) -> bool:
         as_record(completed, tally),
         number=ids.derived_number(int(found.id, 16), _ITS_END, now_ms),
     )
-    tell_listeners(tx, found.account_id, lambda _: [end])
+    emit_to_listeners(tx, found.account_id, lambda _: [end])
     return True
 
 

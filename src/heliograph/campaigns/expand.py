@@ -23,7 +23,7 @@ from heliograph.database.statements import (
     same,
 )
 from heliograph.messages.accept import (
-    LOOKS_BEFORE_LOCK,
+    LOOKUPS_BEFORE_LOCK,
     Chunk,
     Chunker,
     ChunkRecipient,
@@ -102,7 +102,7 @@ _NEXT_OF: Final = """
 _NEXT: Final = Statement(
     _RecipientsAfter,
     _Next,
-    postgresql=LOOKS_BEFORE_LOCK + _NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
+    postgresql=LOOKUPS_BEFORE_LOCK + _NEXT_OF.format(opt_outs=f"SELECT 1 FROM {_OPT_OUTS} o WHERE"),
     sqlite=_NEXT_OF.format(
         opt_outs="""SELECT 1 FROM suppressions o WHERE o.account_id = :account_id
         AND o.sandbox = :sandbox AND o.phone = r.recipient AND"""

@@ -26,7 +26,9 @@ class Filling:
         self.lacking: Counter[str] = Counter()
 
     def recipients(self, people: Iterable[AudienceMember]) -> list[CampaignRecipient]:
-        """Returns, of those who are reached, the ones for whom there is a text, with it."""
+        """Returns the people for whom there is a text, out of those who have not opted out, each
+        with the text.
+        """
         found = []
         for person in people:
             if person.reach == REACHED:

@@ -158,7 +158,9 @@ async def forget_some(tx: HotTx, until_ms: int) -> int:
 
 
 async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
-    """Finds the group of one that nobody is just freezing, nor can until this transaction ends."""
+    """Finds the group of an old draft that nobody is freezing now, nor can freeze until this
+    transaction ends.
+    """
     now_ms = clock.now_ms()
     found = await _OLD_DRAFT.rows(tx, _DraftBefore(until_ms, first_id_of(now_ms - SILENT_MS)))
     if not found:
@@ -170,7 +172,9 @@ async def _old_draft(tx: HotTx, until_ms: int) -> int | None:
 
 
 async def _old_pause(tx: HotTx, until_ms: int) -> int | None:
-    """Finds the group of one that nobody is just resuming, nor can until this transaction ends."""
+    """Finds the group of a campaign paused long ago that nobody is resuming now, nor can resume
+    until this transaction ends.
+    """
     found = await _OLD_PAUSE.rows(tx, _PausedBefore(until_ms, first_id_of(until_ms)))
     if not found:
         return None

@@ -29,7 +29,7 @@ NUMBERS_MAX: Final = 10_000_000
 BAD_ROWS_TOLD_MAX: Final = 100
 
 
-class Listed(NamedTuple):
+class FileResult(NamedTuple):
     """Reports what became of a file's lines: `recipients` were stored, the others are counted, and
     the first bad ones are listed in `told`.
     """
@@ -94,11 +94,12 @@ def create_listed(
     tell: Tell = lambda people: None,
     most: int = NUMBERS_MAX,
     once: Callable[[Connection, Callable[[Connection], Campaign]], Campaign] = _each_time,
-) -> Listed:
+) -> FileResult:
     """Makes a draft to the numbers of a file, of which there may be at `most` so many. Bad lines
     are left out, and told. A file that cannot be read to its end, or in which nobody is left, makes
     no campaign; one whose reading was killed cannot be launched. `once` calls what makes the draft,
-    in the first transaction, or raises whatever ends a request that was carried out before.
+    in the first transaction. If the request was carried out before, it raises an error instead,
+    which ends this.
 
     Raises InvalidRequest, as `create` does, and StorageQuotaReached.
     """
@@ -120,7 +121,7 @@ def create_listed(
             if reading.rows > most:
                 raise InvalidRequest(f"The file has more than {most} numbers.")
         if not stored:
-            raise InvalidRequest(_nobody(reading))
+            raise InvalidRequest(_no_recipients_left(reading))
     except (InvalidRequest, StorageQuotaReached):
         clear(lock, campaign)
         lock.finish(lambda tx: _remove(tx, campaign))
@@ -130,7 +131,7 @@ def create_listed(
             tx, by_id(tx, campaign.id), audience=encoded(request.audience._replace(whole=True))
         )
     )
-    return Listed(
+    return FileResult(
         whole,
         reading.rows,
         stored,
@@ -141,7 +142,7 @@ def create_listed(
     )
 
 
-def _nobody(reading: _NumbersRead) -> str:
+def _no_recipients_left(reading: _NumbersRead) -> str:
     if not reading.told:
         return "The file holds no numbers."
     first = reading.told[0]

@@ -16,7 +16,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.base.log import Log
 from heliograph.campaigns import states
-from heliograph.campaigns.audience import Tell, clear, freeze, look
+from heliograph.campaigns.audience import Tell, clear, freeze, read_through
 from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken, is_taken
 from heliograph.campaigns.campaign import Campaign, by_id, change, is_suspended, move, text_id
 from heliograph.campaigns.draft import require_sender
@@ -67,8 +67,8 @@ def audience_size(tx: Connection, campaign: Campaign) -> int:
 
 
 def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None) -> Quote:
-    """Returns what it would cost now, and whom it would reach; nothing is stored. Raises
-    WrongState when it was launched already.
+    """Returns what a campaign would cost now, and whom it would reach; nothing is stored. Raises
+    WrongState when the campaign was launched already.
     """
     states.require_one_of(campaign.status, states.STARTABLE, "be estimated")
     with db.read() as tx:
@@ -76,7 +76,7 @@ def estimate(db: Database, campaign: Campaign, tell: Tell = lambda people: None)
             pricing_of(tx, campaign),
             wallet_of(tx, campaign.account_id).sms_credits,
         )
-    look(db, campaign, pricing, tell)
+    read_through(db, campaign, pricing, tell)
     return pricing.quote(available)
 
 
@@ -87,13 +87,15 @@ def launch(
     as_far_as_credits_reach: bool | None = None,
     tell: Tell = lambda people: None,
 ) -> Launched:
-    """Freezes the audience, prices it, and lets it be sent. If `as_far_as_credits_reach` is None,
-    it does as it was scheduled, or else sends only if the credits reach for all. `tell` is called
-    with each number of people that were looked at.
+    """Freezes the audience of a campaign, prices it, and starts to send. If
+    `as_far_as_credits_reach` is None, the value with which it was scheduled counts; without one, it
+    is sent only if the credits reach for all. `tell` is called again and again with the number of
+    people that were looked at.
 
-    If it is refused, it is what it was. It raises WrongState, AccountSuspended, InvalidRequest for
-    the sender, NoRecipients, InsufficientCredits with both figures, StorageQuotaReached. Taken
-    means that somebody else launched it, too, and this one gave way.
+    A campaign whose launch is refused stays as it was. Raises WrongState, AccountSuspended,
+    InvalidRequest for the sender, NoRecipients, InsufficientCredits with both figures,
+    StorageQuotaReached. AudienceTaken means that somebody else launched it, too, and this launch
+    gave way.
     """
     lock = AudienceLock(db, campaign_id)
 
@@ -106,11 +108,11 @@ def launch(
 
 
 def start_due(db: Database, *, tell: Tell = lambda people: None) -> list[str]:
-    """Starts the scheduled campaigns whose time has come; those that cannot be have `failed`. It
-    returns the raw ids of the ones that are sending now.
+    """Starts the scheduled campaigns whose time has come; those that cannot be started have
+    `failed`. Returns the raw ids of those that are sending now.
 
-    Several processes may do so at once: whom another one is at work on is left to it, until that
-    has shown nothing for 30 s.
+    Several processes may do so at once: a campaign that another process is at work on is left to
+    that one, until it has shown nothing for 30 s.
     """
     with db.read() as tx:
         due = tx.execute(_DUE, {"now_ms": clock.now_ms()}).scalars().all()
@@ -166,10 +168,10 @@ def _start(
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None = None,
     as_far: bool | None = None,
 ) -> Launched:
-    """Freezes the audience and starts to send. `as_far` starts also when the credits do not
-    reach for all; None means as its row says. `refused` says what becomes of a campaign that
-    cannot be sent, in the transaction that finds it out, with how many of its audience opted
-    out.
+    """Freezes the audience and starts to send. With `as_far`, it starts also when the credits do
+    not reach for all; None means that the campaign's row decides. `refused` says what becomes of a
+    campaign that cannot be sent. It is called in the transaction that finds this out, with the
+    number of those who opted out.
     """
     with lock.db.read() as tx:
         pricing = pricing_of(tx, campaign)
@@ -217,8 +219,8 @@ def _give_up(
     error: StorageQuotaReached,
     refused: Callable[[Connection, Campaign, ServiceError, int], object] | None,
 ) -> None:
-    """Takes away what was written down of contacts; a file's numbers stay. It is what it
-    was, or what `refused` makes of it.
+    """Removes the contacts that were stored; a file's numbers stay. The campaign is as it was
+    before, or as `refused` makes it.
     """
     if campaign.audience.kind != "numbers":
         clear(lock, campaign)
@@ -321,8 +323,8 @@ def start_soon(
 
 
 def pause(tx: Connection, campaign_id: str, reason: str = PAUSED_BY_OPERATOR) -> Campaign:
-    """Pauses a campaign: what is queued waits. One that has stopped by itself does not go on by
-    itself then. Raises WrongState.
+    """Pauses a campaign: what is queued waits. A campaign that has paused by itself, and would go
+    on by itself, does not do so then. Raises WrongState.
     """
     campaign = by_id(tx, campaign_id, lock=True)
     if campaign.status == states.PAUSED and campaign.status_reason != reason == PAUSED_BY_OPERATOR:

@@ -165,7 +165,7 @@ def _layout(
         raise InvalidRequest(f"The file has {len(cells)} columns; allowed: {COLUMNS_MAX}.")
     if phone_column is not None:
         phone = columns.place_of("phone", phone_column)
-        return _NumbersLayout(phone, _unlike(columns, phone)), True
+        return _NumbersLayout(phone, _distinct_names(columns, phone)), True
     numbers = [place for place, cell in enumerate(cells) if parse_phone(cell, country) is not None]
     named = columns.phone
     if numbers or (named is None and re.search("[0-9]", "".join(cells))):
@@ -177,10 +177,10 @@ def _layout(
             f"The file's header must name the column of the numbers {PHONE_COLUMNS[0]} (or"
             f" {', '.join(PHONE_COLUMNS[1:])}); it names {cut(', '.join(cells), NAMES_SAID_MAX)}."
         )
-    return _NumbersLayout(named, _unlike(columns, named)), True
+    return _NumbersLayout(named, _distinct_names(columns, named)), True
 
 
-def _unlike(columns: Columns, phone: int) -> tuple[str, ...]:
+def _distinct_names(columns: Columns, phone: int) -> tuple[str, ...]:
     """Returns the names of a header, which differ. Raises InvalidRequest."""
     # spreadsheets leave columns without one behind the last
     names = [name for name in columns.names if name]

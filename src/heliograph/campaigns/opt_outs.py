@@ -209,25 +209,25 @@ _AGAIN: Final = BatchStatement(
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
-    """Returns whether there is anything to heed. It is asked at each look, by index."""
+    """Returns whether any note is due. It is asked at each look, by index."""
     return (
         tx.execute(sa.select(opt_outs.c.phone).where(opt_outs.c.due_ms <= now_ms).limit(1)).first()
         is not None
     )
 
 
-async def see(tx: HotTx) -> set[str]:
-    """Sees new notes, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before they are
-    heeded, the caller waits for who may be accepting something for their phones: then `heed` finds
-    it queued.
+async def mark_seen(tx: HotTx) -> set[str]:
+    """Marks new notes as seen, at most AT_ONCE_MAX, and returns their accounts (raw ids). Before
+    these notes are applied, the caller waits for who may be accepting something for their phones:
+    then `apply_due_notes` finds it queued.
     """
     if not tx.postgresql:
         return set()
     return {person.account_id for person in await _SEE.rows(tx, _MostNotes(AT_ONCE_MAX))}
 
 
-async def heed(tx: HotTx, now_ms: int) -> int:
-    """Heeds the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
+async def apply_due_notes(tx: HotTx, now_ms: int) -> int:
+    """Applies the next notes that are due and were seen, at most AT_ONCE_MAX, and returns how
     many.
     """
     notes = await _DUE.rows(tx, _DueNow(now_ms, AT_ONCE_MAX))
@@ -256,7 +256,7 @@ async def heed(tx: HotTx, now_ms: int) -> int:
 
 
 async def _leave_out(tx: HotTx, people: Sequence[OptedOutPhone]) -> None:
-    """Takes them out of the lists in which they are still to come."""
+    """Removes these people from the lists of campaigns that have not reached them yet."""
     found = await _IN_LISTS.rows(tx, people)
     if not found:
         return

@@ -63,8 +63,8 @@ class Pricing:
         self.add_groups(chunk.groups)
 
     def add_groups(self, groups: Iterable[Group]) -> None:
-        """Adds groups. `digits` of each are the first so many of its numbers, or all of shorter
-        ones.
+        """Adds groups. `digits` of a group are the first digits of its numbers, or all digits of
+        shorter numbers.
         """
         for group in groups:
             plan, refusal = self._offers.offer(Phone(group.digits, group.country_code))

@@ -96,9 +96,9 @@ class Contacts:
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> AudienceChunk | None:
-        """Returns the next `size` of them, when everybody's text has `segments`: grouped by their
-        first so many `digits`, and by `write` written down, on the server. Returns None if there is
-        nobody behind `after`. Raises StorageQuotaReached.
+        """Returns the next `size` contacts, grouped by their first `digits` digits, when
+        everybody's text has `segments`. With `write`, the database stores them, too. Returns None
+        if there is nobody behind `after`. Raises StorageQuotaReached.
         """
         part = self._next(tx, after, size, contacts.c.country_code).cte("part")
         reached = part.c.reach == _REACHED
@@ -122,7 +122,7 @@ class Contacts:
         return chunk
 
     def people(self, tx: Connection, after: int, size: int) -> list[AudienceMember]:
-        """Returns the next `size` of them, in the order of their numbers."""
+        """Returns the next `size` contacts, in the order of their numbers."""
         part = self._next(
             tx, after, size, contacts.c.country_code, contacts.c.name, contacts.c.custom
         ).subquery("part")
@@ -135,7 +135,7 @@ class Contacts:
         )
 
     def person(self, tx: Connection, phone: int) -> AudienceMember | None:
-        """Returns the one with this number, else the first of some thousands who is reached."""
+        """Returns the contact with this number, else the first one who has not opted out."""
         its = sa.select(
             contacts.c.phone,
             _REACHED.label("reach"),
@@ -149,7 +149,7 @@ class Contacts:
         return next(iter(self.first_reached(tx, 1)), None)
 
     def first_reached(self, tx: Connection, most: int) -> list[AudienceMember]:
-        """Returns at most so many who are reached among the first thousands of contacts."""
+        """Returns at most `most` of the first thousands of contacts, who have not opted out."""
         reached = (one for one in self.people(tx, 0, SAMPLED_MAX) if one.reach == REACHED)
         return list(islice(reached, most))
 
@@ -174,7 +174,7 @@ class Contacts:
         )
 
     def size(self, tx: Connection) -> int:
-        """Returns how many there are, of whatever audience."""
+        """Returns how many contacts there are, of whatever audience."""
         return int(
             tx.execute(
                 sa.select(sa.func.count()).select_from(contacts).where(self._of_account)
@@ -211,8 +211,8 @@ class WrittenRecipients:
     def look(
         self, tx: Connection, after: int, size: int, digits: int, segments: int, *, write: bool
     ) -> AudienceChunk | None:
-        """Returns the next `size` of them, grouped, or None when there is nobody behind `after`.
-        `segments` are those of a text that is everybody's.
+        """Returns the next `size` recipients, grouped, or None when there is nobody behind `after`.
+        `segments` counts the segments of a text that everybody gets.
 
         With `write`, those who want no campaigns now are marked, in place of what an earlier look
         has marked. These marks are counted, for the contacts are asked once.
@@ -246,7 +246,7 @@ class WrittenRecipients:
         return AudienceChunk(upto, 0, 0, []) if found is None else found
 
     def text_of(self, tx: Connection, phone: int) -> str | None:
-        """Returns the text of the one with this number, else of the first who gets one."""
+        """Returns the text of the recipient with this number, else of the first who gets one."""
         recipient, text = campaign_recipients.c.recipient, campaign_recipients.c.text
         its: str | None = tx.execute(
             sa.select(text).where(self._group, recipient == phone)
@@ -274,7 +274,9 @@ class WrittenRecipients:
         )
 
     def drop(self, tx: Connection, after: int, size: int) -> int | None:
-        """Takes the next `size` of them out; the last one's number, None when there was nobody."""
+        """Removes the next `size` recipients. Returns the number of the last one, or None when
+        there was nobody.
+        """
         upto = self._upto(tx, after, size)
         if upto is not None:
             tx.execute(sa.delete(campaign_recipients).where(*self._within(after, upto)))

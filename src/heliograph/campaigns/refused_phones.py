@@ -9,8 +9,8 @@ from heliograph.opt_outs.tables import suppressions
 
 def refuses(campaign: AudienceHolder, phone: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Returns the condition that this phone wants no texts of the campaign's account, or of its
-    sender. It is asked of one after the other, by its index: how many refuse makes no difference,
-    nor what a planner takes them for.
+    sender. Each phone is looked up by the index: so neither the number of opt-outs nor the
+    planner's estimate of it makes a difference.
     """
     columns = suppressions.c
     senders = {WHOLE_ACCOUNT.sender, scope_of_sender(campaign.sender).sender}

@@ -23,8 +23,8 @@ class Stopped(NamedTuple):
 
 
 def stop_all(tx: Connection, now_ms: int) -> list[Stopped]:
-    """Pauses what is under way, also what waits for credits and would go on by itself. What is
-    scheduled for a time that is over becomes a draft again.
+    """Pauses the campaigns that are under way, also those that wait for credits and would go on by
+    themselves. Campaigns that were scheduled for a time that is over become drafts again.
     """
     columns = campaigns.c
     goes_on = columns.status.in_((states.SENDING, states.PAUSED)) & (

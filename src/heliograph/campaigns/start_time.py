@@ -26,8 +26,8 @@ def read_start_time(text: str, time_zone: str, now_ms: int) -> StartTime:
     of its own.
 
     Raises InvalidRequest about `at` for what is no time, one that the zone's clocks leave out, one
-    that has passed, and one over a year ahead. Of one that they show twice the earlier is meant,
-    and that is said.
+    that has passed, and one over a year ahead. Of a time that they show twice, the earlier is
+    meant, and `note` says so.
     """
     when = _understood(text, time_zone)
     if when.at_ms <= now_ms:

@@ -59,14 +59,14 @@ class Template(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns the fields it asks for, each once, in order of appearance."""
+        """Returns the fields that the text asks for, each once, in order of appearance."""
         return tuple(
             dict.fromkeys(part.name for part in self.parts if isinstance(part, Placeholder))
         )
 
     @property
     def plain(self) -> str | None:
-        """Returns what everybody gets, or None when it has placeholders."""
+        """Returns the text that everybody gets, or None when it has placeholders."""
         return (
             "".join(part for part in self.parts if isinstance(part, str))
             if not self.names

@@ -60,11 +60,11 @@ from heliograph.carriers.smpp import SmppSettings, user_message_reference
 from heliograph.carriers.smpp.describe_submission import DescribedSubmission
 from heliograph.carriers.smpp.statuses import meaning_of
 from heliograph.carriers.state import (
-    mend_states,
     outdated_states,
     record_state,
     remember_id_format,
     remember_read_as,
+    repair_states,
     served_carriers,
     unbound_links,
 )
@@ -112,7 +112,6 @@ __all__ = [
     "load_rates_of",
     "load_routes",
     "meaning_of",
-    "mend_states",
     "outdated_states",
     "pause_carrier",
     "record_state",
@@ -121,6 +120,7 @@ __all__ = [
     "remove_carrier",
     "remove_rate",
     "remove_route",
+    "repair_states",
     "resume_carrier",
     "served_carriers",
     "set_carrier",

@@ -48,7 +48,7 @@ class Delayed(Generic[T]):
         return due
 
     def _is_due(self, now_s: float) -> bool:
-        """Tells of the first one, which there must be."""
+        """Returns whether the first item is due. There must be one."""
         due_s, _ = self._items[0]
         return due_s <= now_s
 
@@ -66,12 +66,12 @@ class Delayed(Generic[T]):
             due_s, _ = self._items[0]
             wait_s = due_s - self._loop.time()
             self._timer = (
-                self._loop.call_later(wait_s, self._ring)
+                self._loop.call_later(wait_s, self._timer_due)
                 if wait_s > 0
-                else self._loop.call_soon(self._ring)
+                else self._loop.call_soon(self._timer_due)
             )
 
-    def _ring(self) -> None:
+    def _timer_due(self) -> None:
         self._timer = None
         self._on_due(self)
         if not self._is_overdue:

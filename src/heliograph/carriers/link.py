@@ -175,8 +175,8 @@ class TextLink(Protocol):
     """Describes a Link that texts from handsets come from."""
 
     def answer_texts(self, texts: Sequence[HandsetText], *, stored: bool) -> None:
-        """Answers their PDUs: that they are stored, or that the carrier shall send them again. One
-        whose session is gone is dropped: the carrier sends it again.
+        """Answers the PDUs of these texts: they are stored, or the carrier shall send them again. A
+        text whose session is gone is dropped: the carrier sends it again.
         """
         ...
 
@@ -200,8 +200,8 @@ class Link(Protocol):
         ...
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them to the wire (no more than `room()` said). Never raises for the wire's sake:
-        what cannot be written is answered UNSPENT.
+        """Writes submissions to the wire (no more than `room()` said). Never raises for the wire's
+        sake: what cannot be written is answered UNSPENT.
 
         Nothing is reported from within the call: answers come in a later round of the event loop.
         """
@@ -217,8 +217,8 @@ class Link(Protocol):
         """Begins connecting, and goes on reconnecting (1..60 s, jitter) until `close`."""
         ...
 
-    async def close(self, drain_s: float) -> None:
-        """Stops: waits up to `drain_s` for outstanding answers, unbinds, closes.
+    async def close(self, grace_s: float) -> None:
+        """Stops: waits up to `grace_s` for outstanding answers, unbinds, closes.
         Outstanding ones are reported UNANSWERED.
         """
         ...

@@ -121,8 +121,8 @@ def carrier_named(tx: Connection, name: str) -> Carrier:
 
 
 def down_carriers(tx: Connection, now_ms: int) -> frozenset[int]:
-    """Returns the carriers whose messages take the next one of their route: those that have been
-    down for so long, and those that are paused.
+    """Returns the carriers whose messages go to the next carrier of their route: those that have
+    been down for a minute, and those that are paused.
     """
     is_down = carriers.c.down_since_ms <= now_ms - DOWN_MS
     return frozenset(

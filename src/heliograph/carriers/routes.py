@@ -47,7 +47,7 @@ class Route(NamedTuple):
         return shared(up.leading, up.weights or (1,))
 
     def written(self, names: Mapping[int, str]) -> list[str]:
-        """Returns its carriers by name, with their weights, as `set_route` takes them."""
+        """Returns the route's carriers by name, with their weights, as `set_route` takes them."""
         weights = [*self.weights, *[None] * (len(self.carrier_ids) - len(self.weights))]
         return [
             write_weight(names[carrier_id], weight)

@@ -148,8 +148,8 @@ class SimulatorLink:
     async def start(self) -> None:
         self._show(LinkState.BOUND, "in this process")
 
-    async def close(self, drain_s: float) -> None:
-        """Waits up to `drain_s` for the outstanding answers, and hands over at once all
+    async def close(self, grace_s: float) -> None:
+        """Waits up to `grace_s` for the outstanding answers, and hands over at once all
         receipts that are owed.
         """
         if self._state is LinkState.CLOSED:
@@ -157,7 +157,7 @@ class SimulatorLink:
         self._state = LinkState.CLOSED  # no room from here on
         if len(self._unanswered):
             with suppress(TimeoutError):
-                async with asyncio.timeout(drain_s):
+                async with asyncio.timeout(grace_s):
                     await self._is_drained.wait()
         unanswered = self._unanswered.take_all()
         if unanswered:

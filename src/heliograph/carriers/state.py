@@ -53,21 +53,23 @@ _NOBODY: Final = _CarrierState(LinkState.CLOSED.value, "")
 
 
 def record_state(
-    tx: Connection, epoch: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
+    tx: Connection, process_number: int, carrier_id: int, state: LinkState, detail: str, now_ms: int
 ) -> None:
-    """Keeps what a process's link is in, and what that makes of the carrier. A process
-    that has closed its link has none. Processes that record a carrier's state at once wait for
-    each other.
+    """Stores the state of a process's link, and what it makes the carrier's state. A process that
+    has closed its link has none. Processes that record a carrier's state at once wait for each
+    other.
     """
     if state is LinkState.BOUND and _is_long_down(tx, carrier_id, now_ms):
         config.bump(tx)
     if not _locked(tx, carriers.c.id == carrier_id):
         return  # removed meanwhile
-    tx.execute(sa.delete(links).where(links.c.epoch == epoch, links.c.carrier_id == carrier_id))
+    tx.execute(
+        sa.delete(links).where(links.c.epoch == process_number, links.c.carrier_id == carrier_id)
+    )
     if state is not LinkState.CLOSED:
         tx.execute(
             links.insert().values(
-                epoch=epoch,
+                epoch=process_number,
                 carrier_id=carrier_id,
                 state=state.value,
                 state_detail=detail[:_DETAIL_MAX],
@@ -143,7 +145,7 @@ def served_carriers(tx: Connection) -> list[Carrier]:
     return found
 
 
-def mend_states(tx: Connection, now_ms: int) -> None:
+def repair_states(tx: Connection, now_ms: int) -> None:
     """Stores the states that the links make where other ones are stored."""
     outdated = outdated_states(tx)
     if any(

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import click
 
-from heliograph.cli.garbage import left_by_a_program
+from heliograph.cli.garbage_collection import rare_collection
 
 # In the order in which an operator meets them. A new command is a line here and a file in its
 # folder, named like the command, with _ for -.
@@ -102,8 +102,8 @@ class Commands(click.Group):
         """Runs a command; without `args` that of this process, which ends with it."""
         if args is not None:
             return self._main(args, *more, **named)
-        _stand_in_for_closed_input()
-        with left_by_a_program():
+        _open_empty_input()
+        with rare_collection():
             return self._main(None, *more, **named)
 
     def _main(self, *args: Any, **named: Any) -> Any:
@@ -117,7 +117,7 @@ class Commands(click.Group):
                 raise
             where = f"{error.filename}: " if error.filename else ""
             if not where:
-                _print_no_more()
+                _discard_output()
             click.echo(f"heliograph: {where}{error.strerror}.", err=True)
             sys.exit(1)
 
@@ -138,10 +138,12 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         # click looks for the nearest one among those that were imported
         except click.exceptions.NoSuchCommand as error:
-            from heliograph.cli.did_you_mean import near
+            from heliograph.cli.did_you_mean import nearest_names
 
             raise click.exceptions.NoSuchCommand(
-                error.command_name, possibilities=near(error.command_name, COMMANDS), ctx=ctx
+                error.command_name,
+                possibilities=nearest_names(error.command_name, COMMANDS),
+                ctx=ctx,
             ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -149,13 +151,13 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _stand_in_for_closed_input() -> None:
+def _open_empty_input() -> None:
     """Gives a process whose standard input is closed (`<&-`) an empty one to read."""
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
-def _print_no_more() -> None:
+def _discard_output() -> None:
     """Throws away what could not be printed, which Python would try again at the end."""
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from heliograph.base.errors import InvalidRequest
 
 
-class Unfit(Exception):
+class InvalidValue(Exception):
     """A value was judged, and this is what is wrong with it."""
 
     def __init__(self, why: "InvalidRequest") -> None:
@@ -37,7 +37,7 @@ class CheckedType(click.ParamType[str]):
         try:
             self._judge(value)
         except InvalidRequest as why:
-            raise Unfit(why) from why
+            raise InvalidValue(why) from why
         return str(value)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from heliograph.cli.checked_values import MaybeEmpty, Unfit
+from heliograph.cli.checked_values import InvalidValue, MaybeEmpty
 from heliograph.cli.failure import BadValue, Failure
-from heliograph.cli.garbage import collect_as_usual
+from heliograph.cli.garbage_collection import resume_collection
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -121,7 +121,7 @@ class CommandRun:
 
 
 class Command(click.Command):
-    """Gives a command --data-dir, --env-file and --json, and its callback a `session`. Expected
+    """Gives a command --data-dir, --env-file and --json, and its callback a `run`. Expected
     errors become a Failure.
 
     `own_data_dir` is where it works unless told by --data-dir, whatever the environment says.
@@ -167,7 +167,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Reads a number below zero as a value, for its field to refuse, and not as an option."""
-        from heliograph.cli.did_you_mean import near
+        from heliograph.cli.did_you_mean import nearest_names
 
         ctx.ignore_unknown_options = any(re.fullmatch(r"-[0-9].*", arg, re.ASCII) for arg in args)
         known = [
@@ -177,11 +177,11 @@ class Command(click.Command):
             rest = super().parse_args(ctx, [*args])
             self._refuse_empty(ctx, args)
             return rest
-        except Unfit as error:
+        except InvalidValue as error:
             raise BadValue(_in_words_of(self.params, error.why, str(error.why))) from error.why
         except click.NoSuchOption as error:
             raise click.NoSuchOption(
-                error.option_name, possibilities=near(error.option_name, known), ctx=ctx
+                error.option_name, possibilities=nearest_names(error.option_name, known), ctx=ctx
             ) from None
         except click.UsageError:
             for name in (
@@ -191,7 +191,7 @@ class Command(click.Command):
             ):
                 if name not in known:
                     raise click.NoSuchOption(
-                        name, possibilities=near(name, known), ctx=ctx
+                        name, possibilities=nearest_names(name, known), ctx=ctx
                     ) from None
             raise
 
@@ -213,8 +213,8 @@ class Command(click.Command):
         from heliograph.base import env_file
 
         if not self._prints_record:  # but is a process, which goes on
-            collect_as_usual()
-        ctx.params["session"] = CommandRun(
+            resume_collection()
+        ctx.params["run"] = CommandRun(
             ctx.params.pop("data_dir") or self._own_data_dir,
             ctx.params.pop("as_json", False),
             self._making,
@@ -226,7 +226,7 @@ class Command(click.Command):
             told = (
                 _unconfirmed(ctx.params)
                 if _is_unconfirmed(error)
-                else _in_words_of(self.params, error, _told(error))
+                else _in_words_of(self.params, error, _in_one_line(error))
             )
             raise (BadValue if getattr(error, "fields", None) else Failure)(told) from error
 
@@ -239,13 +239,15 @@ class Noun(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from heliograph.cli.did_you_mean import near
+        from heliograph.cli.did_you_mean import nearest_names
 
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
             raise click.exceptions.NoSuchCommand(
-                error.command_name, possibilities=near(error.command_name, self.commands), ctx=ctx
+                error.command_name,
+                possibilities=nearest_names(error.command_name, self.commands),
+                ctx=ctx,
             ) from None
 
 
@@ -351,7 +353,7 @@ def _unconfirmed(given: dict[str, Any]) -> str:
     return f"{told} see whether it was applied before you repeat the command."
 
 
-def _told(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     from sqlalchemy.exc import DBAPIError
 
     from heliograph.database.outage import is_conflict

@@ -7,7 +7,7 @@ from typing import Final
 _AS_NEAR: Final = 0.1
 
 
-def near(typed: str, known: Iterable[str]) -> list[str]:
+def nearest_names(typed: str, known: Iterable[str]) -> list[str]:
     """Returns the nearest of the known names, and those that are about as near; none when
     all are far away.
     """

@@ -17,7 +17,9 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         prefix = (
-            click.style("heliograph:", fg="red") if colours.wanted(sys.stderr) else "heliograph:"
+            click.style("heliograph:", fg="red")
+            if colours.are_wanted(sys.stderr)
+            else "heliograph:"
         )
         click.echo(f"{prefix} {self.message}", err=True, file=file)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def post_entry(
-    session: CommandRun, make: "Callable[..., Posted]", account: str, *change: object
+    run: CommandRun, make: "Callable[..., Posted]", account: str, *change: object
 ) -> None:
     """Makes an entry by one of the wallet's functions, `make(tx, account_id, *change,
     now_ms=…)`: new, or as the same reference made it before.
@@ -20,7 +20,7 @@ def post_entry(
     from heliograph.base import clock
     from heliograph.wallet import as_record
 
-    with session.write() as tx:
+    with run.write() as tx:
         found = accounts.find(tx, account)
         posted = make(tx, found.id, *change, now_ms=clock.now_ms())
     record = as_record(posted.entry)
@@ -30,7 +30,7 @@ def post_entry(
         else "Nothing was changed: this reference was already applied, as shown."
     )
     show(
-        session,
+        run,
         {
             "id": record.pop("id"),
             "account_id": accounts.text_id(found),

@@ -19,9 +19,9 @@ _UNSEEN: Final = re.compile(
 )
 
 
-def show(session: CommandRun, record: Mapping[str, Any], note: str | None = None) -> None:
+def show(run: CommandRun, record: Mapping[str, Any], note: str | None = None) -> None:
     """Prints one record. `note` is a line more, for people."""
-    if session.as_json:
+    if run.as_json:
         return _print_json(record)
     flat = _flattened(record)
     width = max(map(len, flat))
@@ -33,7 +33,7 @@ def show(session: CommandRun, record: Mapping[str, Any], note: str | None = None
 
 
 def show_list(
-    session: CommandRun,
+    run: CommandRun,
     records: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     *,
@@ -42,7 +42,7 @@ def show_list(
     """Prints a list. For people it is a table of the named columns, and where to go on when
     there may be more than the `limit` that was asked for.
     """
-    if session.as_json:
+    if run.as_json:
         return _print_json(records)
     print_table(records, columns)
     if len(records) == limit:
@@ -50,7 +50,7 @@ def show_list(
     return None
 
 
-def tell_loss(words: str) -> None:
+def warn_of_loss(words: str) -> None:
     """Says on standard error what sells below cost after a change."""
     click.echo(f"Warning: {words}.", err=True)
 
@@ -75,7 +75,7 @@ def coloured(text: str, *, bold: bool = False) -> str:
     colour = colours.colour_of(text)
     return (
         click.style(text, fg=colour, bold=bold or None)
-        if (colour or bold) and colours.wanted(sys.stdout)
+        if (colour or bold) and colours.are_wanted(sys.stdout)
         else text
     )
 

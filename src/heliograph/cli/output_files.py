@@ -36,7 +36,7 @@ def open_to_write(path: str, *, force: bool) -> IO[str]:
     """
     try:
         if not force and os.path.isfile(path) and not is_standard_output(path):
-            raise _there_already(path)
+            raise _already_exists(path)
         return open(
             path, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=opener
         )
@@ -89,7 +89,7 @@ def _whole(path: str, kind: str, *, force: bool) -> Iterator[IO[Any]]:
             return
         target = os.path.realpath(path)
         part = f"{target}.part"
-        _make_way(target, part, force=force)
+        _clear_target(target, part, force=force)
         with (
             open(part, f"x{kind}", opener=opener, **how) as opened,
             _removed_on_error(part),
@@ -101,10 +101,10 @@ def _whole(path: str, kind: str, *, force: bool) -> Iterator[IO[Any]]:
         raise _failure(path, error) from error
 
 
-def _make_way(target: str, part: str, *, force: bool) -> None:
+def _clear_target(target: str, part: str, *, force: bool) -> None:
     for there in (target, part):
         if os.path.lexists(there) and not force:
-            raise _there_already(there)
+            raise _already_exists(there)
     with suppress(FileNotFoundError):
         os.unlink(part)
 
@@ -119,7 +119,7 @@ def _removed_on_error(part: str) -> Iterator[None]:
         raise
 
 
-def _there_already(path: str) -> Failure:
+def _already_exists(path: str) -> Failure:
     return Failure(f"{path} is there already; --force overwrites it.")
 
 

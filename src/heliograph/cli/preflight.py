@@ -10,7 +10,7 @@ from heliograph.base.settings import Settings
 from heliograph.cli.failure import Failure
 from heliograph.database import clock_check
 from heliograph.database.database import Database
-from heliograph.database.outage import why
+from heliograph.database.outage import error_in_words
 from heliograph.database.schema import found_version, is_usable, newest_version
 
 
@@ -26,7 +26,7 @@ def require_usable(database: Database, settings: Settings, *, makes: bool, any_k
         if type(error) is not Unavailable:
             raise
         raise Failure(
-            f"{why(error)} It was looked for at {without_password(database.url)}."
+            f"{error_in_words(error)} It was looked for at {without_password(database.url)}."
         ) from error
     except sa.exc.DatabaseError as error:
         if isinstance(error, sa.exc.OperationalError) or database.postgresql:

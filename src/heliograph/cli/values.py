@@ -14,7 +14,7 @@ from heliograph.cli import checked_values
 LISTED_MAX: Final = 1_000  # rows that one list prints; --before goes on from there
 
 
-class Whole(click.ParamType[int]):
+class WholeNumber(click.ParamType[int]):
     """Reads a whole number within bounds."""
 
     name = "integer"
@@ -198,7 +198,7 @@ class FailedBy(click.ParamType[Any]):
         return int(status[0], 16)
 
 
-def given(**options: Any) -> dict[str, Any]:
+def given_options(**options: Any) -> dict[str, Any]:
     """Returns the options that were given, with None for NOTHING."""
     return {
         name: None if value is NOTHING else value
@@ -237,12 +237,12 @@ def mode_option(of: str) -> Callable[[Callable[..., None]], Callable[..., None]]
     )
 
 
-def country_code(given: str | None) -> str | None:
+def country_code(given_options: str | None) -> str | None:
     """Returns the --country that phones are read by. Raises BadParameter."""
     from heliograph.text import read_country
 
     try:
-        return None if given is None else read_country(given)
+        return None if given_options is None else read_country(given_options)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--country") from error
 
@@ -273,7 +273,7 @@ def reference_options(command: Callable[..., None]) -> Callable[..., None]:
     return entry_reason_option(reference_option(command))
 
 
-def _whoever_typed_it() -> str:
+def _login_name() -> str:
     """Returns the name that whoever typed the command signed in with at this machine, also where
     sudo made them another one.
     """
@@ -291,13 +291,13 @@ def by_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--by",
         type=checked_values.BY,
-        default=_whoever_typed_it,
+        default=_login_name,
         metavar="WHO",
         help="Who decided. Default: the user who is signed in on this machine.",
     )(command)
 
 
-def who_decides(command: Callable[..., None]) -> Callable[..., None]:
+def decision_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds --reason and --by of a decision that is kept."""
     command = by_option(command)
     return click.option(
@@ -316,7 +316,7 @@ def page_options(command: Callable[..., None]) -> Callable[..., None]:
     )
     return click.option(
         "--limit",
-        type=Whole(1, LISTED_MAX),
+        type=WholeNumber(1, LISTED_MAX),
         default=100,
         show_default=True,
         help="The most to show, newest first.",
@@ -346,7 +346,7 @@ def listen_options(port: int = 8080) -> list[click.Parameter]:
             ["--port"],
             default=port,
             show_default=True,
-            type=Whole(0, 65_535),
+            type=WholeNumber(0, 65_535),
             metavar="P",
             help="Port to listen on; 0: any free one.",
         ),

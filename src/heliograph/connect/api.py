@@ -120,8 +120,8 @@ class _ConnectHandlers:
             )
 
         def once(tx: Connection) -> Answer:
-            """Runs it once for a key of the customer's id, however the path names the customer.
-            Where there is no customer, no key can have been used.
+            """Runs the request once for a key of the customer's id, however the path names the
+            customer. Where there is no customer, no key can have been used.
             """
             found = text_of_id(acting_for(tx, call.principal, call.path["id"]), is_customer=True)
             return replay_or_run(tx, call, f"{PROVISION_PATH}/{found}/credits", effect)

@@ -17,7 +17,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.users import OperatorRight
 
 FIELDS: Final = ("max_tier", "countries", "daily_credits", "otp_unverified", "transactional")
@@ -70,7 +70,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         raise refused(
             "shown",
             "are not what there is now: somebody set them after you had opened this page. They are"
-            f" now {_told(before)}. Look at them, then set yours",
+            f" now {_limits_in_words(before)}. Look at them, then set yours",
         )
     after = accounts.change(
         tx,
@@ -86,11 +86,11 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         before.id,
         "account.limits",
         accounts.text_id(before),
-        before=_told(before),
-        after=_told(after),
+        before=_limits_in_words(before),
+        after=_limits_in_words(after),
         reason=reason,
     )
-    return led_on(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
+    return redirect(f"{ACCOUNTS}/{accounts.text_id(before)}", DoneNotice.SAVED)
 
 
 def _filled_with(account: Account) -> dict[str, str]:
@@ -108,7 +108,7 @@ def _exact(account: Account) -> str:
     return ";".join(_filled_with(account).values())
 
 
-def _told(account: Account) -> str:
+def _limits_in_words(account: Account) -> str:
     """Returns the limits as the log holds them, such as `max_tier: standard, countries: all`."""
     values: dict[str, Any] = account._asdict()
     return ", ".join(f"{name}: {_or_none(values[name])}" for name in FIELDS)

@@ -20,7 +20,7 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.wallet import Wallet
 
 SHOWN_MAX: Final = 50
@@ -116,7 +116,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             after=after.status,
             reason=reason,
         )
-    return led_on(f"{ACCOUNTS}/{accounts.text_id(before)}", Said.SAVED)
+    return redirect(f"{ACCOUNTS}/{accounts.text_id(before)}", DoneNotice.SAVED)
 
 
 def _found(tx: Connection, looked_for: str, wanted: PageWanted) -> Sequence[Account]:

@@ -20,7 +20,7 @@ from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, kept_file, led_on
+from heliograph.portal.rendering import DoneNotice, kept_file, redirect
 from heliograph.senders import Sender, SenderDocument, Step
 from heliograph.users import OperatorRight
 
@@ -143,7 +143,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             after=f"{after.sender}: {after.status}",
             reason=reason,
         )
-    return led_on(APPROVALS, Said.SAVED)
+    return redirect(APPROVALS, DoneNotice.SAVED)
 
 
 def _what_is_judged(documents: Sequence[SenderDocument], steps: Sequence[Step]) -> str:

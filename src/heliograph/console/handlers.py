@@ -11,7 +11,7 @@ from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.console.operator_visit import NoSecondStep, OperatorVisit, operator_visit_of
 from heliograph.console.rendering import OF_NO_FIELD, second_step_page
 from heliograph.portal.filled_form import refilled
-from heliograph.portal.handlers import Handler, see
+from heliograph.portal.handlers import Handler, record_session_use
 from heliograph.portal.page_request import PageRequest
 from heliograph.users import OperatorRight
 
@@ -23,23 +23,23 @@ OperatorsFormPage: TypeAlias = Callable[
 
 # opens transactions of its own
 OperatorsLongForm: TypeAlias = Callable[[PageRequest, OperatorVisit], Response]
-OperatorsLook: TypeAlias = Callable[[PageRequest, OperatorVisit], Response | None]
+OperatorsCheck: TypeAlias = Callable[[PageRequest, OperatorVisit], Response | None]
 
 
-def to_operators(show: OperatorsPage) -> Handler:
+def page_for_operators(show: OperatorsPage) -> Handler:
     """Returns a handler that shows a page to every operator. What it shows is of one moment."""
 
     def handle(asking: PageRequest) -> Response:
         with asking.db.snapshot() as tx:
             visit = operator_visit_of(tx, asking)
             response = show(tx, refilled(asking, visit.session.user.id), visit)
-        see(asking, visit.session)
+        record_session_use(asking, visit.session)
         return response
 
-    return asking_second_step(handle)
+    return requiring_second_step(handle)
 
 
-def by_operators(
+def form_for_operators(
     right: OperatorRight, do: OperatorsPage, show: OperatorsFormPage, *, is_fresh: bool = False
 ) -> Handler:
     """Returns a handler for a form of operators who have this right. With `is_fresh`, it takes a
@@ -66,15 +66,15 @@ def by_operators(
                 shown.status_code = refused.status
             return shown
 
-    return asking_second_step(handle)
+    return requiring_second_step(handle)
 
 
-def in_steps(handle: Handler) -> Handler:
+def in_own_transactions(handle: Handler) -> Handler:
     """Returns a handler that opens transactions of its own, and asks who it is in the first."""
-    return asking_second_step(handle)
+    return requiring_second_step(handle)
 
 
-def by_operators_in_steps(right: OperatorRight, do: OperatorsLongForm) -> Handler:
+def long_form_for_operators(right: OperatorRight, do: OperatorsLongForm) -> Handler:
     """Returns a handler for a form that is not answered in one transaction, because another machine
     is asked. It takes this right and a fresh sign-in.
     """
@@ -82,10 +82,12 @@ def by_operators_in_steps(right: OperatorRight, do: OperatorsLongForm) -> Handle
     def handle(asking: PageRequest) -> Response:
         return do(asking, _fresh_visit(asking, right))
 
-    return asking_second_step(handle)
+    return requiring_second_step(handle)
 
 
-def first_by_operators(right: OperatorRight, look: OperatorsLook, then: Handler) -> Handler:
+def checked_form_for_operators(
+    right: OperatorRight, look: OperatorsCheck, then: Handler
+) -> Handler:
     """Returns a handler that takes this right and a fresh sign-in, looks first, in no transaction,
     and does what `then` does if the look answers nothing.
     """
@@ -93,7 +95,7 @@ def first_by_operators(right: OperatorRight, look: OperatorsLook, then: Handler)
     def handle(asking: PageRequest) -> Response:
         return look(asking, _fresh_visit(asking, right)) or then(asking)
 
-    return asking_second_step(handle)
+    return requiring_second_step(handle)
 
 
 def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
@@ -104,7 +106,7 @@ def _fresh_visit(asking: PageRequest, right: OperatorRight) -> OperatorVisit:
     return visit
 
 
-def asking_second_step(handle: Handler) -> Handler:
+def requiring_second_step(handle: Handler) -> Handler:
     """Returns a handler that asks for the second step where the session has none."""
 
     def ask_first(asking: PageRequest) -> Response:

@@ -14,7 +14,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 
 def one(
@@ -53,4 +53,4 @@ def let_live(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respo
             after="live",
             reason=reason,
         )
-    return led_on(APPROVALS, Said.SAVED)
+    return redirect(APPROVALS, DoneNotice.SAVED)

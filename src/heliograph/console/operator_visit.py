@@ -109,7 +109,7 @@ def operator_visit_of(tx: Connection, asking: PageRequest) -> OperatorVisit:
     role = users.operator_role(tx, session.user.id)
     if role is None:
         raise NotFound("There is no such page.")
-    languages.speak(languages.USUAL)
+    languages.use_language(languages.USUAL)
     has_one = users.has_second_step(tx, session.user.id)
     if not has_one or not session.is_two_step:
         raise NoSecondStep(session, has_one=has_one)

@@ -15,10 +15,10 @@ from heliograph.console.carrier_pages import bind_trials, carrier_figures, carri
 from heliograph.console.handlers import (
     OperatorsFormPage,
     OperatorsPage,
-    by_operators,
-    by_operators_in_steps,
-    first_by_operators,
-    to_operators,
+    checked_form_for_operators,
+    form_for_operators,
+    long_form_for_operators,
+    page_for_operators,
 )
 from heliograph.console.message_pages import (
     found_messages,
@@ -55,7 +55,7 @@ from heliograph.console.navigation import (
 from heliograph.console.now_pages import now
 from heliograph.console.rate_pages import costs, margins, prices, rate_sheets, rates
 from heliograph.console.seen_pages import seen_portal
-from heliograph.portal.handlers import Handler, does, shows, takes_file
+from heliograph.portal.handlers import Handler, file_form_route, form_route, page_route
 from heliograph.portal.lanes import Lane
 from heliograph.portal.page_request import CONSOLE
 from heliograph.users import OperatorRight
@@ -72,140 +72,155 @@ MESSAGE: Final = f"{MESSAGES}/{{message}}"
 
 def _on_messages(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
     """Returns a handler for a form of those who decide about messages."""
-    return by_operators(OperatorRight.MESSAGES, do, show, is_fresh=True)
+    return form_for_operators(OperatorRight.MESSAGES, do, show, is_fresh=True)
 
 
 def _on_alerts(do: OperatorsPage) -> Handler:
     """Returns a handler for a form of the page of alerts."""
-    return by_operators(OperatorRight.ALERTS, do, alert_list.listed)
+    return form_for_operators(OperatorRight.ALERTS, do, alert_list.listed)
 
 
 def _on_rates(do: OperatorsPage, show: OperatorsFormPage) -> Handler:
     """Returns a handler for a form of those who decide what a segment costs."""
-    return by_operators(OperatorRight.CARRIERS, do, show, is_fresh=True)
+    return form_for_operators(OperatorRight.CARRIERS, do, show, is_fresh=True)
 
 
 PAGES: Final = (
-    shows(CONSOLE, to_operators(now.led_there)),
-    shows(NOW, to_operators(now.now)),
-    shows(f"{NOW}/figures", to_operators(now.figures)),
-    shows(f"{NOW}/export", to_operators(now.export)),
-    shows(APPROVALS, to_operators(approvals.listed)),
-    shows(SENDER, to_operators(approvals.one)),
-    does(SENDER, by_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),
-    shows(f"{SENDER}/documents/{{document}}", to_operators(approvals.document)),
-    shows(WAITING_ACCOUNT, to_operators(live_approvals.one)),
-    does(
+    page_route(CONSOLE, page_for_operators(now.redirect_to_first_page)),
+    page_route(NOW, page_for_operators(now.now)),
+    page_route(f"{NOW}/figures", page_for_operators(now.figures)),
+    page_route(f"{NOW}/export", page_for_operators(now.export)),
+    page_route(APPROVALS, page_for_operators(approvals.listed)),
+    page_route(SENDER, page_for_operators(approvals.one)),
+    form_route(SENDER, form_for_operators(OperatorRight.APPROVE, approvals.decide, approvals.one)),
+    page_route(f"{SENDER}/documents/{{document}}", page_for_operators(approvals.document)),
+    page_route(WAITING_ACCOUNT, page_for_operators(live_approvals.one)),
+    form_route(
         WAITING_ACCOUNT,
-        by_operators(
+        form_for_operators(
             OperatorRight.ACCOUNTS, live_approvals.let_live, live_approvals.one, is_fresh=True
         ),
     ),
-    shows(ACCOUNTS, to_operators(account_pages.listed)),
-    shows(ACCOUNT, to_operators(account_pages.one)),
-    does(
+    page_route(ACCOUNTS, page_for_operators(account_pages.listed)),
+    page_route(ACCOUNT, page_for_operators(account_pages.one)),
+    form_route(
         ACCOUNT,
-        by_operators(
+        form_for_operators(
             OperatorRight.ACCOUNTS, account_pages.change, account_pages.one, is_fresh=True
         ),
     ),
-    shows(f"{ACCOUNT}/limits", to_operators(account_limits.one)),
-    does(
+    page_route(f"{ACCOUNT}/limits", page_for_operators(account_limits.one)),
+    form_route(
         f"{ACCOUNT}/limits",
-        by_operators(
+        form_for_operators(
             OperatorRight.ACCOUNTS, account_limits.change, account_limits.one, is_fresh=True
         ),
     ),
-    does(f"{ACCOUNT}/see", by_operators(OperatorRight.SEE, seen_portal.begin, account_pages.one)),
-    does(
-        f"{ACCOUNT}/leave", by_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.one)
+    form_route(
+        f"{ACCOUNT}/see",
+        form_for_operators(OperatorRight.SEE, seen_portal.begin, account_pages.one),
+    ),
+    form_route(
+        f"{ACCOUNT}/leave",
+        form_for_operators(OperatorRight.LOOK, seen_portal.leave, account_pages.one),
     ),
     *seen_portal.seen_pages(),
-    shows(MESSAGES, to_operators(found_messages.listed)),
-    shows(IN_DOUBT, to_operators(in_doubt.listed)),
-    does(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),
-    does(f"{IN_DOUBT}/decide", _on_messages(in_doubt.decide, in_doubt.listed)),
-    shows(UNMATCHED, to_operators(unmatched_receipts.listed)),
-    shows(MATCH, to_operators(unmatched_receipts.one)),
-    does(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.one)),
-    shows(MESSAGE, to_operators(one_message.one)),
-    does(
+    page_route(MESSAGES, page_for_operators(found_messages.listed)),
+    page_route(IN_DOUBT, page_for_operators(in_doubt.listed)),
+    form_route(IN_DOUBT, _on_messages(in_doubt.ask, in_doubt.listed)),
+    form_route(f"{IN_DOUBT}/decide", _on_messages(in_doubt.decide, in_doubt.listed)),
+    page_route(UNMATCHED, page_for_operators(unmatched_receipts.listed)),
+    page_route(MATCH, page_for_operators(unmatched_receipts.one)),
+    form_route(MATCH, _on_messages(unmatched_receipts.match, unmatched_receipts.one)),
+    page_route(MESSAGE, page_for_operators(one_message.one)),
+    form_route(
         f"{MESSAGE}/text",
-        by_operators(OperatorRight.TEXTS, one_message.read_text, one_message.one),
+        form_for_operators(OperatorRight.TEXTS, one_message.read_text, one_message.one),
     ),
-    shows(ABUSE, to_operators(abuse.listed)),
-    does(
+    page_route(ABUSE, page_for_operators(abuse.listed)),
+    form_route(
         f"{ABUSE}/block",
-        by_operators(OperatorRight.ACCOUNTS, abuse.block, abuse.listed, is_fresh=True),
+        form_for_operators(OperatorRight.ACCOUNTS, abuse.block, abuse.listed, is_fresh=True),
     ),
-    shows(f"{ABUSE}/unblock", to_operators(abuse.ask_unblock)),
-    does(
+    page_route(f"{ABUSE}/unblock", page_for_operators(abuse.ask_unblock)),
+    form_route(
         f"{ABUSE}/unblock",
-        by_operators(OperatorRight.ACCOUNTS, abuse.unblock, abuse.ask_unblock, is_fresh=True),
+        form_for_operators(OperatorRight.ACCOUNTS, abuse.unblock, abuse.ask_unblock, is_fresh=True),
     ),
-    shows(CARRIERS, to_operators(carriers.listed)),
-    does(
+    page_route(CARRIERS, page_for_operators(carriers.listed)),
+    form_route(
         CARRIERS,
-        first_by_operators(
+        checked_form_for_operators(
             OperatorRight.CARRIERS,
             bind_trials.try_first,
-            by_operators(OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True),
+            form_for_operators(
+                OperatorRight.CARRIERS, carriers.add, carriers.listed, is_fresh=True
+            ),
         ),
         Lane.TRIAL_BINDS,
     ),
-    does(
+    form_route(
         TRY_NEW,
-        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_new),
+        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_new),
         Lane.TRIAL_BINDS,
     ),
-    does(
+    form_route(
         f"{CARRIER}/try",
-        by_operators_in_steps(OperatorRight.CARRIERS, bind_trials.try_known),
+        long_form_for_operators(OperatorRight.CARRIERS, bind_trials.try_known),
         Lane.TRIAL_BINDS,
     ),
-    shows(CARRIER, to_operators(carriers.one)),
-    shows(f"{CARRIER}/figures", to_operators(carrier_figures.figures)),
-    shows(f"{CARRIER}/export", to_operators(carrier_figures.export)),
-    does(CARRIER, by_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
-    shows(ROUTES, to_operators(routes.listed)),
-    does(ROUTES, by_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True)),
-    shows(RATES, to_operators(rates.listed)),
-    does(RATES, _on_rates(rates.change, rates.listed)),
-    shows(f"{RATES}/export", to_operators(rates.export)),
-    shows(SHEETS, to_operators(rate_sheets.listed)),
-    takes_file(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
-    shows(SHEET, to_operators(rate_sheets.one)),
-    does(SHEET, _on_rates(rate_sheets.change, rate_sheets.one)),
-    shows(COSTS, to_operators(costs.listed)),
-    does(COSTS, _on_rates(costs.change, costs.listed)),
-    shows(PRICES, to_operators(prices.listed)),
-    does(PRICES, by_operators(OperatorRight.MONEY, prices.change, prices.listed, is_fresh=True)),
-    shows(MARGIN, to_operators(margins.listed)),
-    shows(MONEY, to_operators(days.every_account)),
-    shows(f"{MONEY}/days", to_operators(days.export)),
-    shows(CARRIER_MONEY, to_operators(carrier_money.listed)),
-    shows(f"{CARRIER_MONEY}/export", to_operators(carrier_money.export)),
-    shows(PROOFS, to_operators(proofs.listed)),
-    does(PROOFS, by_operators(OperatorRight.MONEY, proofs.ask, proofs.refused)),
-    shows(LEDGER_FILES, to_operators(ledger_files.files)),
-    shows(f"{LEDGER_FILES}/export", to_operators(ledger_files.export)),
-    shows(WALLET, to_operators(money.one)),
-    does(WALLET, by_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)),
-    shows(f"{WALLET}/statement", to_operators(ledger_files.statement)),
-    shows(f"{WALLET}/statement.pdf", to_operators(ledger_files.statement_pdf)),
-    shows(f"{WALLET}/days", to_operators(days.one_account)),
-    shows(f"{WALLET}/days/export", to_operators(days.export_one)),
-    shows(f"{WALLET}/entries", to_operators(money.entries)),
-    shows(ALERTS, to_operators(alert_list.listed)),
-    does(ALERTS, _on_alerts(alert_rules.change)),
-    does(f"{ALERTS}/wallets", _on_alerts(alert_rules.watch)),
-    shows(RECIPIENTS, to_operators(alert_list.led_there)),
-    does(
-        RECIPIENTS,
-        by_operators(OperatorRight.ALERTS, alert_recipients.add, alert_list.listed, is_fresh=True),
+    page_route(CARRIER, page_for_operators(carriers.one)),
+    page_route(f"{CARRIER}/figures", page_for_operators(carrier_figures.figures)),
+    page_route(f"{CARRIER}/export", page_for_operators(carrier_figures.export)),
+    form_route(CARRIER, form_for_operators(OperatorRight.CARRIERS, carriers.change, carriers.one)),
+    page_route(ROUTES, page_for_operators(routes.listed)),
+    form_route(
+        ROUTES,
+        form_for_operators(OperatorRight.CARRIERS, routes.change, routes.listed, is_fresh=True),
     ),
-    shows(f"{RECIPIENTS}/{{recipient}}", to_operators(alert_recipients.ask_removal)),
-    does(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
-    shows(LOG, to_operators(log_pages.listed)),
-    shows(f"{LOG}/export", to_operators(log_pages.export)),
+    page_route(RATES, page_for_operators(rates.listed)),
+    form_route(RATES, _on_rates(rates.change, rates.listed)),
+    page_route(f"{RATES}/export", page_for_operators(rates.export)),
+    page_route(SHEETS, page_for_operators(rate_sheets.listed)),
+    file_form_route(SHEETS, rate_sheets.may_upload_at_all, rate_sheets.upload_it),
+    page_route(SHEET, page_for_operators(rate_sheets.one)),
+    form_route(SHEET, _on_rates(rate_sheets.change, rate_sheets.one)),
+    page_route(COSTS, page_for_operators(costs.listed)),
+    form_route(COSTS, _on_rates(costs.change, costs.listed)),
+    page_route(PRICES, page_for_operators(prices.listed)),
+    form_route(
+        PRICES, form_for_operators(OperatorRight.MONEY, prices.change, prices.listed, is_fresh=True)
+    ),
+    page_route(MARGIN, page_for_operators(margins.listed)),
+    page_route(MONEY, page_for_operators(days.every_account)),
+    page_route(f"{MONEY}/days", page_for_operators(days.export)),
+    page_route(CARRIER_MONEY, page_for_operators(carrier_money.listed)),
+    page_route(f"{CARRIER_MONEY}/export", page_for_operators(carrier_money.export)),
+    page_route(PROOFS, page_for_operators(proofs.listed)),
+    form_route(PROOFS, form_for_operators(OperatorRight.MONEY, proofs.ask, proofs.refused)),
+    page_route(LEDGER_FILES, page_for_operators(ledger_files.files)),
+    page_route(f"{LEDGER_FILES}/export", page_for_operators(ledger_files.export)),
+    page_route(WALLET, page_for_operators(money.one)),
+    form_route(
+        WALLET, form_for_operators(OperatorRight.MONEY, money.change, money.one, is_fresh=True)
+    ),
+    page_route(f"{WALLET}/statement", page_for_operators(ledger_files.statement)),
+    page_route(f"{WALLET}/statement.pdf", page_for_operators(ledger_files.statement_pdf)),
+    page_route(f"{WALLET}/days", page_for_operators(days.one_account)),
+    page_route(f"{WALLET}/days/export", page_for_operators(days.export_one)),
+    page_route(f"{WALLET}/entries", page_for_operators(money.entries)),
+    page_route(ALERTS, page_for_operators(alert_list.listed)),
+    form_route(ALERTS, _on_alerts(alert_rules.change)),
+    form_route(f"{ALERTS}/wallets", _on_alerts(alert_rules.watch)),
+    page_route(RECIPIENTS, page_for_operators(alert_list.redirect_to_alerts)),
+    form_route(
+        RECIPIENTS,
+        form_for_operators(
+            OperatorRight.ALERTS, alert_recipients.add, alert_list.listed, is_fresh=True
+        ),
+    ),
+    page_route(f"{RECIPIENTS}/{{recipient}}", page_for_operators(alert_recipients.ask_removal)),
+    form_route(f"{RECIPIENTS}/{{recipient}}", _on_alerts(alert_recipients.change)),
+    page_route(LOG, page_for_operators(log_pages.listed)),
+    page_route(f"{LOG}/export", page_for_operators(log_pages.export)),
 )

@@ -128,8 +128,8 @@ def by_phone(tx: Connection, owner: ContactOwner, phone: str) -> Contact | None:
 
 
 def by_phones(tx: Connection, owner: ContactOwner, phones: Iterable[str]) -> dict[str, Contact]:
-    """Returns those that there are, by their phones. It takes as many at once as one batch of an
-    import holds.
+    """Returns the contacts that have these phones, by phone. It takes as many at once as one batch
+    of an import holds.
     """
     numbers = sorted(map(int, phones))
     query = (

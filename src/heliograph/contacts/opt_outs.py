@@ -28,8 +28,8 @@ class OptOutsOfChange(NamedTuple):
 
     @classmethod
     def of(cls, changed: Sequence[tuple[Contact, bool]]) -> "OptOutsOfChange":
-        """Collects them from contacts as a change leaves them, each with whether the phone that it
-        has now was suppressed before.
+        """Collects opt-outs from contacts as a change leaves these, each with whether the phone
+        that it has now was suppressed before.
         """
         return cls(
             {after.phone for after, was_out in changed if after.opted_out and not was_out},

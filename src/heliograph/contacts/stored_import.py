@@ -162,7 +162,7 @@ def newest_imports(tx: Connection, account_id: str, *, limit: int) -> list[Store
 
 
 def running_imports(tx: Connection) -> list[StoredImport]:
-    """Returns those of all accounts that have not ended."""
+    """Returns the imports of all accounts that have not ended."""
     query = sa.select(*_COLUMNS).where(_t.ended_at_ms.is_(None)).order_by(_t.id)
     return [_of_row(row) for row in tx.execute(query)]
 

@@ -104,14 +104,14 @@ def apply(db: Database, chosen: Chosen, change: TagChange, *, now_ms: int) -> It
 
 
 def _some(tx: Connection, chosen: Chosen, before: str | None) -> list[Contact]:
-    """Returns those who were picked, or the next ones that are found."""
+    """Returns the contacts that were picked, or the next ones that are found."""
     if chosen.picked:
         return list(_picked(tx, chosen))
     return newest(tx, chosen.owner, chosen.needle, limit=AT_ONCE_MAX, before=before)
 
 
 def _picked(tx: Connection, chosen: Chosen) -> Iterator[Contact]:
-    """Yields those who were picked; somebody may have removed one meanwhile."""
+    """Yields the contacts that were picked; somebody may have removed one meanwhile."""
     for contact_id in dict.fromkeys(chosen.picked):
         try:
             yield by_id(tx, chosen.owner, contact_id)

@@ -172,7 +172,7 @@ class Batcher(Generic[Item, AnswerT]):
                 lost, again = lost + 1, True
             # whatever it is: one item must not take its neighbours down
             except Exception as error:  # noqa: BLE001
-                cancelling.obey(error)
+                cancelling.raise_if_cancelled(error)
                 if is_conflict(error) and conflicts < tries:
                     conflicts += 1
                     continue

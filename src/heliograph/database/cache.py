@@ -111,7 +111,7 @@ class ConfigCache:
                 try:
                     epoch, loaded = await self._looks_up.run(partial(self._load, list(asked)))
                 except Exception as error:  # noqa: BLE001  whoever waits gets it
-                    cancelling.obey(error)
+                    cancelling.raise_if_cancelled(error)
                     for waiting in asked.values():
                         waiting.set_exception(error)
                         waiting.exception()  # its waiter may have gone: then nobody else reads it
@@ -202,7 +202,7 @@ class ConfigCache:
                 log.info("database_reachable_again")
         # whatever it was, the next poll must come: without it everything is 503
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             self._is_reachable = False
             if was_reachable:
                 log.warning("database_unreachable", **error_fields(error))

@@ -4,9 +4,9 @@ and every minute (`clock_watch.py`).
 Validity, retries and the order of the ledger are by stored times, which several machines write and
 read. A machine whose clock is an hour ahead would end in one look what is valid for less. So a
 process whose clock is more than 2 s from the database's does not start; what is less is corrected
-(`clock.agree`). A running process that finds them more than 5 s apart claims nothing and lets
-nothing expire until they agree again: one of the two was set, and nobody can know which. SQLite has
-no clock of its own; there the machine's is the only one.
+(`clock.follow_database_clock`). A running process that finds them more than 5 s apart claims
+nothing and lets nothing expire until they agree again: one of the two was set, and nobody can know
+which. SQLite has no clock of its own; there the machine's is the only one.
 """
 
 from typing import Final, NamedTuple
@@ -93,4 +93,4 @@ def begin(db: Database) -> None:
             f"The clock of this machine is {measured.in_words()}; it may be {START_MS_MAX // 1_000}"
             " s apart at most. Synchronise both with NTP."
         )
-    clock.agree(measured.to_correct_us)
+    clock.follow_database_clock(measured.to_correct_us)

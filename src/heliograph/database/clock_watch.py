@@ -17,17 +17,17 @@ EVERY_S: Final = 60.0
 log = Log(__name__)
 
 
-async def keep(db: Database) -> None:
+async def keep_comparing(db: Database) -> None:
     """Compares every minute, until cancelled."""
     await repeat(
-        lambda: asyncio.to_thread(look, db),
+        lambda: asyncio.to_thread(compare, db),
         wait=EVERY_S,
         fault="clock_not_compared",
         level="warning",
     )
 
 
-def look(db: Database) -> None:
+def compare(db: Database) -> None:
     """Compares once: nears the database's clock, or disputes it. Raises Unavailable."""
     measured = measure(db)
     if measured is None:
@@ -37,7 +37,7 @@ def look(db: Database) -> None:
     if apart:
         log.error("clock_apart", seconds=round(measured.ahead_us / 1e6, 3))
     else:
-        clock.agree(measured.to_correct_us)
+        clock.follow_database_clock(measured.to_correct_us)
         if clock.is_disputed():
             log.info("clock_agrees_again", seconds=round(measured.ahead_us / 1e6, 3))
-    clock.dispute(apart)
+    clock.set_disputed(apart)

@@ -98,7 +98,7 @@ class CommitProbe(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes it."""
+        """Closes the connection."""
         ...
 
 
@@ -137,14 +137,14 @@ class Commits:
         with self._guard:
             was_unconfirmed = self._is_unconfirmed()
             self._unconfirmed[backend] = _Waiting(cut)
-        self._tell_unconfirmed(was_unconfirmed)
+        self._report_unconfirmed(was_unconfirmed)
 
     def others_wait(self) -> None:
         """Notes that a lock was not got because a commit of another process is not confirmed."""
         with self._guard:
             was_unconfirmed = self._is_unconfirmed()
             self._others_wait = True
-        self._tell_unconfirmed(was_unconfirmed)
+        self._report_unconfirmed(was_unconfirmed)
 
     def over(self, backend: Backend) -> None:
         """Notes that a session's COMMIT was answered, or that its connection is gone."""
@@ -158,7 +158,7 @@ class Commits:
     def _is_unconfirmed(self) -> bool:
         return bool(self._unconfirmed) or self._others_wait
 
-    def _tell_unconfirmed(self, was_unconfirmed: bool) -> None:
+    def _report_unconfirmed(self, was_unconfirmed: bool) -> None:
         with self._guard:
             is_looked_after, self._looking = self._looking, True
         if not was_unconfirmed:
@@ -183,7 +183,7 @@ class Commits:
                     break
             try:
                 session = session or self._connect()
-                still_at_it = _still_at_it(session, waiting)
+                still_at_it = _still_running(session, waiting)
                 others_wait = self._others_wait and waits_for_standby(session)
             except self._lost:  # nothing is known of them, and nothing could be stored either
                 self._close(session)
@@ -193,7 +193,7 @@ class Commits:
                 if waiting[backend].is_answered():
                     self.over(backend)
             if not others_wait:
-                self._others_are_over()
+                self._others_have_ended()
         self._close(session)
 
     def _close(self, session: CommitProbe | None) -> None:
@@ -201,14 +201,14 @@ class Commits:
             with suppress(self._lost):
                 session.close()
 
-    def _others_are_over(self) -> None:
+    def _others_have_ended(self) -> None:
         with self._guard:
             was_last, self._others_wait = self._others_wait and not self._unconfirmed, False
         if was_last:
             log.info("commits_confirmed_again")
 
 
-def _still_at_it(session: CommitProbe, backends: Collection[Backend]) -> set[Backend]:
+def _still_running(session: CommitProbe, backends: Collection[Backend]) -> set[Backend]:
     rows = session.execute(_STILL_AT_IT, ([backend.pid for backend in backends],)).fetchall()
     return {Backend(*row) for row in rows}
 

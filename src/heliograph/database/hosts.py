@@ -234,7 +234,7 @@ class Hosts:
                 doubted
                 and turn == self._turn
                 and self.heard_s < began_s
-                and not _shows_itself(heard.get(doubted))
+                and not _has_answered(heard.get(doubted))
             ):
                 if self._chosen is not None:
                     log.warning("database_host_silent", host=doubted.shown)
@@ -384,7 +384,7 @@ class Hosts:
             else f"does not let us in ({str(said).strip().splitlines()[-1]})"
         )
 
-    def told(self) -> dict[Host, str]:
+    def described(self) -> dict[Host, str]:
         """Returns what each host is now, for people."""
         heard = self.ask(self.all, ASKED_WITHIN_S, within_s=ASKED_WITHIN_S)
         return {
@@ -393,7 +393,7 @@ class Hosts:
         }
 
 
-def _shows_itself(said: HostStatus | Exception | None) -> bool:
+def _has_answered(said: HostStatus | Exception | None) -> bool:
     """Returns whether PostgreSQL itself has answered, be it that it lets nobody else in. That
     nothing could be connected to says nothing for it.
     """

@@ -45,7 +45,7 @@ class HotTx(Protocol):
         ...
 
 
-async def meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -> T:
+async def run_meanwhile(asked: Coroutine[Any, Any, object], work: Callable[[], T]) -> T:
     """Returns what `work` returns. It is done while the database is busy with what it was
     `asked`, or after that in a transaction of `run_in`, which has no event loop.
     """

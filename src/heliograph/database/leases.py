@@ -1,7 +1,7 @@
-"""A lease tells which processes are alive. Each has a row, with an epoch that is never given twice,
+"""A lease tells which processes are alive. Each has a row, with a number that is never given twice,
 and shows in it every few seconds that it goes on.
 
-What a process claims from the queue carries its epoch, and is its own for as long as its row
+What a process claims from the queue carries its number, and is its own for as long as its row
 stands. Another process takes that row away when it sees, by its own monotonic clock, that the beat
 has stood still for 30 s. A process that was stopped may not know this yet. So it writes nothing to
 the wire once its own last beat is 20 s old.
@@ -89,12 +89,12 @@ workers = sa.Table(
 
 
 def common_worker(kinds: Mapping[int, str]) -> int | None:
-    """Returns which of the processes (kinds by epoch) does what is everybody's: the oldest
+    """Returns which of the processes (kinds by number) does what is everybody's: the oldest
     scheduler or, while there is none, the oldest of the others that can. It returns None if nobody
     can.
     """
     for each in _COMMON:
-        if able := [epoch for epoch, kind in kinds.items() if kind in each]:
+        if able := [number for number, kind in kinds.items() if kind in each]:
             return min(able)
     return None
 
@@ -130,10 +130,10 @@ class Lease:
         self._one_at_a_time = threading.Lock()
         self._looking: asyncio.Task[None] | None = None
         self._looking_as = 0
-        self.epoch = 0
+        self.number = 0
         # epochs of registrations whose end is not known: each may be a row of ours
         self._tried: set[int] = set()
-        # by epoch, itself among them; a new dictionary at each look
+        # by number, itself among them; a new dictionary at each look
         self.peers: dict[int, PeerProcess] = {}
         self.looked_s = float("-inf")  # monotonic
         # carriers of whose rate this process is to take no part: the next look tells the others
@@ -143,7 +143,7 @@ class Lease:
         self.figures: Callable[[], str | None] = lambda: None
 
     def begin(self, instead_of: Collection[str] = ()) -> None:
-        """Registers this process, with a new epoch if it had one; all others of the kinds that it
+        """Registers this process, with a new number if it had one; all others of the kinds that it
         stands in for are retired. Raises Unavailable.
         """
         with self._one_at_a_time:
@@ -154,7 +154,8 @@ class Lease:
         with self._db.write() as tx:
             tx.execute(
                 workers.delete().where(
-                    workers.c.kind.in_(instead_of) | workers.c.epoch.in_({self.epoch, *self._tried})
+                    workers.c.kind.in_(instead_of)
+                    | workers.c.epoch.in_({self.number, *self._tried})
                 )
             )
             row = {
@@ -164,11 +165,11 @@ class Lease:
                 "secret_keys": self._secret_keys,
                 "figures": self.figures(),
             }
-            epoch = int(
+            number = int(
                 tx.execute(workers.insert().values(row).returning(workers.c.epoch)).scalar_one()
             )
-            self._tried.add(epoch)
-        self.epoch, self._tried = epoch, set()
+            self._tried.add(number)
+        self.number, self._tried = number, set()
         self._told_waived = frozenset()  # a new row waives nothing
         self._beaten_s = began_s
         self._read()
@@ -188,7 +189,7 @@ class Lease:
         if self._looking is None:
             self._looking, self._looking_as = (
                 asyncio.create_task(asyncio.to_thread(self.look)),
-                self.epoch,
+                self.number,
             )
         done, _ = await asyncio.wait({self._looking}, timeout=LOOKED_WITHIN_S)
         if not done:
@@ -196,7 +197,7 @@ class Lease:
         looking, self._looking = self._looking, None
         error = looking.exception()
         # else it was about what this process was before it began anew
-        if error is not None and self._looking_as == self.epoch:
+        if error is not None and self._looking_as == self.number:
             raise error
 
     def _look(self) -> None:
@@ -207,15 +208,15 @@ class Lease:
             self._beat()
         self._read()
         now_s = clock.monotonic_s()
-        for epoch, peer in self.peers.items():
+        for number, peer in self.peers.items():
             if (
-                epoch != self.epoch
+                number != self.number
                 and now_s - peer.moved_s >= RETIRE_S
-                and self._must_show_itself(peer)
+                and self._must_have_beat(peer)
             ):
-                self._retire(epoch, peer)
+                self._retire(number, peer)
 
-    def _must_show_itself(self, peer: PeerProcess) -> bool:
+    def _must_have_beat(self, peer: PeerProcess) -> bool:
         """Returns whether a peer must show signs of life. Beside a server that has a SQLite file
         there are only commands, which show themselves to each other; the server itself shows
         none.
@@ -225,7 +226,7 @@ class Lease:
     def end(self) -> None:
         """Says that this process is gone, at once. Raises Unavailable."""
         with self._one_at_a_time, self._db.write() as tx:
-            tx.execute(workers.delete().where(workers.c.epoch == self.epoch))
+            tx.execute(workers.delete().where(workers.c.epoch == self.number))
 
     def may_write(self) -> bool:
         """Returns whether nobody can have taken over what this process holds. It is asked
@@ -234,12 +235,12 @@ class Lease:
         return not self._db.postgresql or clock.monotonic_s() - self._beaten_s < WRITE_S
 
     def permit(self) -> Callable[[], bool]:
-        """Returns what whoever works under the present epoch asks before it claims, binds or
-        writes: `may_write`, until this process begins anew. What is left of a former epoch may do
+        """Returns what whoever works under the present number asks before it claims, binds or
+        writes: `may_write`, until this process begins anew. What is left of a former number may do
         none of these any more, however long it lives.
         """
-        epoch = self.epoch
-        return lambda: self.epoch == epoch and self.may_write()
+        number = self.number
+        return lambda: self.number == number and self.may_write()
 
     def count(self, *kinds: str) -> int:
         """Returns how many live processes are of these kinds, as it was last seen."""
@@ -258,7 +259,7 @@ class Lease:
         with self._db.write() as tx:
             beaten = tx.execute(
                 workers.update()
-                .where(workers.c.epoch == self.epoch)
+                .where(workers.c.epoch == self.number)
                 .values(
                     beat=workers.c.beat + 1,
                     waived=",".join(map(str, sorted(waived))),
@@ -298,7 +299,7 @@ class Lease:
                 )
             )
         self.peers, self.looked_s = peers, began_s
-        if self.epoch not in peers:
+        if self.number not in peers:
             self._retired()
 
     def _retired(self) -> NoReturn:
@@ -306,10 +307,10 @@ class Lease:
         self._beaten_s = float("-inf")
         raise Retired
 
-    def _retire(self, epoch: int, peer: PeerProcess) -> None:
+    def _retire(self, number: int, peer: PeerProcess) -> None:
         """Retires a process, unless it has shown itself after all."""
         with self._db.write() as tx:
             tx.execute(
-                workers.delete().where(workers.c.epoch == epoch, workers.c.beat == peer.beat)
+                workers.delete().where(workers.c.epoch == number, workers.c.beat == peer.beat)
             )
-        self.peers = {other: row for other, row in self.peers.items() if other != epoch}
+        self.peers = {other: row for other, row in self.peers.items() if other != number}

@@ -29,7 +29,7 @@ from heliograph.database.outage import is_conflict, reachable
 from heliograph.database.postgresql import indexes
 from heliograph.database.postgresql.answer_time import answer_within, wait_for_it
 from heliograph.database.postgresql.partitions import make_months
-from heliograph.database.processes import others
+from heliograph.database.processes import other_processes
 from heliograph.database.schema import found_version, installation, is_usable, newest_version
 from heliograph.database.write_probe import require_confirmed
 
@@ -76,7 +76,7 @@ def upgrade(url: str, tell: Tell = lambda line: None) -> None:
                 connection.execute(sa.text(f"SELECT pg_advisory_lock({_MIGRATION_LOCK})"))
                 connection.commit()
                 _upgrade_in_steps(connection, url, tell)
-                _mend_indexes(connection, tell)
+                _repair_indexes(connection, tell)
             else:
                 # likewise; and what breaks off leaves nothing behind
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -137,7 +137,7 @@ def store_readable_by(tx: Connection, schema: str) -> None:
 
 def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
     steps = _missing(connection)
-    beside = others(connection)
+    beside = other_processes(connection)
     connection.rollback()
     for process in beside:
         tell(f"beside it runs {process}")
@@ -155,7 +155,7 @@ def _upgrade_in_steps(connection: Connection, url: str, tell: Tell) -> None:
 
 
 def _try(connection: Connection, step: Script, url: str, tell: Tell) -> None:
-    """Tries it again and again, until its locks are to be had. Raises Unavailable after TRIES."""
+    """Tries a step again and again, until it gets its locks. Raises Unavailable after TRIES."""
     for number in range(1, TRIES + 1):
         try:
             _step(connection, step, url)
@@ -165,16 +165,17 @@ def _try(connection: Connection, step: Script, url: str, tell: Tell) -> None:
             if not is_conflict(error):
                 raise
         if number == 1:
-            tell(f"migration {step.revision} waits for a lock: {_who_keeps_it(connection)}")
+            tell(f"migration {step.revision} waits for a lock: {_blocking_sessions(connection)}")
         time.sleep(AGAIN_S)
     raise Unavailable(
         f"Migration {step.revision} did not get a lock in {TRIES} tries of {LOCK_MS} ms:"
-        f" {_who_keeps_it(connection)}. It has changed nothing; the same command goes on from here."
+        f" {_blocking_sessions(connection)}. It has changed nothing; the same command goes on from"
+        " here."
     )
 
 
 def _step(connection: Connection, step: Script, url: str) -> None:
-    """Tries it once, if what it stores will be confirmed.
+    """Tries a step once, if what it stores will be confirmed.
 
     What is not `transactional` (CREATE INDEX CONCURRENTLY) waits for others' transactions, but
     nobody waits for it.
@@ -233,7 +234,7 @@ def _alone(connection: Connection) -> Iterator[Connection]:
         alone.invalidate()  # with its settings
 
 
-def _mend_indexes(connection: Connection, tell: Tell) -> None:
+def _repair_indexes(connection: Connection, tell: Tell) -> None:
     """Builds those again whose building was broken off: PostgreSQL keeps them up, uses them for
     nothing, and takes them for there when a migration wants them.
     """
@@ -244,14 +245,14 @@ def _mend_indexes(connection: Connection, tell: Tell) -> None:
     with _alone(connection) as alone:
         for name in invalid:
             tell(f"index {name} is invalid, because building it was interrupted; it is built again")
-            indexes.mend(alone, name)
+            indexes.repair(alone, name)
     left = indexes.invalid(connection)
     connection.rollback()
     if left:
         raise Unavailable(f"Invalid indexes could not be built: {', '.join(left)}.")
 
 
-def _who_keeps_it(connection: Connection) -> str:
+def _blocking_sessions(connection: Connection) -> str:
     found = connection.execute(_LONG, {"long_s": LONG_S}).all()
     connection.rollback()
     return (

@@ -56,7 +56,7 @@ def is_lost(error: BaseException) -> bool:
     )
 
 
-def why(error: ServiceError) -> str:
+def error_in_words(error: ServiceError) -> str:
     """Returns what `error` says, with what the database or the system said of it, on one line: for
     operators, and not for clients.
     """
@@ -82,7 +82,7 @@ def reachable() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         if not _is_outage(error):
             raise
         raise Unavailable(

@@ -38,19 +38,19 @@ class Process(NamedTuple):
         return f"heliograph {self.kind} (process {self.where}, schema {self.schema})"
 
 
-def be_known_as(kind: str) -> None:
+def set_process_kind(kind: str) -> None:
     """Names the sessions that this process opens from now on."""
     host = socket.gethostname()
     name = f"heliograph {kind} {newest_version()} {os.getpid()}@{host}"
-    sessions.call_them(name.encode()[:NAME_MAX].decode("utf-8", "ignore"))
+    sessions.set_session_name(name.encode()[:NAME_MAX].decode("utf-8", "ignore"))
 
 
-def others(tx: Connection) -> list[Process]:
+def other_processes(tx: Connection) -> list[Process]:
     """Returns the processes beside this one that have sessions in the database (of PostgreSQL), as
     far as this role may see them.
     """
     found = []
-    for name, _ in tx.execute(_OTHERS, {"own": sessions.name()}):
+    for name, _ in tx.execute(_OTHERS, {"own": sessions.session_name()}):
         parts = _NAME.fullmatch(name)
         found.append(
             Process(parts[1], parts[2], f"{parts[3]} on {parts[4]}")

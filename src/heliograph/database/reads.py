@@ -46,7 +46,7 @@ def raw_id(column: sa.ColumnElement[Any]) -> sa.Function[str]:
 
 
 @contextmanager
-def rows_told(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
+def reporting_rows(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
     """Tells, while the block lasts, how many more rows were read, each time that some were."""
     tx.info[_TOLD] = tell
     try:
@@ -57,7 +57,7 @@ def rows_told(tx: Connection, tell: Callable[[int], object]) -> Iterator[None]:
 
 def streamed(tx: Connection, query: sa.Select[Any]) -> Iterator[Any]:
     """Yields the rows as they come, few in memory."""
-    return _told(tx, _streamed(tx, query))
+    return _reported(tx, _streamed(tx, query))
 
 
 def streamed_records(
@@ -67,14 +67,14 @@ def streamed_records(
     `records_of` does.
     """
     rows = _streamed(tx, query)
-    return _by_name(kind, rows.keys(), _told(tx, rows))
+    return _by_name(kind, rows.keys(), _reported(tx, rows))
 
 
 def _streamed(tx: Connection, query: sa.Select[Any]) -> sa.CursorResult[Any]:
     return tx.execute(query, execution_options={"yield_per": _FETCHED_AT_ONCE})
 
 
-def _told(tx: Connection, rows: sa.CursorResult[Any]) -> Iterator[Any]:
+def _reported(tx: Connection, rows: sa.CursorResult[Any]) -> Iterator[Any]:
     tell = tx.info.get(_TOLD)
     return iter(rows) if tell is None else _counted(rows, tell)
 

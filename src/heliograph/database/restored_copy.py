@@ -83,7 +83,7 @@ def is_elsewhere(db: Database, data_dir: Path, *, anew: bool = False) -> bool:
     return known is not None and not _is_beside(_file(db), sqlite_path(db.url), known)
 
 
-def settle(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
+def mark_as_home(db: Database, data_dir: Path, *, checked_s: int | None = None) -> None:
     """Says that the database is at home here, by a new mark. `checked_s` is the time, if it may be
     a copy and somebody has seen to it; other data directories may remember what the copy does not.
     Raises Unavailable; on SQLite OSError.
@@ -115,12 +115,12 @@ def is_marked(tx: Connection) -> bool:
     )
 
 
-async def keep(db: Database, data_dir: Path) -> None:
+async def keep_marking(db: Database, data_dir: Path) -> None:
     """Marks it anew every minute, until cancelled: so a copy is told that was taken since
     the start, too.
     """
     await repeat(
-        lambda: asyncio.to_thread(settle, db, data_dir),
+        lambda: asyncio.to_thread(mark_as_home, db, data_dir),
         wait=EVERY_S,
         fault="home_not_marked",
         level="warning",

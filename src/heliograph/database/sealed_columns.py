@@ -92,7 +92,7 @@ class Tally(NamedTuple):
 
 
 def tally(tx: Connection, place: Sealed, keys: Keys, now_ms: int) -> Tally:
-    """Counts its texts that can be read with these keys, and those that cannot."""
+    """Counts the column's texts that can be read with these keys, and those that cannot."""
     cipher = place.cipher(keys)
     readable = [
         _is_readable(cipher, stored) for _, stored in tx.execute(_query(place, now_ms, None))

@@ -50,13 +50,13 @@ SYNC_CONNECTIONS_MAX: Final = 16
 _name = "heliograph"  # of all sessions of this process in PostgreSQL
 
 
-def call_them(name: str) -> None:
+def set_session_name(name: str) -> None:
     """Names the sessions that are opened from now on, for whoever looks at `pg_stat_activity`."""
     global _name
     _name = name
 
 
-def name() -> str:
+def session_name() -> str:
     """Returns the name that sessions are given now."""
     return _name
 

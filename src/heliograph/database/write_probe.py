@@ -79,7 +79,7 @@ class Writable:
             with reachable():
                 await self._threads.run(partial(try_to_write, self._db))
         except Exception as error:  # noqa: BLE001  whatever it was, nothing was written
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             fault = (
                 error.message
                 if isinstance(error, Unavailable)

@@ -24,16 +24,16 @@ from heliograph.inbound.read import (
     inbound_text,
     newest_inbound,
 )
+from heliograph.inbound.receive import InboundReceiver, receive_texts
 from heliograph.inbound.retention import erase_some_inbound
-from heliograph.inbound.taker import Taker, take
 from heliograph.messages.read import INBOUND_PREFIX
 
 __all__ = [
     "ENCODINGS",
     "INBOUND_PREFIX",
+    "InboundReceiver",
     "InboundText",
     "OwnNumber",
-    "Taker",
     "add_number",
     "all_numbers",
     "answered_text",
@@ -50,11 +50,11 @@ __all__ = [
     "keywords",
     "newest_inbound",
     "numbers_page",
+    "receive_texts",
     "remove_carrier_and_numbers",
     "remove_number",
     "set_catch_all",
     "set_keyword_rules",
     "store_all_overdue",
-    "take",
     "texts_file",
 ]

@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 from heliograph.base import ids
 from heliograph.database.hot import HotTx
-from heliograph.inbound.keywords import CameIn, KeywordAction, KeywordBrand, MatchedKeyword, brands
+from heliograph.inbound.keywords import (
+    IncomingText,
+    KeywordAction,
+    KeywordBrand,
+    MatchedKeyword,
+    brands,
+)
 from heliograph.messages.read import INBOUND_PREFIX
 from heliograph.messages.sweeps import UnwantedTexts, cancel_unwanted
 from heliograph.opt_outs import (
@@ -20,20 +26,20 @@ from heliograph.opt_outs import (
     OptOutScope,
     OptOutSource,
     delete_opt_outs,
+    emit_opt_out_events,
     scope_of_sender,
     store_opt_outs,
-    tell_opt_outs,
 )
 from heliograph.text import Phone, parse_phone
 
 
-class SaidKeyword(NamedTuple):
+class ReceivedKeyword(NamedTuple):
     """Holds a text that is a keyword. `scope` says which texts one opts out of by it. If
     `is_for_all` holds, the text is not the account's, which is one of several that may be meant
     (`former_tenants.py`).
     """
 
-    text: CameIn
+    text: IncomingText
     matched: MatchedKeyword
     scope: OptOutScope
     is_for_all: bool = False
@@ -42,7 +48,7 @@ class SaidKeyword(NamedTuple):
 class PhonesKeyword(NamedTuple):
     """Holds what a phone said to an account."""
 
-    said: SaidKeyword
+    said: ReceivedKeyword
     phone: Phone
 
     @property
@@ -55,7 +61,7 @@ class PhonesKeyword(NamedTuple):
         return self.said.matched.rule.action
 
 
-class Heeded(NamedTuple):
+class AppliedKeywords(NamedTuple):
     """Holds what was done: the keywords of phones, in their order, the texts (raw ids) that lifted
     an opt-out, and the accounts, by their raw ids.
     """
@@ -66,13 +72,15 @@ class Heeded(NamedTuple):
 
     @property
     def unwanted(self) -> frozenset[UnwantedTexts]:
-        """Returns what those who opt out want no more."""
+        """Returns the texts that those who opt out want no more."""
         return frozenset(
             _unwanted(each) for each in self.keywords if each.action is KeywordAction.OPT_OUT
         )
 
 
-async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
+async def apply_keywords(
+    tx: HotTx, said: Sequence[ReceivedKeyword], now_ms: int
+) -> AppliedKeywords:
     """Does what keywords say, in their order. A sender that is no phone number, such as a name,
     cannot opt out.
     """
@@ -91,8 +99,8 @@ async def heed(tx: HotTx, said: Sequence[SaidKeyword], now_ms: int) -> Heeded:
         changes += [_change(each, opted_out=True) for each in out]
         changes += [_change(each, opted_out=False) for each in back]
         lifted |= {each.said.text.id for each in back}
-    await tell_opt_outs(tx, changes, now_ms)
-    return Heeded(heard, lifted, accounts)
+    await emit_opt_out_events(tx, changes, now_ms)
+    return AppliedKeywords(heard, lifted, accounts)
 
 
 def _rounds(heard: Sequence[PhonesKeyword]) -> Iterator[list[PhonesKeyword]]:

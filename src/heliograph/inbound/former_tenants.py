@@ -9,19 +9,19 @@ from typing import NamedTuple
 from heliograph.carriers import BINARY
 from heliograph.database.hot import HotTx
 from heliograph.inbound import route_sql as sql
-from heliograph.inbound.apply_keywords import SaidKeyword
-from heliograph.inbound.keywords import CameIn, KeywordAction, MatchedKeyword, match
+from heliograph.inbound.apply_keywords import ReceivedKeyword
+from heliograph.inbound.keywords import IncomingText, KeywordAction, MatchedKeyword, match
 from heliograph.inbound.route import TextRoute
 from heliograph.opt_outs import scope_of_sender
 
 
-class _SaidToMany(NamedTuple):
-    text: CameIn
+class _KeywordForMany(NamedTuple):
+    text: IncomingText
     matched: MatchedKeyword
     phones: frozenset[str]
 
 
-def built_in_word(text: CameIn, route: TextRoute) -> MatchedKeyword | None:
+def built_in_word(text: IncomingText, route: TextRoute) -> MatchedKeyword | None:
     """Returns the built-in word that opts out or in and that a text is, if any of several may be
     meant by it.
     """
@@ -36,14 +36,17 @@ def built_in_word(text: CameIn, route: TextRoute) -> MatchedKeyword | None:
 
 
 async def for_former_tenants(
-    tx: HotTx, texts: Sequence[CameIn], routed: Sequence[TextRoute], said: Sequence[SaidKeyword]
-) -> list[SaidKeyword]:
+    tx: HotTx,
+    texts: Sequence[IncomingText],
+    routed: Sequence[TextRoute],
+    said: Sequence[ReceivedKeyword],
+) -> list[ReceivedKeyword]:
     """Returns what these texts say to accounts that have texted their phones from these numbers,
     and to which they do not say it anyway. It concerns the number's texts alone, and no account
     that does not know the phone. Nothing is answered: the person would be, by each of them.
     """
     heard = [
-        _SaidToMany(text, matched, route.guessed)
+        _KeywordForMany(text, matched, route.guessed)
         for text, route in zip(texts, routed, strict=True)
         if (matched := built_in_word(text, route)) is not None
         and (not text.is_repeat or matched.rule.action is KeywordAction.OPT_OUT)
@@ -56,7 +59,7 @@ async def for_former_tenants(
         tenants[row.digits, str(row.phone)].append(row.account_id)
     told = {(each.text.id, each.text.account_id, each.text.sender) for each in said}
     return [
-        SaidKeyword(
+        ReceivedKeyword(
             each.text._replace(account_id=account_id, sender=phone),
             each.matched,
             scope_of_sender(each.text.recipient),

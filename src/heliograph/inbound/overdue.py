@@ -11,9 +11,9 @@ from heliograph.database.database import Database
 from heliograph.database.pruning import PAUSE_S, ROWS_AT_ONCE
 from heliograph.inbound.inbound_sql import FORGET_PARTS, OVERDUE, Overdue
 from heliograph.inbound.parts import WAITED_MS
+from heliograph.inbound.receive import count
 from heliograph.inbound.record import store_overdue
 from heliograph.inbound.tables import inbound_parts
-from heliograph.inbound.taker import count
 
 TEXTS_AT_ONCE: Final = 1_000  # that are looked for; each is a transaction
 

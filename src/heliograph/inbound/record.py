@@ -13,11 +13,11 @@ from heliograph.base.paging import first_id_of
 from heliograph.carriers import HandsetText, PartOf
 from heliograph.database.hot import HotTx
 from heliograph.inbound import inbound_sql as sql
-from heliograph.inbound.apply_keywords import Heeded, SaidKeyword, heed
+from heliograph.inbound.apply_keywords import AppliedKeywords, ReceivedKeyword, apply_keywords
 from heliograph.inbound.decode import TextPiece, decode
 from heliograph.inbound.events import events_of
 from heliograph.inbound.former_tenants import built_in_word, for_former_tenants
-from heliograph.inbound.keywords import NOTHING, CameIn, KeywordAction, find_keywords
+from heliograph.inbound.keywords import NOTHING, IncomingText, KeywordAction, find_keywords
 from heliograph.inbound.parts import Assembly, PartedText, key_of
 from heliograph.inbound.read import InboundText
 from heliograph.inbound.replies import answer
@@ -257,7 +257,7 @@ async def store_overdue(tx: HotTx, overdue: sql.OverdueText, now_ms: int) -> Rec
 
 async def _store(
     tx: HotTx, carrier_id: int, whole: Sequence[_WholeText], repeats: Counter[str], now_ms: int
-) -> tuple[int, Heeded]:
+) -> tuple[int, AppliedKeywords]:
     """Stores texts, each for its number's account, with the events that tell of them, and counts
     repetitions of those that were stored before. Returns how many are no account's.
     """
@@ -288,15 +288,15 @@ async def _store(
             )
         )
     rows = [_in_its_mode(row, each.sandbox_of) for row, each in zip(rows, whole, strict=True)]
-    said = await _hear(tx, carrier_id, rows, whole, routed)
+    said = await _note_keywords(tx, carrier_id, rows, whole, routed)
     rows = [row for row, each in zip(rows, whole, strict=True) if not each.is_repeat]
     await sql.STORE_TEXTS.rows(tx, rows)
     replies = [
         sql.MessageReply(row.in_reply_to, row.id) for row in rows if row.in_reply_to is not None
     ]
     await sql.STORE_REPLIES.rows(tx, replies)
-    await _tell(tx, rows, now_ms)
-    heeded = await heed(tx, said, now_ms) if said else Heeded([], set(), {})
+    await _emit_events(tx, rows, now_ms)
+    heeded = await apply_keywords(tx, said, now_ms) if said else AppliedKeywords([], set(), {})
     new = {row.id for row in rows}
     counted = [
         sql.RepeatedText(raw_id, count)
@@ -307,20 +307,20 @@ async def _store(
     return sum(row.account_id is None for row in rows), heeded
 
 
-async def _hear(
+async def _note_keywords(
     tx: HotTx,
     carrier_id: int,
     rows: list[sql.StoredText],
     whole: Sequence[_WholeText],
     routed: Sequence[TextRoute],
-) -> list[SaidKeyword]:
+) -> list[ReceivedKeyword]:
     """Notes in the rows which keywords they are, and whose and who wrote them by that, and returns
     those that are one. `whole` are the texts that the rows were made of, and `routed` their routes.
     Of those that are stored already, only who opts out is heeded once more: the phone may have
     opted in since.
     """
     texts = [
-        CameIn(
+        IncomingText(
             row.id,
             row.account_id,
             row.sandbox,
@@ -353,11 +353,11 @@ async def _hear(
             continue
         if not text.is_repeat or found.matched.rule.action is KeywordAction.OPT_OUT:
             scope = scope_of_sender(text.recipient) if found.one_sender else WHOLE_ACCOUNT
-            said.append(SaidKeyword(text, found.matched, scope))
+            said.append(ReceivedKeyword(text, found.matched, scope))
     return said + await for_former_tenants(tx, texts, routed, said)
 
 
-async def _tell(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
+async def _emit_events(tx: HotTx, stored: Sequence[sql.StoredText], now_ms: int) -> None:
     """Stores the events of texts, if anybody wants to hear them."""
     account_ids = {each.account_id for each in stored if each.account_id is not None}
     if not account_ids:

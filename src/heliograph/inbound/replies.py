@@ -6,7 +6,7 @@ from typing import Final
 
 from heliograph.database.hot import HotTx
 from heliograph.inbound import replies_sql as sql
-from heliograph.inbound.apply_keywords import Heeded, PhonesKeyword
+from heliograph.inbound.apply_keywords import AppliedKeywords, PhonesKeyword
 from heliograph.inbound.keywords import KeywordAction, built_in_answer
 from heliograph.messages.accept import Replier, Reply
 from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
@@ -15,7 +15,7 @@ from heliograph.opt_outs import WHOLE_ACCOUNT, scope_of_sender
 _TO_WHO_IS_OUT: Final = (KeywordAction.OPT_OUT, KeywordAction.HELP)
 
 
-async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> set[int]:
+async def answer(tx: HotTx, replier: Replier, heeded: AppliedKeywords, now_ms: int) -> set[int]:
     """Sends the replies that are due, and returns the carriers that have something to send. A
     suspended account answers nothing.
     """
@@ -54,7 +54,7 @@ async def answer(tx: HotTx, replier: Replier, heeded: Heeded, now_ms: int) -> se
     return await replier.send(tx, replies) if replies else set()
 
 
-async def _due(tx: HotTx, heeded: Heeded) -> list[PhonesKeyword]:
+async def _due(tx: HotTx, heeded: AppliedKeywords) -> list[PhonesKeyword]:
     """Returns which keywords ask for an answer. Nobody who has opted out is answered but for STOP
     and HELP, and a START that lifts nothing is answered with a reply of its own only.
     """
@@ -82,7 +82,7 @@ def _sender(keyword: PhonesKeyword) -> str:
     return scope_of_sender(keyword.said.text.recipient).sender
 
 
-def _text(heeded: Heeded, keyword: PhonesKeyword) -> str | None:
+def _text(heeded: AppliedKeywords, keyword: PhonesKeyword) -> str | None:
     rule = keyword.said.matched.rule
     brand = heeded.brands[keyword.owner.account_id].name
     if keyword.action is KeywordAction.OPT_OUT and keyword.said.scope != WHOLE_ACCOUNT:

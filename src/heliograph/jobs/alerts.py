@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heliograph import alerts
-from heliograph.alerts.tell import AlertTeller
+from heliograph.alerts.send_notifications import AlertNotifier
 from heliograph.base import clock
 from heliograph.base.log import Log
 from heliograph.base.periodic import repeat
@@ -22,26 +22,26 @@ async def keep_alerting(db: Database, settings: Settings, is_ours: Callable[[], 
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do. A mail
     server that is slow does not hold up the looks.
     """
-    teller = AlertTeller(db, settings)
+    notifier = AlertNotifier(db, settings)
 
-    async def look_once() -> None:
+    async def check_once() -> None:
         if is_ours() and not clock.is_disputed():
-            await asyncio.to_thread(look, db)
+            await asyncio.to_thread(check_alerts, db)
 
-    async def tell_once() -> None:
+    async def notify_once() -> None:
         if is_ours():
-            await teller.once()
+            await notifier.once()
 
     try:
         await asyncio.gather(
-            repeat(look_once, wait=LOOK_S, fault="alerts_not_looked_for"),
-            repeat(tell_once, wait=TELL_S, fault="alerts_not_told"),
+            repeat(check_once, wait=LOOK_S, fault="alerts_not_looked_for"),
+            repeat(notify_once, wait=TELL_S, fault="alerts_not_told"),
         )
     finally:
-        await teller.close()
+        await notifier.close()
 
 
-def look(db: Database) -> None:
+def check_alerts(db: Database) -> None:
     """Looks once, and logs what has changed."""
     now_ms = clock.now_ms()
     with db.read() as tx:
@@ -49,8 +49,8 @@ def look(db: Database) -> None:
     if seen.is_quiet:
         return
     with db.write() as tx:
-        looked = alerts.store_found(tx, seen, now_ms)
-    for kind in looked.opened:
+        changed = alerts.store_found(tx, seen, now_ms)
+    for kind in changed.opened:
         log.warning("alert_opened", kind=kind)
-    for kind in looked.ended:
+    for kind in changed.ended:
         log.info("alert_over", kind=kind)

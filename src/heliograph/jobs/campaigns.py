@@ -20,7 +20,7 @@ log = Log(__name__)
 
 async def keep_campaigning(db: Database, advancer: Advancer, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    looks = _Looks(db, advancer, is_ours)
+    looks = _CampaignRounds(db, advancer, is_ours)
     try:
         await repeat(
             looks.once, wait=looks.pause, first_after_s=0.0, fault="campaigns_not_looked_at"
@@ -29,7 +29,7 @@ async def keep_campaigning(db: Database, advancer: Advancer, is_ours: Callable[[
         looks.end()
 
 
-class _Looks:
+class _CampaignRounds:
     """Looks at the campaigns for one process, at one after the other."""
 
     def __init__(self, db: Database, advancer: Advancer, is_ours: Callable[[], bool]) -> None:
@@ -45,7 +45,7 @@ class _Looks:
             return
         if not self._at_work or clock.monotonic_s() - self._glanced_s >= GLANCE_S:
             self._glanced_s = clock.monotonic_s()
-            self._at_work, due = await self._advancer.glance()
+            self._at_work, due = await self._advancer.quick_check()
             if due and (self._starting is None or self._starting.done()):
                 self._starting = asyncio.create_task(_start_due(self._db))
         if self._at_work:

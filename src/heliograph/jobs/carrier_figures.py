@@ -7,7 +7,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.base.log import survive_faults
 from heliograph.database.database import Database
-from heliograph.jobs.count_again import count_again
+from heliograph.jobs.periodic_counts import count_periodically
 from heliograph.messages.tables import RECEIPTS_KEPT_MS
 from heliograph.monitoring import carrier_rollups
 
@@ -28,7 +28,7 @@ class CarrierCounter:
         self._kept_ms = min(RECEIPTS_KEPT_MS, texts_ms or RECEIPTS_KEPT_MS)
         self._rests_until_ms = 0
 
-    def once(self, now_ms: int, goes_on: Callable[[], bool] = lambda: True) -> None:
+    def once(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Counts quarters that are due, the newest first, for a moment. The others wait for the
         next round. One that cannot be counted keeps no other from it.
         """
@@ -38,7 +38,7 @@ class CarrierCounter:
         with self._db.read() as tx:
             quarters = carrier_rollups.due(tx, now_ms, self._kept_ms)
         for quarter_ms in quarters:
-            if not goes_on() or spent_ms > AT_ONCE_MS:
+            if not may_go_on() or spent_ms > AT_ONCE_MS:
                 break
             with survive_faults("carrier_figures_not_counted", quarter=rfc3339(quarter_ms)):
                 with self._db.read() as tx:
@@ -53,6 +53,6 @@ async def keep_counting(
     db: Database, is_ours: Callable[[], bool], texts_ms: int | None = None
 ) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    await count_again(
+    await count_periodically(
         CarrierCounter(db, texts_ms), is_ours, every_s=EVERY_S, fault="carrier_figures_not_counted"
     )

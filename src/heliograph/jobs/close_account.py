@@ -101,7 +101,7 @@ def owed(tx: Connection, account: Account) -> list[Owed]:
         *_on_the_wire(tx, account),
     ]
     found += [*moving, *_in_wallet(tx, account, more_to_come=bool(moving or found))]
-    return [*found, *_untold(tx, account, more_to_come=bool(found))]
+    return [*found, *_undelivered(tx, account, more_to_come=bool(found))]
 
 
 def _open_customers(tx: Connection, account: Account) -> list[Account]:
@@ -194,7 +194,7 @@ def _in_wallet(tx: Connection, account: Account, *, more_to_come: bool) -> Itera
         yield Owed(what, f"account pay-out {text_id(account)} --reason 'account closed'")
 
 
-def _untold(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
+def _undelivered(tx: Connection, account: Account, *, more_to_come: bool) -> Iterator[Owed]:
     """Yields endpoints that events wait for, or will: what is settled is told to them. Those of a
     partner hear of its customers, and stay its own.
     """

@@ -23,7 +23,7 @@ from heliograph.campaigns.tables import campaign_recipients, campaigns
 from heliograph.contacts.tables import contact_imports, contacts, opt_out_changes
 from heliograph.database.reads import streamed, streamed_records
 from heliograph.jobs.erase_inbound import inbound_changes
-from heliograph.jobs.row_changes import RowChange, gone, redacted
+from heliograph.jobs.row_changes import RowChange, deleted, redacted
 from heliograph.messages.tables import (
     carrier_refs,
     groups,
@@ -139,10 +139,12 @@ def _apply(tx: Connection, some: Sequence[RowChange]) -> None:
 def _contacts(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange]:
     mine, number = contacts.c.account_id == account_id, int(quoted.digits)
     theirs = sa.select(contacts.c.id).where(mine, contacts.c.phone == number)  # goes last
-    yield from gone(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
-    yield from gone(tx, contacts, mine, contacts.c.phone == number)
-    yield from gone(tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number)
-    yield from gone(tx, contact_imports, contact_imports.c.account_id == account_id)
+    yield from deleted(tx, opt_out_changes, opt_out_changes.c.contact_id.in_(theirs))
+    yield from deleted(tx, contacts, mine, contacts.c.phone == number)
+    yield from deleted(
+        tx, opt_outs, opt_outs.c.account_id == account_id, opt_outs.c.phone == number
+    )
+    yield from deleted(tx, contact_imports, contact_imports.c.account_id == account_id)
     texts = ("name", "email", "tags", "custom", "searched")
     yield from redacted(tx, contacts, texts, mine & (contacts.c.phone != number), quoted)
 
@@ -159,7 +161,7 @@ def _recipients(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[Row
     left_out = campaign_recipients.c.opted_out & campaign_recipients.c.group_id.in_(
         their.where(campaigns.c.status.not_in(STARTABLE))
     )
-    yield from gone(
+    yield from deleted(
         tx, campaign_recipients, mine, campaign_recipients.c.recipient == int(quoted.digits)
     )
     query = sa.select(*campaign_recipients.primary_key.columns, campaign_recipients.c.text).where(
@@ -192,9 +194,11 @@ def _otps(tx: Connection, account_id: str, quoted: Quoted) -> Iterator[RowChange
     """Removes one-time passwords to the number. A range is removed only if the number has no more
     digits than it: else the range is many people's, and goes after a day.
     """
-    yield from gone(tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits))
+    yield from deleted(
+        tx, otps, otps.c.account_id == account_id, otps.c.phone == int(quoted.digits)
+    )
     if len(quoted.digits) <= RANGE_DIGITS:
-        yield from gone(
+        yield from deleted(
             tx,
             otp_ranges,
             otp_ranges.c.account_id == account_id,

@@ -13,13 +13,13 @@ from contextlib import suppress
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
-from heliograph.audit import begin_proof, end_proof, open_proof, prove, tell_progress
+from heliograph.audit import begin_proof, end_proof, open_proof, prove, store_progress
 from heliograph.base import clock
 from heliograph.base.errors import Unavailable
 from heliograph.base.log import Log, survive_faults
 from heliograph.base.periodic import repeat
 from heliograph.database.database import Database
-from heliograph.database.reads import rows_told
+from heliograph.database.reads import reporting_rows
 from heliograph.wallet import read_one_snapshot
 
 LOOK_S: Final = 1.0  # a person waits for it
@@ -112,7 +112,7 @@ def prove_stored(db: Database, proof_id: str, asked_ms: int) -> None:
     progress = _ProofProgress(db, proof_id)
     with db.read() as tx:
         read_one_snapshot(tx)
-        with rows_told(tx, progress.read):
+        with reporting_rows(tx, progress.read):
             found = prove(tx, asked_ms, progress.stepped)
     with db.write() as tx:
         end_proof(tx, proof_id, found, progress.rows_read, clock.now_ms())
@@ -130,14 +130,14 @@ class _ProofProgress:
 
     def stepped(self, done: int) -> None:
         self._step = done
-        self._tell()
+        self._store_progress()
 
     def read(self, rows: int) -> None:
         self.rows_read += rows
         if clock.monotonic_s() >= self._told_s + TOLD_EVERY_S:
-            self._tell()
+            self._store_progress()
 
-    def _tell(self) -> None:
+    def _store_progress(self) -> None:
         with suppress(Unavailable), self._db.write() as tx:
-            tell_progress(tx, self._proof_id, self._step, self.rows_read, clock.now_ms())
+            store_progress(tx, self._proof_id, self._step, self.rows_read, clock.now_ms())
         self._told_s = clock.monotonic_s()

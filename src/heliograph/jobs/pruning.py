@@ -93,10 +93,10 @@ async def prune_all(db: Database, texts_ms: int | None = None) -> None:
         rows = await _prune_table(db, kept)
         if rows:
             log.info("pruned", table=kept.table, rows=rows)
-    await _forget_the_gone(db)
+    await _forget_removed_endpoints(db)
 
 
-async def _forget_the_gone(db: Database) -> None:
+async def _forget_removed_endpoints(db: Database) -> None:
     """Forgets endpoints that were removed, and those of a `heliograph listen` that was killed."""
     async with db.hot() as tx:
         endpoint_ids = await forget_endpoint.gone(tx, clock.now_ms())

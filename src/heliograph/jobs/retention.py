@@ -113,7 +113,7 @@ async def _detached(db: Database, month: str) -> bool:
                 await detach(tx, month)
             return True
         except Exception as error:
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if not is_conflict(error):
                 raise
         await asyncio.sleep(DETACH_AGAIN_S)

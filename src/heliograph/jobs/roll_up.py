@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heliograph.database.database import Database
-from heliograph.jobs.count_again import count_again
+from heliograph.jobs.periodic_counts import count_periodically
 from heliograph.messages.reports.count_rollups import RollupCounter
 
 EVERY_S: Final = 1.0
@@ -12,4 +12,6 @@ EVERY_S: Final = 1.0
 
 async def keep_rolling_up(db: Database, is_ours: Callable[[], bool]) -> None:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do."""
-    await count_again(RollupCounter(db), is_ours, every_s=EVERY_S, fault="rollups_not_counted")
+    await count_periodically(
+        RollupCounter(db), is_ours, every_s=EVERY_S, fault="rollups_not_counted"
+    )

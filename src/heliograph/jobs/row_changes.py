@@ -44,7 +44,7 @@ def redacted(
             yield RowChange(table, tuple(row._mapping[key] for key in keys), becomes)
 
 
-def gone(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
+def deleted(tx: Connection, table: sa.Table, *mine: sa.ColumnElement[bool]) -> Iterator[RowChange]:
     """Removes the rows that are `mine`."""
     for row in streamed(tx, sa.select(*table.primary_key.columns).where(*mine)):
         yield RowChange(table, tuple(row), None)

@@ -35,12 +35,12 @@ async def keep_sampling(
         if not db.postgresql:
             await asyncio.to_thread(lease.beat)
         sampler = sampler or Sampler()
-        await asyncio.to_thread(take, db, sampler, measured())
+        await asyncio.to_thread(take_sample, db, sampler, measured())
 
     await repeat(once, wait=EVERY_S, first_after_s=0.0, fault="sample_not_taken")
 
 
-def take(db: Database, sampler: Sampler, measured: Mapping[int, MeasuredQueue]) -> None:
+def take_sample(db: Database, sampler: Sampler, measured: Mapping[int, MeasuredQueue]) -> None:
     """Takes one sample."""
     with db.write() as tx:
         sampler.take(tx, measured, clock.now_ms())

@@ -16,7 +16,7 @@ from heliograph.base import clock
 from heliograph.base.errors import Unauthorized
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.keys.issue import well_formed
-from heliograph.keys.malformed_header import what_was_found
+from heliograph.keys.malformed_header import explain_malformed
 from heliograph.keys.tables import api_keys, tiers
 
 # "Bearer " and a key of 56 characters; anything longer is none of ours
@@ -53,13 +53,13 @@ def bearer_key(headers: list[tuple[bytes, bytes]]) -> str:
     """
     given = [value for name, value in headers if name == b"authorization"]
     if not given:
-        raise MissingKey(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
+        raise MissingKey(explain_malformed(headers, AUTHORIZATION_OCTETS_MAX))
     scheme, _, key = given[0].partition(b" ")
     if len(given) > 1 or len(given[0]) > AUTHORIZATION_OCTETS_MAX or scheme.lower() != b"bearer":
-        raise Unauthorized(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
+        raise Unauthorized(explain_malformed(headers, AUTHORIZATION_OCTETS_MAX))
     text = key.decode("latin-1").strip(" ")
     if not text:
-        raise MissingKey(what_was_found(headers, AUTHORIZATION_OCTETS_MAX))
+        raise MissingKey(explain_malformed(headers, AUTHORIZATION_OCTETS_MAX))
     return text
 
 
@@ -77,7 +77,7 @@ async def authenticate(cache: ConfigCache, headers: list[tuple[bytes, bytes]]) -
         principal.expires_at_ms is not None and principal.expires_at_ms <= clock.now_ms()
     ):
         raise Unauthorized(
-            None if well_formed(key) else what_was_found(headers, AUTHORIZATION_OCTETS_MAX)
+            None if well_formed(key) else explain_malformed(headers, AUTHORIZATION_OCTETS_MAX)
         )
     return principal
 

@@ -24,7 +24,7 @@ _KEY: Final = re.compile(r"sk_(?:live|test)_", re.ASCII)
 _QUOTES: Final = "\"'`\u2018\u2019\u201c\u201d"
 
 
-def what_was_found(headers: list[tuple[bytes, bytes]], octets_max: int) -> str | None:
+def explain_malformed(headers: list[tuple[bytes, bytes]], octets_max: int) -> str | None:
     """Returns the message of the refusal; None when the header has the right form, and there is no
     more to say than that the key is not valid.
     """

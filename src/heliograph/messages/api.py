@@ -17,7 +17,7 @@ from heliograph.messages.accept.acceptor import LARGE_SEND, Acceptor
 from heliograph.messages.accept.answer import send_answer
 from heliograph.messages.accept.batch import SendResult
 from heliograph.messages.accept.request import AnsweredText, SendRequest, answer_to, read_send
-from heliograph.messages.accept.unapproved_sender import accept_or_tell
+from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.replies import answers_of
 from heliograph.messages.reports.report_filters import campaign_of, read_filters
 from heliograph.requests import (
@@ -131,7 +131,7 @@ def _sender(
                 call.idempotency_key,
                 sha256_of_body(call.body),
             )
-        outcome = await accept_or_tell(acceptor, db, request, call.in_thread)
+        outcome = await accept_or_explain(acceptor, db, request, call.in_thread)
         if len(request.recipients) <= LARGE_SEND:
             return _answer(request, outcome)
         return await call.in_thread(lambda: _encoded(_answer(request, outcome)))
@@ -148,7 +148,9 @@ def _answer(request: SendRequest, outcome: SendResult) -> Answer:
 
 
 def _encoded(answer: Answer) -> Answer:
-    """Returns the same, in octets already: ten thousand ids and reasons take milliseconds."""
+    """Returns the answer, encoded already: to encode ten thousand ids and reasons takes
+    milliseconds.
+    """
     answer.raw = encode({"success": True, **answer.body})
     return answer
 

@@ -70,7 +70,7 @@ def _reached(row: MessageRow) -> Iterator[tuple[str, int]]:
 
 def _event(row: MessageRow, locked: LockedMessage, status: str, at_ms: int) -> Event:
     """Returns the event. A message that was sent and went on within one transaction has been sent
-    first: that event shows it as it was then.
+    first: the event of `sent` shows it as it was then.
     """
     message = _message(row, locked)
     if status == SENT and message.status != SENT:

@@ -161,8 +161,8 @@ def tallies_of(tx: Connection, group_ids: Iterable[int]) -> dict[int, GroupTally
 
 
 async def add(tx: HotTx, changed: Iterable[tuple[int, GroupTally]], slot: int) -> None:
-    """Adds to the figures of some groups, each once. They are the last of what a transaction locks.
-    `slot` is any number that tells apart who may do so at once.
+    """Adds to the figures of some groups, each once. Their rows are the last that a transaction
+    locks. `slot` is any number that differs between those who may do so at once.
     """
     of_process = (os.getpid() + slot) % SLOTS
     await _ADD.rows(

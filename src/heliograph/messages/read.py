@@ -188,8 +188,8 @@ def _walk_sends(
     found, looked_at = list[Message](), 0
     is_rare = filters.status is not None or bool(_of_no_index(filters))
     at_once = _MESSAGES_AT_ONCE if is_rare else wanted.limit + 1
-    looked = _looked_through(tx, account_id, sandbox, wanted, filters, at_once)
-    while batch := list(_so_many(looked, at_once)):
+    looked = _matching_messages(tx, account_id, sandbox, wanted, filters, at_once)
+    while batch := list(_limited(looked, at_once)):
         run = [each.id for each in batch if each.passes]
         if run:
             # the bounds leave out partitions
@@ -225,9 +225,9 @@ def _page(found: list[Message], limit: int) -> Page:
     return Page(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
-class _Looked(NamedTuple):
-    """Is a message of a send that passes, or else the oldest of some sends that do not. `looked_at`
-    counts those sends, and the message.
+class _ReadMessage(NamedTuple):
+    """Holds a message of a send that passes the filters, or else the oldest send of some that do
+    not. `looked_at` counts the sends and messages that were looked at for it.
     """
 
     id: str
@@ -235,8 +235,8 @@ class _Looked(NamedTuple):
     looked_at: int
 
 
-def _so_many(looked: Iterator[_Looked], count: int) -> Iterator[_Looked]:
-    """Yields what comes next, until so many messages and sends were looked at."""
+def _limited(looked: Iterator[_ReadMessage], count: int) -> Iterator[_ReadMessage]:
+    """Yields messages, until `count` messages and sends were looked at."""
     looked_at = 0
     for each in looked:
         yield each
@@ -245,14 +245,14 @@ def _so_many(looked: Iterator[_Looked], count: int) -> Iterator[_Looked]:
             return
 
 
-def _looked_through(
+def _matching_messages(
     tx: Connection,
     account_id: str,
     sandbox: bool,
     wanted: PageWanted,
     filters: Filters,
     at_once: int,
-) -> Iterator[_Looked]:
+) -> Iterator[_ReadMessage]:
     """Yields all messages of the account's sends that pass, newest first, from below
     `wanted.before`. What does not pass stays in the database, but for the last send of each query.
     """
@@ -279,7 +279,7 @@ def _looked_through(
             if send.passes:
                 yield from _messages_of(send.id, send.message_count, below, looked_at)
             else:
-                yield _Looked(send.id, False, looked_at)
+                yield _ReadMessage(send.id, False, looked_at)
             before = send.id
         if place < at_once:
             return
@@ -287,19 +287,21 @@ def _looked_through(
 
 def _messages_of(
     send_id: str, message_count: int, below: int | None, looked_at: int
-) -> Iterator[_Looked]:
+) -> Iterator[_ReadMessage]:
     """Yields the messages of a send that passes, newest first, from below an id. `looked_at` counts
     the sends that were looked at for it, itself among them.
     """
     number = int(send_id, 16)
     last = number + message_count if below is None else min(number + message_count, below - 1)
     for message in range(last, number, -1):
-        yield _Looked(ids.raw_of_number(message), True, looked_at)
+        yield _ReadMessage(ids.raw_of_number(message), True, looked_at)
         looked_at = 1
 
 
 def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Returns what a report asks of a send and no index finds: each send is looked at for it."""
+    """Returns the conditions of a report that no index helps with: each send is looked at for
+    them.
+    """
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.type is not None:
         conditions.append(sends.c.type == filters.type)
@@ -309,7 +311,7 @@ def _of_no_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 def _of_an_index(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Returns what else a report asks of the send that a message belongs to."""
+    """Returns the other conditions of a report, for the send that a message belongs to."""
     conditions: list[sa.ColumnElement[bool]] = []
     if filters.group_id is not None:
         conditions.append(sends.c.group_id == filters.group_id)

@@ -17,7 +17,7 @@ class RegisteredProcess(NamedTuple):
     the version before.
     """
 
-    epoch: int
+    number: int
     kind: str
     carrier_id: int | None
     started_at_ms: int

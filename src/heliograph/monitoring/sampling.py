@@ -47,10 +47,10 @@ class MeasuredQueue(NamedTuple):
     unmatched: int = 0
 
 
-class _ToldBy(NamedTuple):
+class _CountedBy(NamedTuple):
     """Names a process, and the carrier that it has told counts of."""
 
-    epoch: int
+    number: int
     carrier: str
 
 
@@ -58,7 +58,7 @@ class Sampler:
     """Takes one sample after the other. It is used in one thread."""
 
     def __init__(self) -> None:
-        self._before: dict[_ToldBy, CarrierCounts] = {}
+        self._before: dict[_CountedBy, CarrierCounts] = {}
         self._until_ms: int | None = None  # how far was counted
 
     def take(self, tx: Connection, measured: Mapping[int, MeasuredQueue], now_ms: int) -> None:
@@ -67,7 +67,7 @@ class Sampler:
         """
         processes = registered_processes(tx)
         told = {
-            _ToldBy(process.epoch, name): counts
+            _CountedBy(process.number, name): counts
             for process in processes
             if process.figures is not None
             for name, counts in process.figures.carriers.items()
@@ -99,7 +99,9 @@ class Sampler:
 
 
 def _since(
-    before: Mapping[_ToldBy, CarrierCounts], key: _ToldBy, told: Mapping[_ToldBy, CarrierCounts]
+    before: Mapping[_CountedBy, CarrierCounts],
+    key: _CountedBy,
+    told: Mapping[_CountedBy, CarrierCounts],
 ) -> CarrierCounts:
     """Returns what a process has counted since the look before. One that was not there then began
     in the meantime, with nothing counted.

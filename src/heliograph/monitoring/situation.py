@@ -170,7 +170,7 @@ def _of_processes(processes: list[RegisteredProcess], now_ms: int) -> Iterator[T
         late_ms, figures = process.late_ms(now_ms), process.figures
         if figures is None:
             continue
-        name = f"{process.kind} {process.epoch} (process {figures.process_id} on {figures.host})"
+        name = f"{process.kind} {process.number} (process {figures.process_id} on {figures.host})"
         if late_ms is not None:
             yield Trouble(
                 f"The {name} has not shown itself for {late_ms // 1_000} s.",

@@ -58,7 +58,7 @@ def webhooks(tx: sa.Connection, kinds: Counter[str], now_ms: int) -> Iterator[Ch
     if enabled:
         yield _deliveries(enabled, kinds)
     yield from _endpoints(
-        endpoints.troubled(
+        endpoints.failing_endpoints(
             tx,
             failing_before_ms=now_ms - FAILING_MS,
             disabled_after_ms=now_ms - DISABLED_MS,

@@ -1,6 +1,6 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
-from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
+from heliograph.opt_outs.events import ChangedOptOut, KeywordText, emit_opt_out_events
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
 from heliograph.opt_outs.suppress import (
@@ -35,6 +35,7 @@ __all__ = [
     "api",
     "as_suppression_record",
     "delete_opt_outs",
+    "emit_opt_out_events",
     "is_suppressed",
     "lift",
     "of_phone",
@@ -46,5 +47,4 @@ __all__ = [
     "suppress",
     "suppress_and_lift",
     "suppressed_among",
-    "tell_opt_outs",
 ]

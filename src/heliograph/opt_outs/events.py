@@ -52,13 +52,13 @@ class ChangedOptOut(NamedTuple):
         return CONTACT_OPTED_OUT if self.opted_out else CONTACT_OPTED_IN
 
 
-def tell(tx: Connection, changes: Sequence[ChangedOptOut], now_ms: int) -> None:
-    """Does what `tell_opt_outs` does, in an ordinary transaction."""
+def store_opt_out_events(tx: Connection, changes: Sequence[ChangedOptOut], now_ms: int) -> None:
+    """Does what `emit_opt_out_events` does, in an ordinary transaction."""
     if changes:
-        run_in(tx, lambda hot: tell_opt_outs(hot, changes, now_ms))
+        run_in(tx, lambda hot: emit_opt_out_events(hot, changes, now_ms))
 
 
-async def tell_opt_outs(tx: HotTx, changes: Sequence[ChangedOptOut], now_ms: int) -> None:
+async def emit_opt_out_events(tx: HotTx, changes: Sequence[ChangedOptOut], now_ms: int) -> None:
     """Stores the events of these changes that somebody wants to hear."""
     if not changes:
         return

@@ -15,7 +15,7 @@ from heliograph.base import ids
 from heliograph.database.hot import HotTx, run_in
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row, Text
 from heliograph.opt_outs import notes
-from heliograph.opt_outs.events import ChangedOptOut, tell
+from heliograph.opt_outs.events import ChangedOptOut, store_opt_out_events
 from heliograph.opt_outs.suppression import WHOLE_ACCOUNT, OptOutOwner, OptOutScope
 from heliograph.opt_outs.tables import OptOutSource
 
@@ -102,7 +102,7 @@ def suppress(
     Campaigns take back what they have for phones that are new to the scope of the account.
     """
     out = _suppressed(tx, owner, phones, source, now_ms, scope)
-    tell(tx, out, now_ms)
+    store_opt_out_events(tx, out, now_ms)
     return {each.phone for each in out}
 
 
@@ -120,7 +120,7 @@ def lift(
     something was lifted.
     """
     back = _lifted(tx, owner, phones, by, scope)
-    tell(tx, back, now_ms)
+    store_opt_out_events(tx, back, now_ms)
     return {each.phone for each in back}
 
 
@@ -138,7 +138,7 @@ def suppress_and_lift(
     """
     lifted = _lifted(tx, owner, back, source, WHOLE_ACCOUNT)
     new = _suppressed(tx, owner, out, source, now_ms, WHOLE_ACCOUNT)
-    tell(tx, [*lifted, *new], now_ms)
+    store_opt_out_events(tx, [*lifted, *new], now_ms)
 
 
 def _suppressed(

@@ -13,7 +13,7 @@ from heliograph.otp.range_guard import (
     unblock,
 )
 from heliograph.otp.tables import ALL_COUNTRIES, KEPT
-from heliograph.otp.tallies import Capped, capped, forgive
+from heliograph.otp.tallies import CappedTally, capped, forgive
 from heliograph.otp.verify import ID_PREFIX as OTP_PREFIX
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "SEALED",
     "SENDS_MAX",
     "Blocked",
-    "Capped",
+    "CappedTally",
     "Eraser",
     "OtpExtension",
     "api",

@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.database import secret_key_canary
 from heliograph.database.cache import CachedKind, ConfigCache
 from heliograph.database.database import Database
-from heliograph.messages.accept import Acceptor, SendResult, accept_or_tell, text_sealer
+from heliograph.messages.accept import Acceptor, SendResult, accept_or_explain, text_sealer
 from heliograph.otp.code import Codes
 from heliograph.otp.issue import OtpRequest
 from heliograph.otp.limits import RESEND_AFTER_S, VALID_MS, NoneOutstanding
@@ -49,7 +49,7 @@ from heliograph.text import count_segments
 SEND_PATH: Final = "POST /otp/send"
 
 
-class Own(NamedTuple):
+class OwnDefaults(NamedTuple):
     """Holds the sender and the text of an account's one-time passwords when its request names no
     others.
     """
@@ -96,7 +96,7 @@ def _sender(
             raise Unavailable(
                 "This process does not have the secret key that is in use."
             ) from error
-        outcome = await accept_or_tell(
+        outcome = await accept_or_explain(
             acceptor,
             db,
             _request(
@@ -184,7 +184,7 @@ def _request(
     call: Call,
     account_id: str,
     request: OtpSendRequest,
-    own: Own,
+    own: OwnDefaults,
     codes: Codes,
     sealer: Sealer,
     service_sender: str,
@@ -250,7 +250,9 @@ def _record(outcome: SendResult, request: OtpSendRequest) -> dict[str, Any]:
     }
 
 
-def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Own]:
+def _load_own(
+    tx: Connection, keys: Sequence[tuple[str, bool]]
+) -> dict[tuple[str, bool], OwnDefaults]:
     ids_of = {account_id for account_id, _ in keys}
     names = {
         row.id: row.name
@@ -260,7 +262,7 @@ def _load_own(tx: Connection, keys: Sequence[tuple[str, bool]]) -> dict[tuple[st
     }
     senders = default_senders(tx, ids_of)
     return {
-        (account_id, sandbox): Own(
+        (account_id, sandbox): OwnDefaults(
             senders.get((account_id, sandbox)), default_text(names[account_id])
         )
         for account_id, sandbox in keys

@@ -26,7 +26,7 @@ class TallyKeyOf(NamedTuple):
     country_code: str
 
 
-class Capped(NamedTuple):
+class CappedTally(NamedTuple):
     """Holds a tally that refuses further sends, as the operator sees it."""
 
     place: TallyKeyOf
@@ -65,7 +65,7 @@ async def store_tallies(tx: HotTx, tallies: Iterable[OtpTally], now_ms: int) -> 
 
 def capped(
     tx: Connection, now_ms: int, *, limit: int, account_id: str | None = None
-) -> list[Capped]:
+) -> list[CappedTally]:
     """Returns tallies that refuse sends now, the latest first, out of at most `limit` that did
     so within a day. Without `account_id` (raw), it returns everybody's.
     """
@@ -79,7 +79,7 @@ def capped(
         query = query.where(table.account_id == account_id)
     found = [_of_row(StoredTally(**row._asdict())) for row in tx.execute(query.limit(limit))]
     return [
-        Capped(
+        CappedTally(
             TallyKeyOf(tally.account_id, tally.country_code),
             tally.unverified,
             tally.capped_at_ms or 0,

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from heliograph.accounts import KeyCount, key_octets, quota_told
+from heliograph.accounts import KeyCount, key_octets, quota_of_column
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.base.json import encode
@@ -60,7 +60,7 @@ class VerificationTry:
 
     @property
     def key_place(self) -> KeyPlace | None:
-        """Returns what its Idempotency-Key is known by, or None without one."""
+        """Returns what the request's Idempotency-Key is known by, or None without one."""
         if self.idempotency_key is None:
             return None
         return KeyPlace(self.key_account_id, self.sandbox, VERIFY_PATH, self.idempotency_key)
@@ -169,7 +169,9 @@ class VerificationBatch:
             account.account_id: KeyCount(account.keys.day, account.keys.live, account.keys.sandbox)
             for account in locked
         }
-        self._quotas = {account.account_id: quota_told(account.keys_quota) for account in locked}
+        self._quotas = {
+            account.account_id: quota_of_column(account.keys_quota) for account in locked
+        }
         self.partners = {account.account_id: account.partner_id for account in locked}
         self._used_keys = UsedKeys(
             (key.place, key.body_sha256, key.answer.encode())

@@ -34,7 +34,7 @@ class KeysOfDay(Row, frozen=True):
 
 class LockedAccount(Row, frozen=True):
     """Holds an account whose wallet is locked. `config_epoch` is the configuration's epoch.
-    `keys_quota` is in the form that `quota_told` reads.
+    `keys_quota` is in the form that `quota_of_column` reads.
     """
 
     account_id: Id

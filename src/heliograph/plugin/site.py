@@ -213,7 +213,7 @@ def as_record(site: Site) -> dict[str, Any]:
 
 
 def as_operators_record(site: Site) -> dict[str, Any]:
-    """Returns the same, and what its plugin said of itself."""
+    """Returns the fields of `as_record`, and what the site's plugin said of itself."""
     return as_record(site) | {
         "platform": site.platform,
         "wp_version": site.wp_version,

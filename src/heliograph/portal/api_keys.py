@@ -18,9 +18,9 @@ from heliograph.keys import ALL_PERMISSIONS, ApiKey
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
 from heliograph.portal.list_page import list_page
-from heliograph.portal.once import once_here, random_of, record_of
+from heliograph.portal.once import once_for_path, random_of, record_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.requests import Answer
 from heliograph.users import Right
@@ -119,7 +119,7 @@ def make(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "key.make", keys.text_id(record), f"{mode}: {record.name}")
         return Answer({"id": keys.text_id(record)})
 
-    made = record_of(once_here(tx, asking, visit, effect))
+    made = record_of(once_for_path(tx, asking, visit, effect))
     key = keys.make_key(mode == "sandbox", random)
     return page("key_made.html", asking, visit=visit, key=key, record=keys.find(tx, made["id"]))
 
@@ -140,7 +140,7 @@ def revoke(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if key.revoked_at_ms is None:
         keys.revoke(tx, key.id, now_ms=asking.now_ms)
         visit.audit(tx, asking, "key.revoke", keys.text_id(key), key.name)
-    return led_on(f"{visit.home}/keys", Said.REVOKED)
+    return redirect(f"{visit.home}/keys", DoneNotice.REVOKED)
 
 
 def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> ApiKey:

@@ -37,7 +37,7 @@ LINES: Final = (
 
 
 def shown(asking: PageRequest) -> Response:
-    """Shows them to everybody: there is nothing of an account in them."""
+    """Shows the components to everybody: there is nothing of an account in them."""
     return page(
         "components_shown.html",
         asking,

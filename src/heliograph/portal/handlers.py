@@ -45,17 +45,17 @@ class PageRoute(NamedTuple):
     may_lack_files: bool = False  # such a form may come as one without files does
 
 
-def shows(path: str, handle: Handler) -> PageRoute:
+def page_route(path: str, handle: Handler) -> PageRoute:
     """Returns the route of a page."""
     return PageRoute(path, handle, is_form=False)
 
 
-def does(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
+def form_route(path: str, handle: Handler, lane: Lane = Lane.PAGES) -> PageRoute:
     """Returns the route of a form."""
     return PageRoute(path, handle, is_form=True, lane=lane)
 
 
-def takes_file(
+def file_form_route(
     path: str,
     may: Handler,
     handle: Handler,
@@ -65,16 +65,16 @@ def takes_file(
     return PageRoute(path, handle, is_form=True, may=may, octets_max=octets_max)
 
 
-def may_take_files(
+def files_form_route(
     path: str, may: Handler, handle: Handler, octets_max: int, files_max: int
 ) -> PageRoute:
     """Returns the route of a form with so many files at most, and perhaps none."""
-    return takes_file(path, may, handle, octets_max)._replace(
+    return file_form_route(path, may, handle, octets_max)._replace(
         files_max=files_max, may_lack_files=True
     )
 
 
-def to_members(show: MembersPage) -> Handler:
+def page_for_members(show: MembersPage) -> Handler:
     """Returns a handler that shows a page to whoever is signed in and a member of the account.
     What it shows is of one moment. That the session is in use is written down when it is time.
     """
@@ -83,28 +83,28 @@ def to_members(show: MembersPage) -> Handler:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
             response = show(tx, refilled(asking, visit.session.user.id), visit)
-        see(asking, visit.session)
+        record_session_use(asking, visit.session)
         return response
 
     return handle
 
 
-def to_members_in_steps(show: LongPage) -> Handler:
-    """Returns a handler like that of `to_members`, for a page that is made in several transactions,
-    because one of them would last too long.
+def long_page_for_members(show: LongPage) -> Handler:
+    """Returns a handler like that of `page_for_members`, for a page that is made in several
+    transactions, because one of them would last too long.
     """
 
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = visit_of(tx, asking)
         response = show(refilled(asking, visit.session.user.id), visit)
-        see(asking, visit.session)
+        record_session_use(asking, visit.session)
         return response
 
     return handle
 
 
-def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
+def form_for_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
     """Returns a handler for a form of members who have this right, or of all of them if it is None.
     It does all in one transaction, which is run again if another one was in its way. If the form is
     refused, nothing is done, and the page is shown again with what is wrong.
@@ -128,21 +128,23 @@ def by_members(right: Right | None, do: MembersPage, show: FormPage) -> Handler:
     return handle
 
 
-def to_users(show: OwnPage) -> Handler:
+def page_for_users(show: OwnPage) -> Handler:
     """Returns a handler that shows a page of their own to all who are signed in."""
 
     def handle(asking: PageRequest) -> Response:
         with asking.db.read() as tx:
             visit = own_visit_of(tx, asking)
             response = show(tx, refilled(asking, visit.session.user.id), visit)
-        see(asking, visit.session)
+        record_session_use(asking, visit.session)
         return response
 
     return handle
 
 
-def by_users(do: OwnPage, show: OwnFormPage) -> Handler:
-    """Returns a handler like that of `by_members`, for a form of a page of `to_users`."""
+def form_for_users(do: OwnPage, show: OwnFormPage) -> Handler:
+    """Returns a handler like that of `form_for_members`, for a form of a page of
+    `page_for_users`.
+    """
 
     def handle(asking: PageRequest) -> Response:
         try:
@@ -156,7 +158,7 @@ def by_users(do: OwnPage, show: OwnFormPage) -> Handler:
     return handle
 
 
-def to_members_first(show: Handler) -> Handler:
+def page_for_members_else_console(show: Handler) -> Handler:
     """Returns a handler that leads an operator who is a member of no account to the console, and
     shows everybody else the page.
     """
@@ -166,18 +168,18 @@ def to_members_first(show: Handler) -> Handler:
             user_id = users.session_of(tx, asking.session, now_ms=asking.now_ms).user.id
             is_member = bool(users.memberships(tx, user_id))
             is_operator = not is_member and users.operator_role(tx, user_id) is not None
-        return to_console(asking) if is_operator else show(asking)
+        return redirect_to_console(asking) if is_operator else show(asking)
 
     return handle
 
 
-def to_console(asking: PageRequest) -> Response:
+def redirect_to_console(asking: PageRequest) -> Response:
     """Leads to the console."""
     return RedirectResponse(CONSOLE, SEE_OTHER, HEADERS)
 
 
-def see(asking: PageRequest, session: Session) -> None:
-    """Writes down that a session is in use, when it is time."""
-    if session.is_to_be_seen(asking.now_ms):
+def record_session_use(asking: PageRequest, session: Session) -> None:
+    """Stores that a session is in use, if the last use that is stored is old enough."""
+    if session.needs_use_recorded(asking.now_ms):
         with asking.db.write() as tx:
-            users.see(tx, asking.session, now_ms=asking.now_ms)
+            users.record_session_use(tx, asking.session, now_ms=asking.now_ms)

@@ -15,16 +15,16 @@ from heliograph.base.short_texts import refused
 from heliograph.portal import languages
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right, Role, User
 
 ROLES: Final = tuple(role.value for role in Role)
 SAID: Final = {
-    "invite": Said.ON_ITS_WAY,
-    "withdraw": Said.REMOVED,
-    "role": Said.SAVED,
-    "remove": Said.REMOVED,
+    "invite": DoneNotice.ON_ITS_WAY,
+    "withdraw": DoneNotice.REMOVED,
+    "role": DoneNotice.SAVED,
+    "remove": DoneNotice.REMOVED,
 }
 
 
@@ -90,7 +90,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if about is not None:
         visit.audit(tx, asking, f"member.{form['do']}", detail=about)
-    return led_on(f"{visit.home}/members", SAID[form["do"]])
+    return redirect(f"{visit.home}/members", SAID[form["do"]])
 
 
 def _member(tx: Connection, visit: Visit, form: Mapping[str, str]) -> tuple[User, Role]:

@@ -16,16 +16,16 @@ from heliograph.base.secrets import derived_key, known
 from heliograph.messages.accept import SendRequest
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import ONCE_FIELD, PageRequest
-from heliograph.portal.rendering import LedOn, Said, led_on
+from heliograph.portal.rendering import DoneNotice, Redirect, redirect
 from heliograph.portal.visit import Visit
 from heliograph.requests import Answer, KeyPlace, free_key, run_once, sha256_of_body
 
-Does: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
+FormHandler: TypeAlias = Callable[[Connection, PageRequest, Visit], Response]
 CHANGED: Final = "This form was sent before, with something else in it. Load its page again."
 INCOMPLETE: Final = "This form is not complete. Load its page again, and fill it in there."
 
 
-def once(
+def run_form_once(
     tx: Connection,
     asking: PageRequest,
     visit: Visit,
@@ -46,18 +46,20 @@ def once(
         raise changed_since(error, CHANGED) from error
 
 
-def once_here(
+def once_for_path(
     tx: Connection, asking: PageRequest, visit: Visit, effect: Callable[[Connection], Answer]
 ) -> Answer:
-    """Does what `once` does for the form of the path that is asked, which is always done: nobody is
-    kept from removing a member because the API has answered much today.
+    """Does what `run_form_once` does for the form of the path that is asked, which is always done:
+    nobody is kept from removing a member because the API has answered much today.
     """
     path = f"POST /portal{asking.at.removeprefix(visit.home)}"
     sandbox = visit.account.sandbox
-    return once(tx, asking, visit, path, sandbox=sandbox, effect=effect, is_always_done=True)
+    return run_form_once(
+        tx, asking, visit, path, sandbox=sandbox, effect=effect, is_always_done=True
+    )
 
 
-def leads_once(do: Does) -> Does:
+def redirects_once(do: FormHandler) -> FormHandler:
     """Returns what does once what `do` does, which leads to another page. A form that is sent twice
     is led there twice: a browser follows only the second answer.
     """
@@ -65,11 +67,11 @@ def leads_once(do: Does) -> Does:
     def handle(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         def effect(tx: Connection) -> Answer:
             led = do(tx, asking, visit)
-            assert isinstance(led, LedOn), "what a form that is done once has done leads on"
+            assert isinstance(led, Redirect), "what a form that is done once has done leads on"
             return Answer({"to": led.path, "said": led.said})
 
-        told = record_of(once_here(tx, asking, visit, effect))
-        return led_on(told["to"], Said(told["said"]) if told["said"] else None)
+        told = record_of(once_for_path(tx, asking, visit, effect))
+        return redirect(told["to"], DoneNotice(told["said"]) if told["said"] else None)
 
     return handle
 

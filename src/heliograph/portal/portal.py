@@ -31,13 +31,13 @@ from heliograph.portal.page_request import (
     BACK_COOKIE,
     BROWSER_COOKIE,
     CONSOLE,
+    DONE_COOKIE,
     FORM_COOKIE,
     HOME,
     KEPT_COOKIE,
     LANGUAGE_COOKIE,
     NOTHING_SENT,
     ONCE_FIELD,
-    SAID_COOKIE,
     SESSION_COOKIE,
     SHOWN_HEADER,
     TOKEN_FIELD,
@@ -127,7 +127,7 @@ class Portal:
 
     async def close(self) -> None:
         if self._mailing is not None:
-            await cancelling.end(self._mailing)
+            await cancelling.cancel_and_wait(self._mailing)
         await self._lanes.close()
 
     def _shows(self, path: str, handler: Handler) -> Route:
@@ -181,7 +181,7 @@ class Portal:
         try:
             response = await self._lanes.run(lane, lambda: _answered(handler, asking))
         except Unavailable as refused:  # too many wait
-            languages.speak(asking.language)
+            languages.use_language(asking.language)
             response = _refusing(refused)(asking)
         if isinstance(response, Download):
             response = await self._begun(response, asking)
@@ -223,12 +223,12 @@ class Portal:
             site=self._service.base_url or site_of(request),
             seen_by=request.headers.get("user-agent", ""),
             back=request.cookies.get(BACK_COOKIE, ""),
-            said=request.cookies.get(SAID_COOKIE, ""),
+            said=request.cookies.get(DONE_COOKIE, ""),
             shown=request.headers.get(SHOWN_HEADER, ""),
             at=request.url.path,
             kept=request.cookies.get(KEPT_COOKIE, ""),
-            language=languages.known(request.cookies.get(LANGUAGE_COOKIE))
-            or languages.asked_for(request.headers.get("accept-language", "")),
+            language=languages.known_language(request.cookies.get(LANGUAGE_COOKIE))
+            or languages.preferred_language(request.headers.get("accept-language", "")),
         )
 
     async def _no_such_page(self, request: Request, error: Any) -> Response:
@@ -276,7 +276,7 @@ def portal_for(
 
 def _answered(handler: Handler, asking: PageRequest) -> Response:
     """Returns what a handler answers, or a page that says why there is no answer."""
-    languages.speak(asking.language)
+    languages.use_language(asking.language)
     try:
         return handler(asking)
     except NotSignedIn:

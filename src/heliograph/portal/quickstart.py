@@ -14,9 +14,9 @@ from heliograph.base.paging import PageWanted
 from heliograph.messages import read
 from heliograph.messages.accept import SANDBOX_SENDER
 from heliograph.portal.filled_form import choice_of
-from heliograph.portal.languages import marked, said
+from heliograph.portal.languages import marked, translated
 from heliograph.portal.message_pages.messages import row
-from heliograph.portal.once import once, random_of
+from heliograph.portal.once import random_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
 from heliograph.portal.visit import Visit
@@ -79,7 +79,7 @@ def make_key(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "key.make", key_id, f"sandbox: {KEY_NAME}")
         return Answer({"id": key_id})
 
-    once(tx, asking, visit, PATH, sandbox=True, effect=effect)
+    run_form_once(tx, asking, visit, PATH, sandbox=True, effect=effect)
     return _shown(tx, asking, visit, keys.make_key(True, random))
 
 
@@ -119,7 +119,9 @@ def _shown(
 
 
 def _programs(name: str, found: Sequence[Sample]) -> list[Program]:
-    return [Program(sample, said(RUN[sample.language]).replace("{}", name)) for sample in found]
+    return [
+        Program(sample, translated(RUN[sample.language]).replace("{}", name)) for sample in found
+    ]
 
 
 def _newest_message(tx: Connection, visit: Visit) -> str | None:

@@ -15,9 +15,9 @@ from heliograph.portal import languages
 from heliograph.portal.cookies import drop_cookie, set_cookie
 from heliograph.portal.languages import formats, refusals
 from heliograph.portal.page_request import (
+    DONE_COOKIE,
     KEPT_COOKIE,
     OF_ONE_REQUEST,
-    SAID_COOKIE,
     TOKEN_FIELD,
     PageRequest,
 )
@@ -41,7 +41,7 @@ SEE_OTHER: Final = 303
 NO_CONTENT: Final = 204
 _SHOWN_DIGITS: Final = 16
 _AGES_MS: Final = 60_000  # `ago` counts whole minutes
-SAID_KEPT_S: Final = 60  # the next page comes at once
+NOTICE_KEPT_S: Final = 60  # the next page comes at once
 MEDIA_TYPES: Final = {
     "css": "text/css",
     "js": "text/javascript",
@@ -51,8 +51,10 @@ MEDIA_TYPES: Final = {
 YEAR_S: Final = 31_536_000
 
 
-class Said(StrEnum):
-    """Names what a form has done, which the page that follows says for a moment (`SAID`)."""
+class DoneNotice(StrEnum):
+    """Names what a form has done, which the page that follows says for a moment
+    (`DONE_NOTICES`).
+    """
 
     SAVED = "saved"
     REMOVED = "removed"
@@ -63,16 +65,16 @@ class Said(StrEnum):
     NOTHING_MISSED = "nothing-missed"
 
 
-SAID: Final[Mapping[str, str]] = {
-    Said.SAVED: languages.marked("Saved"),
-    Said.REMOVED: languages.marked("Removed"),
-    Said.REVOKED: languages.marked("Revoked"),
-    Said.ENDED: languages.marked("Ended"),
-    Said.ON_ITS_WAY: languages.marked("On its way"),
-    Said.FIRST_ON_THEIR_WAY: languages.marked(
+DONE_NOTICES: Final[Mapping[str, str]] = {
+    DoneNotice.SAVED: languages.marked("Saved"),
+    DoneNotice.REMOVED: languages.marked("Removed"),
+    DoneNotice.REVOKED: languages.marked("Revoked"),
+    DoneNotice.ENDED: languages.marked("Ended"),
+    DoneNotice.ON_ITS_WAY: languages.marked("On its way"),
+    DoneNotice.FIRST_ON_THEIR_WAY: languages.marked(
         "The oldest are on their way: repeat it for the rest"
     ),
-    Said.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
+    DoneNotice.NOTHING_MISSED: languages.marked("Nothing to deliver again in that time"),
 }
 
 
@@ -105,19 +107,19 @@ def kept_file(content: bytes, name: str, media_type: str) -> Response:
     )
 
 
-class LedOn(RedirectResponse):
+class Redirect(RedirectResponse):
     """Leads to a page after a form has done something. With `said`, that page says so, once."""
 
-    def __init__(self, path: str, said: Said | None) -> None:
+    def __init__(self, path: str, said: DoneNotice | None) -> None:
         super().__init__(path, SEE_OTHER, HEADERS)
         self.path, self.said = path, said
         if said is not None:
-            set_cookie(self, SAID_COOKIE, said, kept_s=SAID_KEPT_S)
+            set_cookie(self, DONE_COOKIE, said, kept_s=NOTICE_KEPT_S)
 
 
-def led_on(path: str, said: Said | None = None) -> LedOn:
+def redirect(path: str, said: DoneNotice | None = None) -> Redirect:
     """Leads to a page after a form has done something. With `said`, that page says so, once."""
-    return LedOn(path, said)
+    return Redirect(path, said)
 
 
 def page(
@@ -152,7 +154,7 @@ def page(
             language=language,
             here_again=asking.page,
             live_shown=live_shown,
-            said=languages.said(SAID.get(asking.said, "")),
+            said=languages.translated(DONE_NOTICES.get(asking.said, "")),
             is_refilled=asking.is_refilled,
             once=asking.once_after(status),
             **values,
@@ -162,7 +164,7 @@ def page(
         text, status, {**HEADERS, **_LANGUAGE_HEADERS, "content-language": language}
     )
     if asking.said:
-        drop_cookie(response, SAID_COOKIE)
+        drop_cookie(response, DONE_COOKIE)
     if asking.is_refilled:
         drop_cookie(response, KEPT_COOKIE)
     return response
@@ -256,8 +258,8 @@ def _environment(language: str, room: str) -> jinja2.Environment:
         "day_named": formats.day_named,
         "written": formats.moment,
         "money": formats.money,
-        "word": languages.said,
-        "told": refusals.told,
+        "word": languages.translated,
+        "told": refusals.translated_refusal,
     }
     environment.globals["icons"] = _address("icons.svg")
     environment.globals["languages"] = languages.LANGUAGES
@@ -267,4 +269,4 @@ def _environment(language: str, room: str) -> jinja2.Environment:
 def _entry_words(entry_type: str) -> str:
     """Returns what a type of a ledger entry is to a reader, such as `SMS charge`."""
     words = entry_type.replace("_", " ").replace("sms", "SMS").replace("topup", "top-up")
-    return languages.said(words[0].upper() + words[1:])
+    return languages.translated(words[0].upper() + words[1:])

@@ -15,7 +15,7 @@ from heliograph.messages.accept import (
     SANDBOX_SENDER,
     AnsweredText,
     SendRequest,
-    accept_or_tell,
+    accept_or_explain,
     answer_to,
     read_send,
     send_answer,
@@ -23,7 +23,7 @@ from heliograph.messages.accept import (
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.once import changed_since, send_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit, visit_of
 from heliograph.text import UCS_2, beyond_gsm7, count_segments
 from heliograph.users import Right
@@ -84,7 +84,7 @@ def send(asking: PageRequest) -> Response:
     mode = "?mode=sandbox" if tried.sandbox else "?mode=live"
     found = tried.answer["message_id"]
     below = f"/{found}" if found else f"{mode}&send_id={tried.answer['send_id']}"
-    return led_on(f"{visit.home}/messages{below}", Said.ON_ITS_WAY)
+    return redirect(f"{visit.home}/messages{below}", DoneNotice.ON_ITS_WAY)
 
 
 def attempt(asking: PageRequest, visit: Visit, answers: AnsweredText | None = None) -> TriedSend:
@@ -149,7 +149,7 @@ def typed_text(asking: PageRequest) -> str:
 def accepted(asking: PageRequest, request: SendRequest) -> dict[str, Any]:
     """Returns `data` of the answer. Raises what POST /sms/send refuses."""
     service = asking.service
-    sending = accept_or_tell(service.acceptor, service.db, request, asking.in_thread)
+    sending = accept_or_explain(service.acceptor, service.db, request, asking.in_thread)
     return send_answer(asking.awaited(sending).send, dry_run=request.dry_run)
 
 
@@ -198,7 +198,7 @@ def _shown(
     error: ServiceError | None = None,
     counted: Counted | None = None,
 ) -> Response:
-    errors, why = told_at(error, FIELDS)
+    errors, why = errors_at_fields(error, FIELDS)
     names = sender_names(tx, visit, sandbox=True)
     filled_in = {"mode": "sandbox", "sender": _usual_sender(tx, visit) or next(iter(names))}
     return page(
@@ -231,7 +231,7 @@ def sender_names(tx: Connection, visit: Visit, *, sandbox: bool) -> list[str]:
     return [*names, SANDBOX_SENDER] if sandbox else names
 
 
-def told_at(
+def errors_at_fields(
     error: ServiceError | None, fields: Sequence[str]
 ) -> tuple[dict[str, str], ServiceError | str]:
     """Returns what is wrong at which of the fields that a form shows, and what is told below the

@@ -16,7 +16,7 @@ MODES: Final = ("live", "sandbox")
 NO_ACCOUNT: Final = "You are a member of no account. Ask whoever invited you."
 
 
-class OperatorLook(NamedTuple):
+class OperatorView(NamedTuple):
     """Says that an operator looks at the account's pages: who, until when, at which paths, and
     where the look ends before.
     """
@@ -27,7 +27,7 @@ class OperatorLook(NamedTuple):
     leave: str
 
 
-class OnlyLooks(Forbidden):
+class ReadOnlyView(Forbidden):
     """You can only look at this portal. Nothing is changed, made or saved from here."""
 
     reason = "only_looks"
@@ -45,7 +45,7 @@ class Visit(NamedTuple):
     is_suspended: bool  # the account is, or the partner whose customer it is
     others: tuple[Account, ...]  # accounts that the user may choose, too
     partner: Account | None = None
-    looking: OperatorLook | None = None
+    looking: OperatorView | None = None
 
     @property
     def home(self) -> str:
@@ -83,7 +83,7 @@ class Visit(NamedTuple):
     def require(self, tx: Connection, right: Right) -> None:
         """Raises Forbidden unless the user may do this, and the account may change anything."""
         if self.looking is not None:
-            raise OnlyLooks()
+            raise ReadOnlyView()
         if not self.may(right):
             raise Forbidden(f"Your role in this account, {self.role.value}, may not do this.")
         if not accounts.is_active(tx, self.account):
@@ -95,7 +95,7 @@ class Visit(NamedTuple):
     def require_fresh(self, now_ms: int) -> None:
         """Raises NotFresh unless the user has signed in a short while ago."""
         if self.looking is not None:
-            raise OnlyLooks()
+            raise ReadOnlyView()
         if not self.session.is_fresh(now_ms):
             raise NotFresh()
 
@@ -142,7 +142,7 @@ class OwnVisit(NamedTuple):
         sign-in, and, for an operator who has an app or a passkey, one that it was part of. If that
         is what is missing, it is a WeakSession.
         """
-        if users.must_prove_more(tx, self.session):
+        if users.has_weak_session(tx, self.session):
             raise WeakSession(has_app=users.two_step.is_on(tx, self.session.user.id))
         self.require_fresh(now_ms)
 
@@ -178,8 +178,9 @@ def visit_of(tx: Connection, asking: PageRequest) -> Visit:
     as if there were none.
     """
     visit: Visit = (asking.visit_of or _visit_of)(tx, asking)
-    languages.speak(
-        languages.known(visit.session.user.language) or asking.language, visit.account.time_zone
+    languages.use_language(
+        languages.known_language(visit.session.user.language) or asking.language,
+        visit.account.time_zone,
     )
     return visit
 
@@ -192,13 +193,13 @@ def own_visit_of(tx: Connection, asking: PageRequest) -> OwnVisit:
     session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
     if users.memberships(tx, session.user.id):
         return OwnVisit(session, visit_of(tx, asking))
-    languages.speak(languages.known(session.user.language) or asking.language)
+    languages.use_language(languages.known_language(session.user.language) or asking.language)
     return OwnVisit(session, None)
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     session = users.session_of(tx, asking.session, now_ms=asking.now_ms)
-    languages.speak(languages.known(session.user.language) or asking.language)
+    languages.use_language(languages.known_language(session.user.language) or asking.language)
     memberships = users.memberships(tx, session.user.id)
     of_user = {
         accounts.text_id(account): (account, member.role)

@@ -18,9 +18,9 @@ from heliograph.base.short_texts import refused
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.languages import marked
-from heliograph.portal.once import once_here, record_of
+from heliograph.portal.once import once_for_path, record_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.span_fields import FIELDS as SPAN_FIELDS
 from heliograph.portal.span_fields import as_asked, as_typed
 from heliograph.portal.visit import MODES, Visit, visit_of
@@ -103,7 +103,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         visit.audit(tx, asking, "webhook.add", added, mode)
         return Answer({"id": added})
 
-    added = record_of(once_here(tx, asking, visit, effect))["id"]
+    added = record_of(once_for_path(tx, asking, visit, effect))["id"]
     return _secret(tx, asking, visit, endpoints.endpoint_of(tx, added))
 
 
@@ -169,7 +169,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     endpoint, form = _of_account(tx, asking, visit), asking.sent.form
     text_id, now_ms = endpoints.text_id(endpoint.id), asking.now_ms
     after: list[WebhookEndpoint] = []  # what it is then, where that may be the same as before
-    said = Said.SAVED
+    said = DoneNotice.SAVED
     match form.get("do"):
         case "enable":
             after.append(endpoints.enable(tx, text_id))
@@ -180,10 +180,10 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             after.append(endpoints.finish_rotation(tx, text_id))
         case "replay":
             replay.replay_one(tx, endpoint, form.get("event", ""), now_ms=now_ms)
-            said = Said.ON_ITS_WAY
+            said = DoneNotice.ON_ITS_WAY
         case "replay_since":
             said = _replay_span(tx, asking, visit, endpoint)
-            if said is Said.NOTHING_MISSED:
+            if said is DoneNotice.NOTHING_MISSED:
                 after.append(endpoint)
         case "remove":
             endpoints.remove(tx, text_id, now_ms=now_ms)
@@ -192,8 +192,8 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if endpoint not in after:
         visit.audit(tx, asking, f"webhook.{form['do']}", text_id)
     if form["do"] == "remove":
-        return led_on(f"{visit.home}/webhooks", Said.REMOVED)
-    return led_on(f"{visit.home}/webhooks/{text_id}", said)
+        return redirect(f"{visit.home}/webhooks", DoneNotice.REMOVED)
+    return redirect(f"{visit.home}/webhooks/{text_id}", said)
 
 
 def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -210,7 +210,7 @@ def reveal(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             endpoints.rotate(tx, text_id, keys, now_ms=asking.now_ms)
         return Answer({})
 
-    once_here(tx, asking, visit, effect)
+    once_for_path(tx, asking, visit, effect)
     return _secret(tx, asking, visit, _of_account(tx, asking, visit))
 
 
@@ -264,7 +264,7 @@ def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> WebhookEnd
 
 def _replay_span(
     tx: Connection, asking: PageRequest, visit: Visit, endpoint: WebhookEndpoint
-) -> Said:
+) -> DoneNotice:
     """Delivers again what was not delivered in the span of the form, and returns what to say."""
     sent = [(name, asking.sent.form.get(name, "")) for name in SPAN_FIELDS]
     query = Query(as_asked(sent, visit))
@@ -274,8 +274,8 @@ def _replay_span(
         raise refused("since", REQUIRED)
     count = replay.replay_span(tx, endpoint, span.since_ms, span.until_ms, now_ms=asking.now_ms)
     if count == REPLAYED_AT_ONCE:
-        return Said.FIRST_ON_THEIR_WAY
-    return Said.ON_ITS_WAY if count else Said.NOTHING_MISSED
+        return DoneNotice.FIRST_ON_THEIR_WAY
+    return DoneNotice.ON_ITS_WAY if count else DoneNotice.NOTHING_MISSED
 
 
 def _missed(endpoint: WebhookEndpoint, now_ms: int) -> dict[str, str]:

@@ -168,7 +168,7 @@ def apply_if_planned(tx: Connection, sheet: RateSheet, *, now_ms: int) -> bool:
     store_changes(tx, changes)
     _log(tx, applied, "rate.sheet", changes.words, now_ms=now_ms)
     if sheet.user_id is not None:  # commands write into no log
-        _tell_accounts(tx, sheet.user_id, changes, now_ms=now_ms)
+        _audit_accounts(tx, sheet.user_id, changes, now_ms=now_ms)
     return True
 
 
@@ -253,7 +253,7 @@ def _moved(to: str, ended_at_ms: int | None) -> sa.Update:
     )
 
 
-def _tell_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms: int) -> None:
+def _audit_accounts(tx: Connection, user_id: str, changes: Difference, *, now_ms: int) -> None:
     """Writes into the audit logs of the accounts whose own rates have changed."""
     author = Author(AuthorKind.OPERATOR, user_id, accounts.OPERATOR_NAME)
     counts = Counter(change.rate.account_id for change in changes.effective)

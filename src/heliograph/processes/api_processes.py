@@ -18,7 +18,7 @@ import uvloop
 from heliograph.api.app import App
 from heliograph.api.client_address import Proxies
 from heliograph.api.listening import address_of, answer, listening
-from heliograph.api.shutdown import API_DRAIN_S, Server
+from heliograph.api.shutdown import API_GRACE_S, Server
 from heliograph.base import open_files
 from heliograph.base.errors import ServiceError
 from heliograph.base.log import Log, survive_faults
@@ -37,8 +37,8 @@ from heliograph.processes.exclusive import require_home, require_schema, tune_co
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.prefork import HOPELESS, Siblings
 from heliograph.processes.shared_limits import CountingLock, needs_redis, share_limits
-from heliograph.processes.wake import Teller
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.wake import WakeSender
+from heliograph.processes.watchdog import exit_in_time
 
 log = Log(__name__)
 
@@ -56,8 +56,8 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
     if workers > 1 and not settings.redis_url:
         raise needs_redis(f"no value, but {workers} API processes")
     open_files.raise_limit()
-    processes.be_known_as(API)
-    reach(settings)
+    processes.set_process_kind(API)
+    require_database(settings)
     with (
         listening(host, port) as listener,
         tempfile.TemporaryDirectory(prefix="heliograph-metrics-") as metrics_dir,
@@ -73,7 +73,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> int:
             ).run()
 
 
-def reach(settings: Settings) -> None:
+def require_database(settings: Settings) -> None:
     """Checks, before anything is served, that the database can be used. Raises SettingError;
     ClockApart; OperationalError, which says why, when the database cannot be reached.
     """
@@ -93,7 +93,7 @@ def _process(settings: Settings, listener: socket.socket, signals: Connection) -
     # Ctrl-C is for the one that starts this one, which passes it on
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.set_up(settings)
-    processes.be_known_as(API)
+    processes.set_process_kind(API)
     try:
         uvloop.run(_answer(settings, listener, signals))
     except SettingError as error:
@@ -119,7 +119,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         has_carriers=False,
         found=surroundings.found,
     )
-    teller = Teller(settings.redis_url) if settings.redis_url else None
+    wake_sender = WakeSender(settings.redis_url) if settings.redis_url else None
     try:
         await asyncio.to_thread(require_schema, db)
         await asyncio.to_thread(clock_check.begin, db)
@@ -131,7 +131,7 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         app = App(
             settings,
             db,
-            _found_by_looking if teller is None else teller.tell,
+            _found_by_looking if wake_sender is None else wake_sender.wake_others,
             partial(pages_beside, settings, db, Proxies(settings.trusted_proxies).client_of),
         )
         await app.start()
@@ -140,15 +140,15 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
             asyncio.create_task(task)
             for task in (
                 keep(lease),
-                clock_watch.keep(db),
+                clock_watch.keep_comparing(db),
                 surroundings.keep(),
                 share_limits(app.limiter, lambda: lease.count(*ANSWERING)),
             )
         ]
         tune_collector()
-        server = Server(app, API_DRAIN_S if settings.drain_s is None else settings.drain_s)
+        server = Server(app, API_GRACE_S if settings.drain_s is None else settings.drain_s)
         ending = asyncio.create_task(_end_in_time(server))
-        _obey(server, signals)
+        _follow_signals(server, signals)
         await answer(server, listener, (keeping_lock,))
         refused = keeping_lock.done()
         for task in (*beside, keeping_lock, ending):
@@ -159,8 +159,8 @@ async def _answer(settings: Settings, listener: socket.socket, signals: Connecti
         if refused:
             keeping_lock.result()
     finally:
-        if teller is not None:
-            await teller.close()
+        if wake_sender is not None:
+            await wake_sender.close()
         counting.end()
         await db.close_hot()
         db.close()
@@ -172,10 +172,10 @@ def _found_by_looking(carrier_ids: set[int]) -> None:
 
 async def _end_in_time(server: Server) -> None:
     await server.ending.wait()
-    gone_in_time()
+    exit_in_time()
 
 
-def _obey(server: Server, signals: Connection) -> None:
+def _follow_signals(server: Server, signals: Connection) -> None:
     """Obeys signals. What the parent passes on is for all of its children. A SIGTERM to this
     process is for it alone, unless the other follows: a service manager signals all processes.
     When the parent is gone, nobody would start this process again, and its place on the socket
@@ -185,13 +185,13 @@ def _obey(server: Server, signals: Connection) -> None:
 
     def hear() -> None:
         try:
-            server.told(signals.recv())
+            server.handle_signal(signals.recv())
         except EOFError:
             loop.remove_reader(signals.fileno())
             server.stop()
 
     loop.add_reader(signals.fileno(), hear)
-    loop.add_signal_handler(signal.SIGTERM, server.leave)
+    loop.add_signal_handler(signal.SIGTERM, server.leave_shared_socket)
 
 
 async def _shown(lease: Lease) -> None:

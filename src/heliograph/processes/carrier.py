@@ -1,4 +1,4 @@
-"""Runs one carrier in a process: its link, its turn and its taker, and how they end."""
+"""Runs one carrier in a process: its link, its turn and its receiver, and how they end."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from heliograph.processes.rate_share import Share
 
 # for outstanding answers when stopping: with unbinding (2 s) and last words (5 s) a process is gone
 # within 30 s
-DRAIN_S: Final = 22.0
+GRACE_S: Final = 22.0
 
 
 @dataclass(slots=True)
@@ -36,17 +36,19 @@ class Running:
     def __post_init__(self) -> None:
         self.read_as = self.carrier.parked_read_as
 
-    async def stop(self, finish_s: float | None, drain_s: float = DRAIN_S) -> None:
+    async def stop(self, finish_s: float | None, grace_s: float = GRACE_S) -> None:
         """Stops claiming, finishes the window, unbinds, records the rest: for so many seconds, or
         however long it takes. It may be called again when it was canceled.
         """
-        await self.unbind(drain_s)
-        await cancelling.end(self.task, *([self.taking] if self.taking is not None else []))
+        await self.unbind(grace_s)
+        await cancelling.cancel_and_wait(
+            self.task, *([self.taking] if self.taking is not None else [])
+        )
         await self.turn.finish(finish_s)
 
-    async def unbind(self, drain_s: float) -> None:
+    async def unbind(self, grace_s: float) -> None:
         """Stops claiming, waits so long for the window to empty, and unbinds. The database
         has no part in it.
         """
         self.turn.claiming = False
-        await self.link.close(drain_s)
+        await self.link.close(grace_s)

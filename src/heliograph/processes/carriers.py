@@ -32,15 +32,15 @@ from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.cache import ConfigCache
 from heliograph.database.database import Database
 from heliograph.database.leases import CARRIER, SCHEDULER, Lease
-from heliograph.inbound import Taker
+from heliograph.inbound import InboundReceiver
 from heliograph.messages.accept import Replier, text_sealer
 from heliograph.messages.carrier import Turn, facts_of
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.sweeps import take_over, unreceipted
 from heliograph.monitoring import MeasuredQueue
-from heliograph.processes.carrier import DRAIN_S, Running
+from heliograph.processes.carrier import GRACE_S, Running
 from heliograph.processes.rate_share import Share
-from heliograph.processes.roles import others_may_send, senders, with_a_process_of_their_own
+from heliograph.processes.roles import dedicated_carriers, others_may_send, senders
 from heliograph.processes.sweeps import Sweeps
 
 # how often a changed configuration is looked for: with the cache's poll a change is in effect
@@ -99,7 +99,7 @@ class Dispatch:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        await take_over(self._db, self._lease.epoch, clock.now_ms())
+        await take_over(self._db, self._lease.number, clock.now_ms())
         await self._reconcile()
         await asyncio.gather(*self._changes.values())
         for loop in (self._watch, self._record_states, self._sweeps.run):
@@ -130,13 +130,13 @@ class Dispatch:
     def _may_claim_for(self, carrier: Carrier) -> bool:
         return self._claiming and not carrier.paused
 
-    async def stop(self, drain_s: float = DRAIN_S) -> None:
+    async def stop(self, grace_s: float = GRACE_S) -> None:
         """Stops claiming, finishes the windows, unbinds, records the rest."""
         self._stopping = True
         # at once: a silent database holds up no unbind
-        unbinding = [running.unbind(drain_s) for running in self._running.values()]
+        unbinding = [running.unbind(grace_s) for running in self._running.values()]
         await asyncio.gather(
-            cancelling.end(*self._tasks, *self._changes.values()),
+            cancelling.cancel_and_wait(*self._tasks, *self._changes.values()),
             *unbinding,
             return_exceptions=True,
         )
@@ -160,9 +160,7 @@ class Dispatch:
 
     def _others(self) -> frozenset[int]:
         """Returns the carriers that other processes are for."""
-        return (
-            frozenset() if self._lease.kind == CARRIER else with_a_process_of_their_own(self._lease)
-        )
+        return frozenset() if self._lease.kind == CARRIER else dedicated_carriers(self._lease)
 
     def _share_rates(self) -> None:
         """Shares out rates. A process that cannot bind for a while waives its part, if there is
@@ -180,7 +178,7 @@ class Dispatch:
                 running.link.agree_tps(
                     running.share.now(
                         senders(self._lease.peers, carrier_id),
-                        self._lease.epoch,
+                        self._lease.number,
                         others=others,
                         looked_s=looked_s,
                         now_s=now_s,
@@ -276,11 +274,11 @@ class Dispatch:
         may have used up this second's rate.
         """
         # what its last turn could not store
-        await take_over(self._db, self._lease.epoch, clock.now_ms(), of_carrier=carrier.id)
+        await take_over(self._db, self._lease.number, clock.now_ms(), of_carrier=carrier.id)
         turn = Turn(
             self._db,
             facts_of(carrier),
-            self._lease.epoch,
+            self._lease.number,
             partial(self._report, carrier.id),
             self._may_write,
             self._sealer.unseal,
@@ -290,9 +288,9 @@ class Dispatch:
         if connection is None:
             link = await self._simulator(carrier, turn)
         else:
-            taker = Taker(self._db, carrier.id, carrier.name, self._replier)
-            link = taker.link = SmppLink(connection, turn, self._may_write, taker)
-            taking = asyncio.create_task(taker.run(), name=f"taker {carrier.name}")
+            receiver = InboundReceiver(self._db, carrier.id, carrier.name, self._replier)
+            link = receiver.link = SmppLink(connection, turn, self._may_write, receiver)
+            taking = asyncio.create_task(receiver.run(), name=f"receiver {carrier.name}")
         turn.link = link
         turn.claiming = self._may_claim_for(carrier)
         task = asyncio.create_task(turn.run(), name=f"turn {carrier.name}")
@@ -341,7 +339,7 @@ class Dispatch:
         )
 
     async def _record_state(self, carrier_id: int, latest: LatestState) -> bool:
-        """Says whether it is stored. If not, it is tried again."""
+        """Returns whether a carrier's state is stored. If not, it is tried again."""
         with survive_faults("carrier_state_not_recorded", state=latest.state.value):
             await asyncio.to_thread(self._record, carrier_id, *latest)
             if self._states.get(carrier_id) == latest:
@@ -351,4 +349,4 @@ class Dispatch:
 
     def _record(self, carrier_id: int, state: LinkState, detail: str) -> None:
         with self._db.write() as tx:
-            record_state(tx, self._lease.epoch, carrier_id, state, detail, clock.now_ms())
+            record_state(tx, self._lease.number, carrier_id, state, detail, clock.now_ms())

@@ -15,7 +15,7 @@ _COLOURS: Final = {
 }
 
 
-def wanted(stream: TextIO | None) -> bool:
+def are_wanted(stream: TextIO | None) -> bool:
     """Returns whether colours are wanted: on a terminal that knows them, unless NO_COLOR
     (no-color.org) says otherwise, and never in a pipe or a file. A stream that is None was
     closed before.

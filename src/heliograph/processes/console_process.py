@@ -14,8 +14,8 @@ from typing import Final
 import uvloop
 
 from heliograph.api.listening import address_of, answer, listening
-from heliograph.api.pages_alone import PagesAlone
 from heliograph.api.shutdown import Server
+from heliograph.api.web_pages_app import WebPagesApp
 from heliograph.base import open_files
 from heliograph.base.log import survive_faults
 from heliograph.base.secrets import key_ids
@@ -28,7 +28,7 @@ from heliograph.monitoring import written_figures
 from heliograph.processes import api_processes, logs
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.exclusive import AlreadyServed, only_server_in, tune_collector
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AlreadyServed", "run"]
 
@@ -43,14 +43,14 @@ def run(settings: Settings, host: str, port: int) -> None:
     server does. Raises AlreadyServed, AddressInUse, SettingError, ClockApart, Unavailable.
     """
     open_files.raise_limit()
-    processes.be_known_as(CONSOLE)
+    processes.set_process_kind(CONSOLE)
     with ExitStack() as held:
         if not settings.database_url.startswith("postgresql"):
             try:
                 held.enter_context(only_server_in(settings.data_dir))
             except AlreadyServed as error:
                 raise AlreadyServed(f"{error} {SQLITE_ADVICE}") from error
-        api_processes.reach(settings)
+        api_processes.require_database(settings)
         listener = held.enter_context(listening(host, port))
         address = address_of(host, listener.getsockname()[1])
         uvloop.run(
@@ -74,14 +74,15 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await asyncio.to_thread(lease.begin, () if db.postgresql else (CONSOLE,))
         # again: a rotation sees who is registered
         await asyncio.to_thread(require_secret_key, db, settings)
-        app = PagesAlone(settings, db, partial(console_alone, settings, db))
+        app = WebPagesApp(settings, db, partial(console_alone, settings, db))
         server = Server(app, settings.drain_s or 0.0)
         beside = [
-            asyncio.create_task(task) for task in (api_processes.keep(lease), clock_watch.keep(db))
+            asyncio.create_task(task)
+            for task in (api_processes.keep(lease), clock_watch.keep_comparing(db))
         ]
         ending = asyncio.create_task(_end_in_time(server))
         tune_collector()
-        server.obey_signals()
+        server.install_signal_handlers()
         await answer(server, listener, ())
         for task in (*beside, ending):
             task.cancel()
@@ -95,4 +96,4 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
 
 async def _end_in_time(server: Server) -> None:
     await server.ending.wait()
-    gone_in_time()
+    exit_in_time()

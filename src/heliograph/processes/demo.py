@@ -99,7 +99,7 @@ def run(
         )
         base_url = listening.address_of(host, bound)
         await asyncio.to_thread(_send_and_follow, base_url, ready, say)
-        await _write_back(Database(settings.database_url, settings.synchronous_commit), say)
+        await _answer_text(Database(settings.database_url, settings.synchronous_commit), say)
         ready = await asyncio.to_thread(
             run_campaign,
             Database(settings.database_url, settings.synchronous_commit),
@@ -162,12 +162,12 @@ def prepare(db: Database, now_ms: int) -> Ready:
     return Ready(live, sandbox, str(connect.as_record(customer)["id"]), site.site_url, link)
 
 
-async def _write_back(db: Database, say: Callable[[str], None]) -> None:
+async def _answer_text(db: Database, say: Callable[[str], None]) -> None:
     """Has the phone that got the text answer it, as a carrier would bring that."""
     once = f"demo {clock.now_ms()}"
     text = text_of_phone(RECIPIENT, NUMBER, ANSWER, GSM_7, once, None)
     try:
-        await inbound.take(db, SIMULATOR_ID, SIMULATOR, [text])
+        await inbound.receive_texts(db, SIMULATOR_ID, SIMULATOR, [text])
     finally:
         await db.close_hot()
         db.close()

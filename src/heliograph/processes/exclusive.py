@@ -73,7 +73,7 @@ class DatabaseLock(KeptLock):
 
     async def take(self) -> bool:
         """Answers whether nobody else sends from this database; if so, nobody can until
-        `let_others_in`.
+        `admit_others`.
 
         Raises AlreadyServed; OperationalError, which says why, when the database cannot be reached;
         Unavailable when it went away meanwhile, or when another process is long about beginning.
@@ -83,7 +83,7 @@ class DatabaseLock(KeptLock):
         await asyncio.to_thread(self._reach)
         for number in range(1, TRIES_WHILE_OTHERS_BEGIN + 1):
             if await self._is_taken():
-                return not self._shared or await self._lock.alone()
+                return not self._shared or await self._lock.become_exclusive()
             if number >= TRIES and not self._shared:
                 raise AlreadyServed("Another server or worker uses this database.")
             if number % TRIES == 0 and await asyncio.to_thread(self._has_server):
@@ -91,10 +91,10 @@ class DatabaseLock(KeptLock):
             await asyncio.sleep(RETRY_S)
         raise Unavailable("Another process is starting, and still keeps the database to itself.")
 
-    async def let_others_in(self) -> None:
+    async def admit_others(self) -> None:
         """Lets in the processes that share the database. Raises Unavailable."""
         if self._lock is not None and self._shared:
-            await self._lock.together()
+            await self._lock.share_again()
 
     async def keep(self, may_claim: Callable[[bool], None]) -> None:
         """Takes the lock again whenever it is lost, and tells whether it is taken; runs until
@@ -154,7 +154,7 @@ def settle_at_home(db: Database, data_dir: Path, *, anew: bool = False) -> None:
     errors.
     """
     require_home(db, data_dir, anew=anew)
-    restored_copy.settle(db, data_dir)
+    restored_copy.mark_as_home(db, data_dir)
 
 
 def tune_collector() -> None:

@@ -22,14 +22,14 @@ from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver import Deliveries
 from heliograph.webhooks.endpoints import WebhookEndpoint
 from heliograph.webhooks.http.address_guard import allowed_networks
-from heliograph.webhooks.record_attempts import AttemptOutcome
+from heliograph.webhooks.record_attempts import AttemptResult
 
 KIND: Final = "listen"
 EXTEND_S: Final = 10.0  # how often it says that it is still there
 LISTENS_MS: Final = 60_000  # without a word for so long: it was killed, and its endpoint goes
 
 OnAttempt = Callable[
-    [str, str, AttemptOutcome], None
+    [str, str, AttemptResult], None
 ]  # kind and body of the event, and what came of it
 
 log = Log(__name__)
@@ -49,7 +49,7 @@ def run(
     events are signed with. Raises InvalidRequest, NotFound.
     """
     open_files.raise_limit()
-    processes.be_known_as(KIND)
+    processes.set_process_kind(KIND)
     uvloop.run(
         _listen(
             settings,
@@ -103,7 +103,7 @@ async def _listen(
         )
         await deliveries.start()
         on_ready(secret)
-        staying = asyncio.create_task(_stay(db, lease, endpoint.id))
+        staying = asyncio.create_task(_keep_lease(db, lease, endpoint.id))
         await stopped.wait()
         staying.cancel()
         await deliveries.stop(0.0)
@@ -117,8 +117,8 @@ async def _listen(
         db.close()
 
 
-async def _stay(db: Database, lease: Lease, endpoint_id: str) -> None:
-    """Shows that it is there, until cancelled."""
+async def _keep_lease(db: Database, lease: Lease, endpoint_id: str) -> None:
+    """Shows that this process is alive, until cancelled."""
     extended_s = clock.monotonic_s()
 
     async def once() -> None:

@@ -30,7 +30,7 @@ def set_up(settings: Settings) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    coloured = colours.wanted(sys.stderr)
+    coloured = colours.are_wanted(sys.stderr)
     final: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=coloured)
         if readable
@@ -49,7 +49,7 @@ def set_up(settings: Settings) -> None:
             foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _tell_kind_and_place,
+                _add_kind_and_place,
                 *shown,
                 final,
             ],
@@ -84,7 +84,7 @@ def _show_texts(
     return event
 
 
-def _tell_kind_and_place(
+def _add_kind_and_place(
     _logger: object, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
     """Tells the kind and place of an error that a library logs, in place of its text and trace."""

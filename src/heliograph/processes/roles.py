@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from heliograph.database.leases import CARRIER, SERVE, WORKER, Lease, PeerProcess, common_worker
 
 
-def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
+def dedicated_carriers(lease: Lease) -> frozenset[int]:
     """Returns the carriers that others leave alone."""
     return frozenset(
         peer.carrier_id
@@ -17,18 +17,18 @@ def with_a_process_of_their_own(lease: Lease) -> frozenset[int]:
 
 
 def senders(peers: Mapping[int, PeerProcess], carrier_id: int) -> list[int]:
-    """Returns the epochs of those who share a carrier's rate, in one order for all of them.
+    """Returns the numbers of those who share a carrier's rate, in one order for all of them.
     Whoever waives it has no part; if all do, each has.
     """
     own = [
-        epoch
-        for epoch, peer in peers.items()
+        number
+        for number, peer in peers.items()
         if peer.kind == CARRIER and peer.carrier_id == carrier_id
     ]
     serving = sorted(
-        own or [epoch for epoch, peer in peers.items() if peer.kind in (SERVE, WORKER)]
+        own or [number for number, peer in peers.items() if peer.kind in (SERVE, WORKER)]
     )
-    return [epoch for epoch in serving if carrier_id not in peers[epoch].waived] or serving
+    return [number for number in serving if carrier_id not in peers[number].waived] or serving
 
 
 def others_may_send(lease: Lease, carrier_id: int) -> bool:
@@ -36,11 +36,11 @@ def others_may_send(lease: Lease, carrier_id: int) -> bool:
     any more.
     """
     return any(
-        epoch != lease.epoch
+        number != lease.number
         and (
             peer.kind in (SERVE, WORKER) or (peer.kind == CARRIER and peer.carrier_id == carrier_id)
         )
-        for epoch, peer in lease.peers.items()
+        for number, peer in lease.peers.items()
     )
 
 
@@ -49,4 +49,6 @@ def is_active_scheduler(lease: Lease) -> bool:
     them believe it for a moment, that does no harm: each check is a transaction that takes what it
     deals with.
     """
-    return common_worker({epoch: peer.kind for epoch, peer in lease.peers.items()}) == lease.epoch
+    return (
+        common_worker({number: peer.kind for number, peer in lease.peers.items()}) == lease.number
+    )

@@ -44,7 +44,7 @@ from heliograph.messages.accept import Chunker
 from heliograph.messages.queue import FairQueue
 from heliograph.messages.retention import kept_for
 from heliograph.monitoring import MeasuredQueue, written_figures
-from heliograph.processes.carrier import DRAIN_S
+from heliograph.processes.carrier import GRACE_S
 from heliograph.processes.carriers import Dispatch
 from heliograph.processes.checks.secret_key import require_secret_key
 from heliograph.processes.checks.surroundings import Surroundings
@@ -56,7 +56,7 @@ from heliograph.processes.exclusive import (
 )
 from heliograph.processes.roles import is_active_scheduler
 from heliograph.processes.wake import listen, redis_answers
-from heliograph.processes.watchdog import ended_or_gone
+from heliograph.processes.watchdog import exit_unless_ended
 from heliograph.webhooks.deliver import STOP_S, Deliveries
 from heliograph.webhooks.http.address_guard import allowed_networks
 
@@ -111,15 +111,15 @@ class Sending:
         try:
             await self._begin()
         except BaseException:
-            await self._end(drain_s=0)
+            await self._end(grace_s=0)
             raise
         kept = kept_for(self._settings.erase_after_days, self._settings.delete_after_days)
         self.keeping = asyncio.create_task(self._keep())
         self._beside = [
             asyncio.create_task(self._database_lock.keep(self._may_claim)),
-            asyncio.create_task(clock_watch.keep(self._db)),
+            asyncio.create_task(clock_watch.keep_comparing(self._db)),
             asyncio.create_task(self._surroundings.keep()),
-            asyncio.create_task(restored_copy.keep(self._db, self._settings.data_dir)),
+            asyncio.create_task(restored_copy.keep_marking(self._db, self._settings.data_dir)),
             asyncio.create_task(keep_pruning(self._db, self._is_scheduler, kept.texts_ms)),
             asyncio.create_task(keep_importing(self._db, self._is_scheduler)),
             asyncio.create_task(keep_applying(self._db, self._is_scheduler)),
@@ -183,11 +183,11 @@ class Sending:
         ended_itself = self.keeping.done()
         for task in (*self._beside, self.keeping):
             task.cancel()
-        showing = asyncio.create_task(self._show())
-        await self._end(DRAIN_S)
+        showing = asyncio.create_task(self._keep_lease())
+        await self._end(GRACE_S)
         # if it fails, a copy of the last minute is not told
         with survive_faults("home_not_marked", level="warning"):
-            await asyncio.to_thread(restored_copy.settle, self._db, self._settings.data_dir)
+            await asyncio.to_thread(restored_copy.mark_as_home, self._db, self._settings.data_dir)
         showing.cancel()
         if ended_itself:
             self.keeping.result()
@@ -196,7 +196,7 @@ class Sending:
         """Gives up what this process held: others need not wait for it, nor leave its carrier to
         it.
         """
-        if self._lease.epoch:
+        if self._lease.number:
             # if it fails, they see that it is gone by its beat
             with survive_faults("lease_not_ended", level="warning"):
                 await asyncio.to_thread(self._lease.end)
@@ -217,14 +217,14 @@ class Sending:
             await asyncio.to_thread(clock_check.begin, self._db)
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
             await asyncio.to_thread(
-                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.epoch)
+                settle_at_home, self._db, self._settings.data_dir, anew=bool(self._lease.number)
             )
             await asyncio.to_thread(self._lease.begin, self._replaced() if alone else ())
             # again: a rotation sees who is registered
             await asyncio.to_thread(require_secret_key, self._db, self._settings)
         finally:
             if alone:
-                await self._database_lock.let_others_in()
+                await self._database_lock.admit_others()
 
     def _replaced(self) -> Sequence[str]:
         """Returns the kinds of processes of which none lives: those that share the queue, and on
@@ -247,17 +247,17 @@ class Sending:
             self._deliveries = deliveries  # not before: what has not begun cannot be stopped
         await self._dispatch.start()
 
-    async def _end(self, drain_s: float) -> None:
+    async def _end(self, grace_s: float) -> None:
         """Ends deliveries and carriers, both at once. Whatever a receiver does, a process that
         begins anew does not wait for it. This never fails: what a part could not store is found
         out as after a kill.
         """
         ending: list[Coroutine[Any, Any, None]] = []
         if self._deliveries is not None:
-            ending.append(self._deliveries.stop(min(drain_s, STOP_S)))
+            ending.append(self._deliveries.stop(min(grace_s, STOP_S)))
             self._deliveries = None
         if self._dispatch is not None:
-            ending.append(self._dispatch.stop(drain_s))
+            ending.append(self._dispatch.stop(grace_s))
         for failed in await asyncio.gather(*ending, return_exceptions=True):
             if failed is not None:
                 log.error("part_not_ended", **error_fields(failed))
@@ -282,7 +282,7 @@ class Sending:
         if self._dispatch is not None and self._dispatch.is_for_nothing:
             raise NotFound("The carrier that this process was for was removed.")
 
-    async def _show(self) -> None:
+    async def _keep_lease(self) -> None:
         """Shows that this process still lives, while it ends: for longer than others wait for a
         beat before they take what is on the wire for in doubt.
         """
@@ -305,30 +305,30 @@ class Sending:
         is given back. Then this process begins as a new one does. What hangs meanwhile ends the
         process: then the service manager begins a new one.
         """
-        log.warning("worker_begins_anew", worker=self._lease.epoch)
-        with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
-            await self._end(drain_s=0)
+        log.warning("worker_begins_anew", worker=self._lease.number)
+        with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
+            await self._end(grace_s=0)
         await until(self._has_begun, look_s=AGAIN_S)
-        log.info("worker_begun_anew", worker=self._lease.epoch)
+        log.info("worker_begun_anew", worker=self._lease.number)
 
     async def _has_begun(self) -> bool:
         """Tries to begin, and returns whether this process has begun. Raises AlreadyServed and
         SettingError, because another try would find the same.
         """
         try:
-            with ended_or_gone(ANEW_WITHIN_S, _tell_that_it_hangs):
+            with exit_unless_ended(ANEW_WITHIN_S, _log_that_it_hangs):
                 await self._register()
                 # what could not be stored while the database was away
-                await self._end(drain_s=0)
+                await self._end(grace_s=0)
                 await self._begin()
         except (AlreadyServed, SettingError):
             raise
         except Exception as error:  # noqa: BLE001  whatever it was, this process must come back
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             log.warning("worker_not_begun", **error_fields(error))
             return False
         return True
 
 
-def _tell_that_it_hangs() -> None:
+def _log_that_it_hangs() -> None:
     log.error("worker_hangs", within_s=ANEW_WITHIN_S)

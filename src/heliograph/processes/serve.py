@@ -25,7 +25,7 @@ from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics_at
 from heliograph.processes.sending import Sending
 from heliograph.processes.shared_limits import CountingLock, share_limits
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AddressInUse", "AlreadyServed", "run"]
 
@@ -39,7 +39,7 @@ def run(settings: Settings, host: str, port: int, when_ready: WhenReady | None =
     Raises AlreadyServed, AddressInUse, SettingError.
     """
     open_files.raise_limit()
-    processes.be_known_as(SERVE)
+    processes.set_process_kind(SERVE)
     with (
         only_server_in(settings.data_dir),
         listening(host, port) as listener,
@@ -77,7 +77,7 @@ async def _serve(settings: Settings, listener: socket.socket, when_ready: WhenRe
             asyncio.create_task(share_limits(app.limiter, sending.count_answering)),
         )
         tune_collector()
-        server.obey_signals()
+        server.install_signal_handlers()
         sending_stopped = asyncio.create_task(_stop_sending(sending, server.ending))
         await answer(server, listener, (sending.keeping, keeping_lock), when_ready)
         refused = keeping_lock.done()
@@ -98,5 +98,5 @@ async def _stop_sending(sending: Sending, ending: asyncio.Event) -> None:
     server.
     """
     await ending.wait()
-    gone_in_time()
+    exit_in_time()
     await sending.stop()

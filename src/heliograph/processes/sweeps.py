@@ -19,10 +19,10 @@ from heliograph.carriers import (
     all_carriers,
     down_carriers,
     load_routes,
-    mend_states,
     outdated_states,
     remember_id_format,
     remember_read_as,
+    repair_states,
     setting,
 )
 from heliograph.database import config
@@ -91,7 +91,7 @@ class Sweeps:
         """Makes all checks that are due."""
         self._looks += 1
         for running in list(self._running.values()):
-            await _alone(running.carrier.name, self._follow_format(running))
+            await _guarded_check(running.carrier.name, self._follow_format(running))
         if is_active_scheduler(self._lease):
             await self._for_all()
         elif self._sweeps:  # another one does it now
@@ -100,24 +100,24 @@ class Sweeps:
 
     async def _for_all(self) -> None:
         if self._sweeps == 0:
-            log.info("scheduling", worker=self._lease.epoch)
+            log.info("scheduling", worker=self._lease.number)
         carriers = await asyncio.to_thread(self._carriers)
         if self._sweeps % PARTITIONS_EVERY_SWEEPS == 0:
             self._month_tries = PARTITION_TRIES
         if self._month_tries and self._db.postgresql:
             self._month_tries -= 1
-            await _alone("partitions", asyncio.to_thread(self._make_months))
+            await _guarded_check("partitions", asyncio.to_thread(self._make_months))
         if self._sweeps % SCAN_EVERY_SWEEPS == 0:
-            await _alone("measure", self._measure(carriers))
-            await _alone("take_over", self._take_over())
-            await _alone("expired", self._fail_expired())
+            await _guarded_check("measure", self._measure(carriers))
+            await _guarded_check("take_over", self._take_over())
+            await _guarded_check("expired", self._fail_expired())
         self._sweeps += 1
-        await _alone("states", asyncio.to_thread(self._mend_states))
-        await _alone("routing", self._fail_over())
+        await _guarded_check("states", asyncio.to_thread(self._repair_states))
+        await _guarded_check("routing", self._fail_over())
         for carrier in carriers:
-            await _alone(carrier.name, self._settle(carrier))
+            await _guarded_check(carrier.name, self._settle(carrier))
             if self._sweeps % SCAN_EVERY_SWEEPS == 0:
-                await _alone(carrier.name, self._drop_too_many(carrier))
+                await _guarded_check(carrier.name, self._drop_too_many(carrier))
         metrics.SWEEPS.inc()
 
     def _carriers(self) -> list[Carrier]:
@@ -128,7 +128,7 @@ class Sweeps:
         """Takes over what processes that are gone held, also what one claimed in its last
         moment.
         """
-        taken = await take_over(self._db, self._lease.epoch, clock.now_ms())
+        taken = await take_over(self._db, self._lease.number, clock.now_ms())
         if taken:
             log.info("work_taken_over", messages=taken)
 
@@ -173,12 +173,12 @@ class Sweeps:
             metrics.forget_measured(name)
         self._measured = names
 
-    def _mend_states(self) -> None:
+    def _repair_states(self) -> None:
         with self._db.read() as tx:
             if not outdated_states(tx):
                 return
         with self._db.write() as tx:
-            mend_states(tx, clock.now_ms())
+            repair_states(tx, clock.now_ms())
 
     async def _fail_over(self) -> None:
         routes, down = await asyncio.to_thread(self._routing)
@@ -258,7 +258,7 @@ class Sweeps:
         running.read_as = carrier.id_format
 
 
-async def _alone(check: str, sweeping: Awaitable[None]) -> None:
+async def _guarded_check(check: str, sweeping: Awaitable[None]) -> None:
     """Awaits one check. If it fails, the other checks are made, and this one again later."""
     with survive_faults("sweep_failed", check=check):
         await sweeping

@@ -26,7 +26,7 @@ DIGITS_MAX: Final = 10  # of a carrier's id
 log = Log(__name__)
 
 
-class Teller:
+class WakeSender:
     """Tells which carriers have something to send. Never waits, and never fails for
     whoever queued it.
     """
@@ -36,30 +36,30 @@ class Teller:
             redis_url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S
         )
         self._waiting: set[int] = set()
-        self._telling: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
 
-    def tell(self, carrier_ids: set[int]) -> None:
+    def wake_others(self, carrier_ids: set[int]) -> None:
         self._waiting |= carrier_ids
-        if self._telling is None:
-            self._telling = asyncio.create_task(self._tell())
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send())
 
-    async def _tell(self) -> None:
+    async def _send(self) -> None:
         try:
             while self._waiting:
                 told, self._waiting = self._waiting, set()
                 try:
                     await self._redis.publish(CHANNEL, " ".join(map(str, sorted(told))))
                 except (RedisError, OSError, TimeoutError) as error:
-                    cancelling.obey(error)
+                    cancelling.raise_if_cancelled(error)
                     # the limiter says that Redis is away
                     log.debug("carriers_not_told", error=type(error).__name__)
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
-            self._telling = None
+            self._sending = None
 
     async def close(self) -> None:
-        if self._telling is not None:
-            await cancelling.end(self._telling)
+        if self._sending is not None:
+            await cancelling.cancel_and_wait(self._sending)
         await self._redis.aclose()
 
 
@@ -97,7 +97,7 @@ async def redis_answers(redis_url: str) -> bool:
         await redis.ping()
         return True
     except (RedisError, OSError, TimeoutError) as error:
-        cancelling.obey(error)
+        cancelling.raise_if_cancelled(error)
         return False
     finally:
         await redis.aclose()

@@ -15,7 +15,7 @@ GONE_WITHIN_S: Final = 29.0  # from being told to stop: promised are 30
 log = Log(__name__)
 
 
-def gone_in_time() -> None:
+def exit_in_time() -> None:
     """Ends a process that was told to stop, should it not have ended by then. It is called when the
     process is told. What was accepted is stored, and what was sent is in flight, so that the next
     one takes it up as after a kill.
@@ -24,7 +24,7 @@ def gone_in_time() -> None:
 
 
 @contextmanager
-def ended_or_gone(within_s: float, tell: Callable[[], None]) -> Iterator[None]:
+def exit_unless_ended(within_s: float, tell: Callable[[], None]) -> Iterator[None]:
     """Ends the process with status 1, after `tell`, should the block not have ended by then. The
     timer has a thread of its own, so that nothing in the event loop can hold it up. Nothing is lost
     with the process: what it held is taken over as after a kill.

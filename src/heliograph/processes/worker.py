@@ -21,7 +21,7 @@ from heliograph.processes.exclusive import AlreadyServed, require_schema
 from heliograph.processes.logs import unexpected
 from heliograph.processes.metrics_server import showing_metrics
 from heliograph.processes.sending import Sending
-from heliograph.processes.watchdog import gone_in_time
+from heliograph.processes.watchdog import exit_in_time
 
 __all__ = ["AlreadyServed", "run"]
 
@@ -42,7 +42,7 @@ def run(
             "postgresql://…, for what is more than one process; heliograph serve is one",
         )
     open_files.raise_limit()
-    processes.be_known_as(kind)
+    processes.set_process_kind(kind)
     with showing_metrics(metrics_host, metrics_port, settings.metrics_token):
         uvloop.run(_work(settings, kind, carrier))
 
@@ -82,9 +82,9 @@ async def _work(settings: Settings, kind: str, carrier: str | None) -> None:
         sending.keeping.add_done_callback(lambda _: stopped.set())
         log.info("working", kind=kind, carrier=carrier)
         await stopped.wait()
-        gone_in_time()
+        exit_in_time()
         await sending.stop()
-        await cancelling.end(*beside)
+        await cancelling.cancel_and_wait(*beside)
     finally:
         await sending.release()
         await db.close_hot()

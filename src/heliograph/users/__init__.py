@@ -30,7 +30,7 @@ from heliograph.users.operator_log import (
 )
 from heliograph.users.operators import (
     has_second_step,
-    must_prove_more,
+    has_weak_session,
     note_second_step,
     operator_role,
     remove_operator,
@@ -85,11 +85,11 @@ from heliograph.users.sign_in import (
     end_others,
     finish,
     make_link,
-    see,
+    record_session_use,
     session_of,
     sessions_of,
     user_of_ended,
-    who_waits,
+    user_waiting_for_code,
 )
 from heliograph.users.tables import KEPT
 from heliograph.users.user import (
@@ -158,6 +158,7 @@ __all__ = [
     "forget_codes",
     "forget_tries",
     "has_second_step",
+    "has_weak_session",
     "hashed",
     "invitation_with",
     "invitations_of",
@@ -170,7 +171,6 @@ __all__ = [
     "make_link",
     "members_of",
     "memberships",
-    "must_prove_more",
     "note_second_step",
     "operator_entries",
     "operator_role",
@@ -178,10 +178,10 @@ __all__ = [
     "passkeys",
     "read_email",
     "read_password",
+    "record_session_use",
     "remove",
     "remove_member",
     "remove_operator",
-    "see",
     "sent",
     "session_of",
     "sessions_of",
@@ -194,7 +194,7 @@ __all__ = [
     "text_id",
     "two_step",
     "user_of_ended",
+    "user_waiting_for_code",
     "view_of",
-    "who_waits",
     "withdraw",
 ]

@@ -72,8 +72,8 @@ def log_operator(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: in
 
 
 def log_for_account(tx: Connection, user: User, entry: OperatorEntry, *, now_ms: int) -> None:
-    """Stores it in the operators' log and, if it is of an account, in the account's audit log,
-    which names no operator, no reason and nothing of before.
+    """Stores an entry in the operators' log and, if it is of an account, in the account's audit
+    log, which names no operator, no reason and nothing of before.
     """
     log_operator(tx, user, entry, now_ms=now_ms)
     if entry.account_id is not None:

@@ -48,7 +48,7 @@ def has_second_step(tx: Connection, user_id: str) -> bool:
     return two_step.is_on(tx, user_id) or tx.execute(passkey).first() is not None
 
 
-def must_prove_more(tx: Connection, session: Session) -> bool:
+def has_weak_session(tx: Connection, session: Session) -> bool:
     """Returns whether a session was opened with less than its user has: an operator with an app or
     a passkey, by a password or a link alone.
     """

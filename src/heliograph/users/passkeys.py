@@ -105,7 +105,9 @@ def of_user(tx: Connection, user_id: str) -> list[Passkey]:
     return records_of(Passkey, tx.execute(query.where(_of(user_id)).order_by(columns.id)))
 
 
-def how_to_make(tx: Connection, asker: Asker, user: User, *, now_ms: int) -> dict[str, Any]:
+def registration_options(
+    tx: Connection, asker: Asker, user: User, *, now_ms: int
+) -> dict[str, Any]:
     """Returns what a browser has to know to make a passkey for this user, who has none yet on the
     same device. Raises InvalidRequest if there are too many.
     """
@@ -133,7 +135,7 @@ def make(tx: Connection, asker: Asker, user: User, name: str, answer: str, *, no
     Raises InvalidRequest for a name that is none, and PasskeyRefused.
     """
     called = one_line("name", name, most=PASSKEY_NAME_MAX)
-    how_to_make(tx, asker, user, now_ms=now_ms)  # there may be too many by now
+    registration_options(tx, asker, user, now_ms=now_ms)  # there may be too many by now
     with _reading():
         given = json.loads(_short(answer))
         challenge = _challenge_of(given)
@@ -161,7 +163,7 @@ def make(tx: Connection, asker: Asker, user: User, name: str, answer: str, *, no
         raise PasskeyRefused() from error
 
 
-def how_to_sign_in(asker: Asker, *, now_ms: int) -> dict[str, Any]:
+def authentication_options(asker: Asker, *, now_ms: int) -> dict[str, Any]:
     """Returns what a browser has to know to sign in with whatever passkey it has."""
     options, _ = _server(asker.site).authenticate_begin(
         user_verification=_verified(),

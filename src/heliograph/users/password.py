@@ -63,7 +63,9 @@ def is_right(password: str, stored: StoredPassword | None) -> bool:
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     try:
-        _hasher().verify(_nobodys() if stored is None else stored.argon2, _normalized(password))
+        _hasher().verify(
+            _hash_of_nobody() if stored is None else stored.argon2, _normalized(password)
+        )
     except (Argon2Error, InvalidHashError):
         return False
     return stored is not None
@@ -101,5 +103,5 @@ def _hasher() -> "PasswordHasher":
 
 
 @cache
-def _nobodys() -> str:
+def _hash_of_nobody() -> str:
     return _hasher().hash("the password of nobody")

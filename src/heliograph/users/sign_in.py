@@ -73,8 +73,10 @@ class Session(NamedTuple):
     seen_by: str
     is_two_step: bool = False  # a passkey or a code has opened it, beside or in place of a password
 
-    def is_to_be_seen(self, now_ms: int) -> bool:
-        """Returns whether it is time for `see`."""
+    def needs_use_recorded(self, now_ms: int) -> bool:
+        """Returns whether the last recorded use of the session is so old that a new one is to be
+        stored.
+        """
         return now_ms >= self.seen_at_ms + SEEN_EVERY_MS
 
     def is_fresh(self, now_ms: int) -> bool:
@@ -138,7 +140,7 @@ def begin_for(tx: Connection, user_id: str, *, seen_by: str, now_ms: int) -> Sig
     return SignIn(secret, waits=True)
 
 
-def who_waits(tx: Connection, secret: str, *, now_ms: int) -> User:
+def user_waiting_for_code(tx: Connection, secret: str, *, now_ms: int) -> User:
     """Returns whose sign-in waits for a code. Raises NotSignedIn if there is none."""
     columns = waiting_sign_ins.c
     query = sa.select(columns.user_id).where(
@@ -156,7 +158,7 @@ def finish(tx: Connection, keys: Keys, secret: str, code: str, *, seen_by: str, 
 
     Raises NotSignedIn if none waits, and WrongCode.
     """
-    user = who_waits(tx, secret, now_ms=now_ms)
+    user = user_waiting_for_code(tx, secret, now_ms=now_ms)
     if not two_step.use(tx, keys, user.id, code, now_ms=now_ms):
         raise WrongCode()
     tx.execute(waiting_sign_ins.delete().where(waiting_sign_ins.c.sha256 == digest(secret)))
@@ -235,7 +237,7 @@ def _session(user: User, row: Any) -> Session:
     )
 
 
-def see(tx: Connection, secret: str, *, now_ms: int) -> None:
+def record_session_use(tx: Connection, secret: str, *, now_ms: int) -> None:
     """Writes down that a session is in use, so that it does not end for having been idle. It does
     nothing if that was written down less than a minute ago.
     """

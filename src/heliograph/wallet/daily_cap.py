@@ -20,8 +20,8 @@ class DailyCapReached(RateLimited):
 def refusal_to_spend(
     cap: int | None, spent: int, credits: int, now_ms: int
 ) -> DailyCapReached | None:
-    """Returns why so many more do not leave the account today, if so. `cap` None means no bound.
-    `spent` is today's.
+    """Returns why `credits` more may not leave the account today, or None if they may. `cap` None
+    means no bound. `spent` is today's.
     """
     if cap is None or spent + credits <= cap:
         return None

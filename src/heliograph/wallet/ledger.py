@@ -23,7 +23,7 @@ from heliograph.wallet.events import low_balance
 from heliograph.wallet.money import MINOR_MAX, to_minor, to_number, to_text
 from heliograph.wallet.tables import ledger_entries, wallets
 from heliograph.wallet.wallet import CREDITS_MAX, Figures, Wallet, alarms, locked, locked_open
-from heliograph.webhooks import tell_listeners
+from heliograph.webhooks import emit_to_listeners
 
 # The service's own accounts: counterparts without a row in `accounts` and without a stored balance,
 # which all transfers would have to lock. SMS credits come into being here, given or sold for money,
@@ -164,8 +164,8 @@ def post(
     now_ms: int,
 ) -> Posted:
     """Posts one transfer with a counterpart of the service's own. The same reference, for the same
-    account and type, is applied once. Whoever waited for the wallet stands behind whom he waited
-    for: the entry's time is then a later one than `now_ms`.
+    account and type, is applied once. An entry that waited for the wallet's lock comes after the
+    one that it waited for: its time is then later than `now_ms`.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored and
     for a reference that was applied with other figures, InsufficientCredits rather than leave a
@@ -231,7 +231,7 @@ def store_figures(tx: Connection, wallet: Wallet, after: Figures, now_ms: int) -
         )
     )
     if fired:
-        tell_listeners(
+        emit_to_listeners(
             tx,
             wallet.account_id,
             lambda listeners: [

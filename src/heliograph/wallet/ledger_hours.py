@@ -164,12 +164,14 @@ def _of_row(row: Any) -> DaySums:
 
 
 def first_kept(now_ms: int) -> int:
-    """Returns from which hour on sums are made, if none are there."""
+    """Returns the first hour of which sums are made, if there are none yet."""
     return now_ms - now_ms % DAY_MS - HOURS_KEPT_MS + DAY_MS
 
 
 def last_added_up(tx: Connection) -> int | None:
-    """Returns the last hour that is added up: from `first_kept` on, all before it are, too."""
+    """Returns the last hour that is added up: all hours before it, from `first_kept` on, are added
+    up, too.
+    """
     columns = ledger_hours.c
     last_ms = tx.execute(
         sa.select(sa.func.max(columns.at_ms)).where(

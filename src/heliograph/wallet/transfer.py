@@ -24,8 +24,8 @@ def transfer(
     reference: str | None = None,
 ) -> Entry:
     """Moves money, credits or both, neither below zero; money between wallets of one currency only.
-    The entry is the giver's. Its time is that of its turn, not of the request: whoever waited for
-    the wallets stands behind whom they waited for.
+    The entry is the giver's. Its time is that of its turn, not of the request: an entry that waited
+    for the wallets' locks comes after the one that it waited for.
 
     Raises NotFound, AccountClosed, InvalidRequest for a text or figure that cannot be stored,
     InsufficientCredits when the giver holds less.

@@ -170,8 +170,9 @@ def locked_open(tx: Connection, account_id: str) -> Wallet:
 
 
 def close(tx: Connection, account_id: str) -> None:
-    """Says that the account is closed on the row that every send locks: one that was let in before,
-    and waited for it, is refused. The caller has locked it, and found it empty.
+    """Marks the wallet's row, which every send locks, as that of a closed account: a send that was
+    let in before, and waited for the lock, is refused. The caller has locked it, and found it
+    empty.
     """
     tx.execute(sa.update(wallets).where(wallets.c.account_id == account_id).values(closed=True))
 

@@ -8,10 +8,10 @@ from heliograph.webhooks.events import (
     Listeners,
     emit,
     emit_rows,
+    emit_to_listeners,
     load_listeners,
     parse_listeners,
     rows_of,
-    tell_listeners,
 )
 from heliograph.webhooks.tables import (
     CONTACT_OPTED_IN,
@@ -33,6 +33,7 @@ __all__ = [
     "deliver",
     "emit",
     "emit_rows",
+    "emit_to_listeners",
     "endpoints",
     "forget_endpoint",
     "history",
@@ -46,5 +47,4 @@ __all__ = [
     "sign",
     "signature_checks",
     "states",
-    "tell_listeners",
 ]

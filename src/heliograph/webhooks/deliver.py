@@ -28,7 +28,7 @@ from heliograph.webhooks.http.make_poster import make_poster
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import PostSlots
 from heliograph.webhooks.read_due import Reads
-from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import BATCH_MAX, EVERY_S, AttemptResult, Recorder
 from heliograph.webhooks.states import MISSED
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Deliveries:
         secret_key: Keys,
         allow: AllowedNetworks,
         only: str | None = None,
-        on_attempt: Callable[[str, str, AttemptOutcome], None] | None = None,
+        on_attempt: Callable[[str, str, AttemptResult], None] | None = None,
         moved: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db = db
@@ -101,7 +101,7 @@ class Deliveries:
         """
         self._db.listeners.stop_listening(DELIVERIES_WAIT, self._wake.set)
         recording, *others = self._tasks
-        await cancelling.end(*others)
+        await cancelling.cancel_and_wait(*others)
         for receiver in self._receivers.values():
             receiver.stop()
         with suppress(TimeoutError):
@@ -110,13 +110,13 @@ class Deliveries:
         with suppress(TimeoutError):
             async with asyncio.timeout(RECORD_S):
                 await self._recorder.emptied()
-        await cancelling.end(recording)
+        await cancelling.cancel_and_wait(recording)
         with survive_faults("webhooks_not_let_go", level="warning"):
             async with self._db.hot() as tx:
                 await LET_GO.rows(
                     tx,
                     [
-                        Holder(endpoint_id, self._lease.epoch)
+                        Holder(endpoint_id, self._lease.number)
                         for endpoint_id in sorted(self._receivers)
                     ],
                 )
@@ -146,7 +146,7 @@ class Deliveries:
         if not self._lease.may_write():
             return
         async with self._db.hot() as tx:
-            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.epoch, self._only)
+            due = await deliver_sql.due(tx, clock.now_ms(), self._lease.number, self._only)
         fresh: list[Target] = []
         for target in due:
             receiver = self._receivers.get(target.id)
@@ -168,7 +168,7 @@ class Deliveries:
         await self._let_go_idle(len(fresh), {target.id for target in due})
         room = self._places.receivers - len(self._receivers)
         if len(fresh) > room:
-            self._places.crowded(len(fresh) - room)
+            self._places.log_crowded(len(fresh) - room)
         await self._take(fresh[:room])
 
     async def _take(self, targets: list[Target]) -> None:
@@ -179,7 +179,7 @@ class Deliveries:
             taken = await TAKE.rows(
                 tx,
                 [
-                    Holder(target_id, self._lease.epoch)
+                    Holder(target_id, self._lease.number)
                     for target_id in sorted(target.id for target in targets)
                 ],
             )
@@ -261,10 +261,11 @@ class Deliveries:
             self._recorder.failing_since.pop(endpoint_id, None)
         async with self._db.hot() as tx:
             await LET_GO.rows(
-                tx, [Holder(endpoint_id, self._lease.epoch) for endpoint_id in sorted(endpoint_ids)]
+                tx,
+                [Holder(endpoint_id, self._lease.number) for endpoint_id in sorted(endpoint_ids)],
             )
 
-    def _recorded(self, batch: Sequence[AttemptOutcome]) -> None:
+    def _recorded(self, batch: Sequence[AttemptResult]) -> None:
         for tried in batch:
             receiver = self._receivers.get(tried.waiting.endpoint_id)
             if receiver is not None:

@@ -34,14 +34,14 @@ class Target(Row, frozen=True):
     failing_since_ms: BigInt | None
 
 
-class _Looking(Row, frozen=True):
-    """Asks for what is due now. `worker` is the epoch of the process that asks."""
+class _DueQuery(Row, frozen=True):
+    """Asks for what is due now. `worker` is the number of the process that asks."""
 
     now_ms: BigInt
     worker: BigInt
 
 
-class _LookingAtOne(Row, frozen=True):
+class _DueQueryOfOne(Row, frozen=True):
     now_ms: BigInt
     worker: BigInt
     endpoint_id: Id
@@ -68,13 +68,13 @@ _DUE: Final = f"""
 # Those of `heliograph listen` are its own. A removed endpoint passes for one of them, but is
 # disabled: whoever posts to it has to hear of that.
 _DUE_ORDINARY: Final = same(
-    _Looking, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)"
+    _DueQuery, Target, f"{_DUE} AND (e.listens_until_ms IS NULL OR e.disabled_at_ms IS NOT NULL)"
 )
-_DUE_LISTENING: Final = same(_LookingAtOne, Target, f"{_DUE} AND e.id = :endpoint_id")
+_DUE_LISTENING: Final = same(_DueQueryOfOne, Target, f"{_DUE} AND e.id = :endpoint_id")
 
 
 class Holder(Row, frozen=True):
-    """Says which process, by its epoch, delivers to an endpoint."""
+    """Says which process, by its number, delivers to an endpoint."""
 
     endpoint_id: Id
     worker: BigInt
@@ -312,12 +312,12 @@ async def due(tx: HotTx, now_ms: int, worker: int, only: str | None) -> list[Tar
     process holds or may hold; or `only` one, of `heliograph listen`.
     """
     if only is None:
-        return await _DUE_ORDINARY.rows(tx, _Looking(now_ms, worker))
-    return await _DUE_LISTENING.rows(tx, _LookingAtOne(now_ms, worker, only))
+        return await _DUE_ORDINARY.rows(tx, _DueQuery(now_ms, worker))
+    return await _DUE_LISTENING.rows(tx, _DueQueryOfOne(now_ms, worker, only))
 
 
 async def miss(tx: HotTx, endpoint_id: str, most: int) -> list[MissedEvent]:
-    """Takes so many out of the queue, of an endpoint that is disabled."""
+    """Takes at most `most` events of a disabled endpoint out of the queue."""
     return await _MISS.rows(tx, _ToMiss(endpoint_id, most))
 
 

@@ -19,7 +19,7 @@ from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed
 from heliograph.webhooks.post_rate import PostRate
 from heliograph.webhooks.post_slots import OWN, PostSlots
 from heliograph.webhooks.read_due import Due, Reads
-from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import AttemptResult, Recorder
 from heliograph.webhooks.sign import headers
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class EndpointWorker:
         reads: Reads,
         allowance: PostRate,
         places: PostSlots,
-        on_attempt: Callable[[str, str, AttemptOutcome], None] | None = None,
+        on_attempt: Callable[[str, str, AttemptResult], None] | None = None,
     ) -> None:
         self._on_attempt = on_attempt
         self._reads = reads
@@ -94,7 +94,7 @@ class EndpointWorker:
         return not (self._known or self._reading)
 
     def due(self) -> None:
-        """Notes that there is something due, as far as the queue tells: it may be what is at work
+        """Notes that the queue has something due. It may be an event that is being posted
         already.
         """
         self._may_be_more = True
@@ -131,8 +131,8 @@ class EndpointWorker:
         )
 
     def was_read(self, found: list[Due] | None, *, whole: bool) -> None:
-        """Takes what was read of the queue, or None if it could not be read: then it is read again
-        when it is found to have something due.
+        """Takes what was read of the queue, or None if it could not be read: then the queue is read
+        again when something in it is found to be due.
         """
         self._reading = False
         if found is not None and not self.stopped:
@@ -177,7 +177,7 @@ class EndpointWorker:
         # whatever it was, as with a secret that this HELIOGRAPH_SECRET_KEY cannot read: it
         # is tried again
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             log.error(
                 "webhook_not_posted",
                 endpoint=ids.text_of_raw(ENDPOINT_PREFIX, target.id),
@@ -188,7 +188,7 @@ class EndpointWorker:
         if isinstance(outcome, Failed) and outcome.reason == NO_FILES:
             await self._put_back(due)
             return
-        tried = outcome_of_attempt(due.waiting, outcome, clock.now_ms())
+        tried = result_of_attempt(due.waiting, outcome, clock.now_ms())
         self._window = (
             min(WINDOW_MAX, self._window + 1)
             if tried.reason is None
@@ -203,7 +203,7 @@ class EndpointWorker:
         """Puts back what could not be posted for want of files, for another try soon that counts
         as the first.
         """
-        self._places.exhausted()
+        self._places.log_exhausted()
         self._window = max(WINDOW_MIN, self._window // 2)
         await asyncio.sleep(NO_FILES_S)
         if self.stopped:
@@ -229,13 +229,13 @@ class EndpointWorker:
         )
 
 
-def outcome_of_attempt(
+def result_of_attempt(
     waiting: WaitingEvents, outcome: Answered | Failed, at_ms: int
-) -> AttemptOutcome:
+) -> AttemptResult:
     """Returns an attempt's outcome, as it is stored."""
     took_ms = round(outcome.seconds * 1_000)
     if isinstance(outcome, Failed):
-        return AttemptOutcome(
+        return AttemptResult(
             waiting,
             at_ms,
             took_ms,
@@ -244,7 +244,7 @@ def outcome_of_attempt(
             answer=outcome.detail,
             retry_after=None,
         )
-    return AttemptOutcome(
+    return AttemptResult(
         waiting,
         at_ms,
         took_ms,

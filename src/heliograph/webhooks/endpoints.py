@@ -176,7 +176,7 @@ def enabled(tx: Connection) -> int:
     )
 
 
-def troubled(
+def failing_endpoints(
     tx: Connection, *, failing_before_ms: int, disabled_after_ms: int, limit: int
 ) -> list[WebhookEndpoint]:
     """Returns those that have met nothing but failures since then or longer, and those that their
@@ -223,8 +223,8 @@ def raw_id(endpoint_id: str) -> str:
 def secrets_of(
     tx: Connection, endpoint_id: str, secret_key: Keys, now_ms: int
 ) -> tuple[str, str | None]:
-    """Returns the secret that signs, and the former one for as long as it does too. The id is raw.
-    Raises SecretUnreadable, NotFound.
+    """Returns the secret that signs, and the former one for as long as that signs, too. The id is
+    raw. Raises SecretUnreadable, NotFound.
     """
     columns = webhook_endpoints.c
     row = tx.execute(

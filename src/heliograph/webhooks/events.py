@@ -118,7 +118,7 @@ async def load_listeners(tx: HotTx, account_ids: Iterable[str]) -> Listeners:
 
 
 async def emit(tx: HotTx, listeners: Listeners, events: Sequence[Event]) -> None:
-    """Stores those that somebody wants to hear, and for whom."""
+    """Stores the events that some endpoint wants to hear, and for which endpoints they are."""
     await emit_rows(tx, rows_of(listeners, events))
 
 
@@ -129,7 +129,7 @@ async def emit_rows(tx: HotTx, rows: EventRows) -> None:
         tx.signals.add(DELIVERIES_WAIT)
 
 
-def tell_listeners(
+def emit_to_listeners(
     tx: Connection, account_id: str, events: Callable[[Listeners], Sequence[Event]]
 ) -> None:
     """Stores what `events` returns, in an ordinary transaction, if anybody hears of the account.

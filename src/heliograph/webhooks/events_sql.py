@@ -75,7 +75,7 @@ class ForEndpoint(Row, frozen=True):
     event_id: Id
 
 
-class _EventsToTell(Row, frozen=True):
+class _EventsToStore(Row, frozen=True):
     events: list[StoredEvent]
     waiting: list[ForEndpoint]
     missed: list[ForEndpoint]
@@ -83,7 +83,7 @@ class _EventsToTell(Row, frozen=True):
 
 # One statement, for a carrier's turn waits for each.
 _TELL: Final = TablesStatement(
-    _EventsToTell,
+    _EventsToStore,
     Nothing,
     postgresql=f"""
         WITH told AS (INSERT INTO webhook_events ({columns_of(StoredEvent)}) SELECT *
@@ -119,11 +119,11 @@ _MISSED: Final = BatchStatement(
 async def store(
     tx: HotTx, events: list[StoredEvent], waiting: list[ForEndpoint], missed: list[ForEndpoint]
 ) -> None:
-    """Stores events, and for whom."""
+    """Stores events, and for which endpoints they are."""
     if not events:
         return
     if tx.postgresql:
-        await _TELL.rows(tx, _EventsToTell(events, waiting, missed))
+        await _TELL.rows(tx, _EventsToStore(events, waiting, missed))
         return
     await _EVENTS.rows(tx, events)
     await _WAITING.rows(tx, waiting)

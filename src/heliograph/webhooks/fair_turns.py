@@ -27,11 +27,13 @@ class Turns(Generic[T]):
         return bool(self._waiting)
 
     def add(self, one: T) -> None:
-        """Lets it wait. Whoever waits already keeps its place."""
+        """Adds an endpoint to those that wait. One that waits already keeps its place."""
         self._waiting.setdefault(one.account_id, {})[one] = None
 
     def next(self) -> T:
-        """Returns whose turn it is, who waits no longer. Somebody must wait."""
+        """Returns the endpoint whose turn it is, which then waits no longer. There must be one that
+        waits.
+        """
         account_id = next(iter(self._waiting))
         of_account = self._waiting.pop(account_id)
         one = next(iter(of_account))

@@ -81,8 +81,8 @@ async def gone(tx: HotTx, now_ms: int) -> list[str]:
 
 
 async def forget_some(tx: HotTx, endpoint_id: str) -> int:
-    """Deletes what became of its events, ROWS_AT_ONCE rows at most, and returns how many. 0:
-    nothing was left of it but itself, which is deleted now.
+    """Deletes what became of an endpoint's events, ROWS_AT_ONCE rows at most, and returns how many.
+    If nothing was left but the endpoint itself, it deletes that and returns 0.
     """
     for some in (_HOLDERS, _QUEUE, _DELIVERIES, _ATTEMPTS):
         rows = await some.rows(tx, _SomeOfEndpoint(endpoint_id, ROWS_AT_ONCE))

@@ -58,7 +58,7 @@ def events(
         older = query if before is None else query.where(column < raw_event(before))
         found += tx.execute(older.order_by(column.desc()).limit(limit))
     newest = sorted(found, key=lambda row: str(row.event_id), reverse=True)[:limit]
-    told = {
+    by_event = {
         row.id: row
         for row in tx.execute(
             sa.select(event.id, event.kind, event.created_at_ms).where(
@@ -66,15 +66,15 @@ def events(
             )
         )
     }
-    return [_event(row, told.get(row.event_id)) for row in newest]
+    return [_event(row, by_event.get(row.event_id)) for row in newest]
 
 
-def _event(row: Any, told: Any) -> dict[str, Any]:
+def _event(row: Any, by_event: Any) -> dict[str, Any]:
     at = rfc3339(row.at_ms)
     return {
         "id": ids.text_of_raw(EVENT_PREFIX, row.event_id),
-        "event": told.kind if told is not None else None,
-        "created_at": rfc3339(told.created_at_ms) if told is not None else None,
+        "event": by_event.kind if deliveries_of is not None else None,
+        "created_at": rfc3339(by_event.created_at_ms) if deliveries_of is not None else None,
         "outcome": row.outcome,
         "tries": row.tries,
         "status": row.status,
@@ -123,7 +123,7 @@ def has_answered(tx: Connection, account_id: str) -> bool:
     return tx.execute(taken.limit(1)).first() is not None
 
 
-class Told(NamedTuple):
+class EventDelivery(NamedTuple):
     """Reports what became of one event at one endpoint. `endpoint_id` is raw. `at_ms` is when it
     was settled; while it waits, when it is tried next.
     """
@@ -137,7 +137,7 @@ class Told(NamedTuple):
     at_ms: int
 
 
-def told(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[Told]:
+def deliveries_of(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[EventDelivery]:
     """Returns what became of these events, which have raw ids, at the account's own endpoints, in
     the order of the events.
     """
@@ -181,7 +181,7 @@ def told(tx: Connection, account_id: str, event_ids: Sequence[str]) -> list[Told
     places = {event_id: place for place, event_id in enumerate(event_ids)}
     ordered = sorted(rows, key=lambda row: (places[row.event_id], row.url))
     return [
-        Told(
+        EventDelivery(
             row.kind,
             row.endpoint_id,
             row.url,

@@ -28,7 +28,7 @@ class Posting(Protocol):
     def account_id(self) -> str: ...
 
     def post_next(self) -> bool:
-        """Begins one POST. It returns False if there is no more that could be posted now."""
+        """Begins one POST. Returns False if nothing more can be posted now."""
         ...
 
 

@@ -39,9 +39,10 @@ class PostSlots:
         return OWN * self.receivers + self.shared
 
     def take(self, posts: int) -> bool:
-        """Takes room for one more of an endpoint that has so many under way, and returns whether
-        there was any. It may have fewer shared places than are free: so those that want many come
-        to have the same number, without being counted, and some are always left for the next one.
+        """Takes a slot for one more POST of an endpoint that has `posts` under way, and returns
+        whether there was one. An endpoint may have fewer shared slots than are free. So those that
+        want many come to have the same number, without being counted, and some are always left for
+        the next one.
         """
         if posts < OWN:
             return True
@@ -51,18 +52,18 @@ class PostSlots:
         return True
 
     def give_back(self, posts: int) -> None:
-        """Gives back the room of one that is over, of an endpoint that had so many."""
+        """Gives back the slot of a POST that is over, of an endpoint that had `posts` under way."""
         if posts > OWN:
             self.free += 1
 
-    def exhausted(self) -> None:
+    def log_exhausted(self) -> None:
         """Logs, once a minute, that this process or this machine can open no more files."""
-        if self._may_tell("exhausted"):
+        if self._may_log("exhausted"):
             log.error("webhooks_no_files_left", limit=self._limit, posts=self.posts)
 
-    def crowded(self, waiting: int) -> None:
+    def log_crowded(self, waiting: int) -> None:
         """Logs, once a minute, that so many endpoints have something due and no slot."""
-        if self._may_tell("crowded"):
+        if self._may_log("crowded"):
             log.warning(
                 "webhooks_endpoints_wait",
                 limit=self._limit,
@@ -70,7 +71,7 @@ class PostSlots:
                 waiting=waiting,
             )
 
-    def _may_tell(self, what: str) -> bool:
+    def _may_log(self, what: str) -> bool:
         now_s = clock.monotonic_s()
         if now_s - self._told_s.get(what, -TELL_S) < TELL_S:
             return False

@@ -60,7 +60,7 @@ class Reads:
         self._asked = asyncio.Event()
 
     def ask(self, reading: Reading) -> None:
-        """Has its queue read as soon as it is its turn."""
+        """Asks for the endpoint's queue to be read when it is the endpoint's turn."""
         self._waiting.add(reading)
         self._asked.set()
 
@@ -90,7 +90,9 @@ class Reads:
         return batch
 
     async def _read(self, batch: list[tuple[Reading, int]]) -> dict[str, list[Due]]:
-        """Returns what is due by endpoint. Removes what waited until its event was pruned."""
+        """Returns what is due by endpoint. Removes rows of the queue whose events were pruned while
+        they waited.
+        """
         now_ms = clock.now_ms()
         async with self._db.hot() as tx:
             events = await NEXT.rows(

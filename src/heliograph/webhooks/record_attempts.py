@@ -47,7 +47,7 @@ AGAIN_S: Final = 0.25
 log = Log(__name__)
 
 
-class AttemptOutcome(NamedTuple):
+class AttemptResult(NamedTuple):
     """Describes one attempt, which ended at `at_ms`. If `reason` is None, it succeeded."""
 
     waiting: WaitingEvents
@@ -67,7 +67,7 @@ class Recorder:
     def __init__(self, db: Database, every_s: Callable[[], float] = lambda: EVERY_S) -> None:
         self._db = db
         self._every_s = every_s
-        self._tried: list[AttemptOutcome] = []
+        self._tried: list[AttemptResult] = []
         self._news = asyncio.Event()
         self._stored_all = asyncio.Event()
         self.failing_since: dict[str, int | None] = {}
@@ -76,7 +76,7 @@ class Recorder:
     def is_full(self) -> bool:
         return len(self._tried) >= UNSTORED_MAX
 
-    def add(self, tried: AttemptOutcome) -> None:
+    def add(self, tried: AttemptResult) -> None:
         self._tried.append(tried)
         self._stored_all.clear()
         self._news.set()
@@ -86,13 +86,13 @@ class Recorder:
         if self._tried:
             await self._stored_all.wait()
 
-    async def run(self, stored: Callable[[Sequence[AttemptOutcome]], None]) -> None:
+    async def run(self, stored: Callable[[Sequence[AttemptResult]], None]) -> None:
         """Records until it is cancelled. `stored(batch)` is told of each batch that is
         committed.
         """
         await repeat(partial(self._record_next, stored), wait=self._news.wait, fault=None)
 
-    async def _record_next(self, stored: Callable[[Sequence[AttemptOutcome]], None]) -> None:
+    async def _record_next(self, stored: Callable[[Sequence[AttemptResult]], None]) -> None:
         batch = self._tried[:BATCH_MAX]
         started_s = clock.monotonic_s()
         failing: dict[str, int | None] | None = None
@@ -112,13 +112,13 @@ class Recorder:
             self._news.clear()
             self._stored_all.set()
 
-    async def _committed(self, batch: list[AttemptOutcome]) -> dict[str, int | None]:
+    async def _committed(self, batch: list[AttemptResult]) -> dict[str, int | None]:
         async with self._db.hot() as tx:
             return await self._store(tx, batch)
 
-    async def _store(self, tx: HotTx, batch: list[AttemptOutcome]) -> dict[str, int | None]:
-        """Stores a batch. Those whose row is gone were recorded by another process, or the endpoint
-        was disabled meanwhile.
+    async def _store(self, tx: HotTx, batch: list[AttemptResult]) -> dict[str, int | None]:
+        """Stores a batch. Attempts whose row is gone were recorded by another process, or their
+        endpoint was disabled meanwhile.
         """
         done = await DONE.rows(tx, sorted(tried.waiting.key for tried in batch))
         here = {(event.endpoint_id, event.event_id) for event in done}
@@ -145,7 +145,7 @@ class Recorder:
                 key=_by_endpoint,
             ),
         )
-        await OUTCOMES.rows(tx, sorted((_outcome_of(tried) for tried in over), key=_by_endpoint))
+        await OUTCOMES.rows(tx, sorted((_result_of(tried) for tried in over), key=_by_endpoint))
         first = ids.new_number()
         await ATTEMPTS.rows(
             tx,
@@ -166,7 +166,7 @@ class Recorder:
             await _disable(tx, endpoint_id, reason)
         return changed
 
-    def _now_failing(self, batch: Iterable[AttemptOutcome]) -> dict[str, int | None]:
+    def _now_failing(self, batch: Iterable[AttemptResult]) -> dict[str, int | None]:
         """Returns since when each endpoint has met nothing but failures, where that is news."""
         now: dict[str, int | None] = {}
         for tried in batch:
@@ -188,7 +188,7 @@ def _by_endpoint(row: WaitingEvents | DeliveryRow) -> tuple[str, str]:
     return row.endpoint_id, row.event_id
 
 
-def _outcome_of(tried: AttemptOutcome) -> DeliveryRow:
+def _result_of(tried: AttemptResult) -> DeliveryRow:
     return DeliveryRow(
         tried.waiting.endpoint_id,
         tried.waiting.event_id,
@@ -201,7 +201,7 @@ def _outcome_of(tried: AttemptOutcome) -> DeliveryRow:
     )
 
 
-def _attempt_of(tried: AttemptOutcome, attempt_id: str) -> Attempt:
+def _attempt_of(tried: AttemptResult, attempt_id: str) -> Attempt:
     """Returns the row of an attempt that has failed."""
     assert tried.reason is not None
     return Attempt(
@@ -218,7 +218,7 @@ def _attempt_of(tried: AttemptOutcome, attempt_id: str) -> Attempt:
 
 
 def _to_disable(
-    batch: Iterable[AttemptOutcome], failing_since: dict[str, int | None]
+    batch: Iterable[AttemptResult], failing_since: dict[str, int | None]
 ) -> set[tuple[str, str]]:
     """Returns the endpoints to disable, as (endpoint, reason)."""
     found: dict[str, str] = {}

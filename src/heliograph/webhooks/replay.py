@@ -29,8 +29,8 @@ REPLAYED_AT_ONCE: Final = 10_000  # events that one transaction puts back
 
 
 def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_ms: int) -> None:
-    """Delivers one event again, whatever became of it. An event that waits for its next try has
-    it now. Raises NotFound, and InvalidRequest for a disabled endpoint.
+    """Delivers one event again, whatever became of it. An event that waits for its next try is
+    tried now. Raises NotFound, and InvalidRequest for a disabled endpoint.
     """
     _must_be_enabled(endpoint)
     raw, delivery, waiting = (
@@ -82,7 +82,9 @@ def replay_one(tx: Connection, endpoint: WebhookEndpoint, event_id: str, *, now_
 
 
 def _keep_attempt(tx: Connection, endpoint: WebhookEndpoint, event_id: str, was: Any) -> None:
-    """Stores the successful attempt, of which only the outcome, a row of its columns, told."""
+    """Stores the successful attempt as a row of its own. So far, only the delivery's row told of
+    it.
+    """
     tx.execute(
         webhook_attempts.insert().values(
             id=ids.raw_of_number(ids.new_number(was.at_ms)),
@@ -149,7 +151,7 @@ def replay_span(
         )
     is_made_then = _made_within(webhook_queue.c.event_id, since_ms, until_ms)
     most = REPLAYED_AT_ONCE - len(missing)
-    return len(missing) + _hurry(tx, endpoint, is_made_then, now_ms=now_ms, most=most)
+    return len(missing) + _retry_early(tx, endpoint, is_made_then, now_ms=now_ms, most=most)
 
 
 def _made_within(
@@ -167,7 +169,7 @@ def _made_within(
     return [*bounds, sa.exists().where(*is_event)]
 
 
-def _hurry(
+def _retry_early(
     tx: Connection,
     endpoint: WebhookEndpoint,
     is_made_then: Sequence[sa.ColumnElement[bool]],
@@ -175,8 +177,8 @@ def _hurry(
     now_ms: int,
     most: int,
 ) -> int:
-    """Lets events that were made then and wait for a later try have it now, and returns how many.
-    What is due already may be under way, and stays as it is.
+    """Lets events that were made then, and wait for a later try, be tried now, and returns how
+    many. What is due already may be under way, and stays as it is.
     """
     waiting = webhook_queue.c
     later = (

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from standardwebhooks import Webhook
 
 from heliograph import alerts
-from heliograph.alerts import AlertKind, tellings
+from heliograph.alerts import AlertKind, notifications
 from heliograph.alerts.recipients import PURPOSE
 from heliograph.alerts.rules import rule_of
 from heliograph.alerts.tables import alert_recipients, alert_tellings
@@ -153,8 +153,8 @@ def test_two_processes_that_look_and_take_at_once_tell_once(
             waits_for_lock(db)
         looks.result()
         with db.write() as tx, db.write() as beside:
-            taken = tellings.take_due(tx, SECRET_KEY, clock.now_ms())
-            assert tellings.take_due(beside, SECRET_KEY, clock.now_ms()) == []
+            taken = notifications.take_due(tx, SECRET_KEY, clock.now_ms())
+            assert notifications.take_due(beside, SECRET_KEY, clock.now_ms()) == []
         assert len(taken) == 1
 
 
@@ -168,7 +168,7 @@ def test_a_mail_server_that_is_out_is_tried_again_and_the_end_waits_for_the_begi
     clock.move(by_ms=HOLD_MS)
     assert tell(db, box) == 0  # the third try is two minutes later
     with db.read() as tx:
-        failed = alerts.last_told(tx, [recipient.id])[recipient.id]
+        failed = alerts.last_notifications(tx, [recipient.id])[recipient.id]
     assert failed.told_at_ms is None
     assert "451" in (failed.failure or "")
     state(db, carrier_id)
@@ -243,6 +243,6 @@ def test_a_secret_that_cannot_be_read_keeps_no_other_recipient_back(
     assert tell(db) == 1
     assert [event["event"] for event in events(receiver)] == ["alert.opened"]
     with db.read() as tx:
-        failure = alerts.last_told(tx, [lost.id])[lost.id].failure
+        failure = alerts.last_notifications(tx, [lost.id])[lost.id].failure
     assert failure is not None
     assert "secret" in failure

@@ -15,7 +15,7 @@ from heliograph.alerts.watched_wallets import WATCHED_MAX
 from heliograph.base import clock
 from heliograph.base.errors import InvalidRequest
 from heliograph.database.database import Database
-from tests.support.capability.commands import Run, Said
+from tests.support.capability.commands import CommandResult, Run
 from tests.support.factories import open_account
 
 WAITS_S = 0.3  # long enough to come to the other's lock, and shorter than a lock is waited for
@@ -59,7 +59,7 @@ def test_a_command_that_changes_another_part_of_a_rule_waits_and_keeps_what_was_
     db: Database, run: Run
 ) -> None:
     run("alert", "rules")  # so that all is imported, and the next one comes to the lock in time
-    said: list[Said] = []
+    said: list[CommandResult] = []
     command = threading.Thread(
         target=lambda: said.append(run("alert", "set", "disk", "--hold", "22"))
     )

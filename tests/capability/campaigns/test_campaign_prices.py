@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph import accounts, campaigns
 from heliograph.base.errors import InvalidRequest
-from heliograph.campaigns.audience import look
+from heliograph.campaigns.audience import read_through
 from heliograph.campaigns.price import Pricing
 from heliograph.carriers import GENERAL, Rate, Rates, Route, Routes, set_rate, set_route
 from heliograph.database.database import Database
@@ -74,7 +74,7 @@ def test_an_estimate_is_what_judging_would_charge(
     with db.read() as tx:
         facts = FACTS.load(tx, [(amina, False)])[amina, False]._replace(countries=countries)
         pricing = Pricing(amina, facts, tariff, sandbox=False)
-    look(db, campaign, pricing, lambda people: None)
+    read_through(db, campaign, pricing, lambda people: None)
     quote = pricing.quote(RICH)
     recipients, segments, credits, refused = 0, 0, 0, Counter[str]()
     for k, phone in enumerate(PHONES):

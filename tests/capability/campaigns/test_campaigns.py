@@ -13,7 +13,7 @@ from heliograph.base import clock
 from heliograph.base.errors import InsufficientCredits, InvalidRequest, ServiceError
 from heliograph.campaigns import Campaign, audience_lock
 from heliograph.campaigns.audience_lock import AudienceLock, AudienceTaken
-from heliograph.campaigns.due_steps import Glance, glance
+from heliograph.campaigns.due_steps import QuickCheck, quick_check
 from heliograph.campaigns.states import CAMPAIGN, PAUSED_BY_OPERATOR, WrongState
 from heliograph.campaigns.tables import campaign_recipients
 from heliograph.campaigns.tables import campaigns as table
@@ -322,9 +322,9 @@ def test_pause_resume_and_cancel_say_why_and_when(db: Database, amina: str) -> N
     assert (now(db, campaign).ended_at_ms, now(db, draft).ended_at_ms) == (None, 77)
 
 
-def _glance(db: Database) -> Glance:
+def _glance(db: Database) -> QuickCheck:
     with db.read() as tx:
-        return glance(tx)
+        return quick_check(tx)
 
 
 def test_a_campaign_is_started_when_its_time_has_come_or_has_failed(

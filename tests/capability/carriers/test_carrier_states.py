@@ -11,9 +11,9 @@ from heliograph.carriers import (
     all_carriers,
     down_carriers,
     drain_carrier,
-    mend_states,
     outdated_states,
     record_state,
+    repair_states,
 )
 from heliograph.carriers.manage import DOWN_MS
 from heliograph.database import config
@@ -93,7 +93,7 @@ def test_a_process_that_is_retired_takes_its_link_with_it(db: Database, carrier_
     with db.write() as tx:
         tx.execute(sa.delete(workers).where(workers.c.epoch == 1))
         assert outdated_states(tx)[carrier_id] == ("closed", "")
-        mend_states(tx, clock.now_ms())
+        repair_states(tx, clock.now_ms())
     assert shown(db, carrier_id) == ("closed", "")
     clock.move(by_ms=DOWN_MS)
     with db.read() as tx:
@@ -131,7 +131,7 @@ def test_a_state_that_is_mended_while_a_process_records_another_one_is_the_later
 
     def mend() -> None:
         with db.write() as tx:
-            mend_states(tx, clock.now_ms())
+            repair_states(tx, clock.now_ms())
 
     with ThreadPoolExecutor(1) as thread:
         with db.write() as tx:

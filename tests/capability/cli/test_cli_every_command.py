@@ -9,7 +9,16 @@ import click
 import pytest
 
 from heliograph.cli.checked_values import CheckedType, MaybeEmpty
-from heliograph.cli.values import Duration, FailedBy, Moment, Money, Number, OrWord, Past, Whole
+from heliograph.cli.values import (
+    Duration,
+    FailedBy,
+    Moment,
+    Money,
+    Number,
+    OrWord,
+    Past,
+    WholeNumber,
+)
 from tests.support.capability.commands import Run, runner
 from tests.support.capability.every_command import (
     Shell,
@@ -26,7 +35,7 @@ MAKES_ONE = {"demo", "serve", "migrate", "account create"}
 # database and a key, of its own.
 LOOKS_AT_NO_KEY = {"smsc", "migrate", "doctor", "demo"}
 WANTS_POSTGRESQL = {"api", "worker", "scheduler", "carrier run"}
-CHECKED = (click.Choice, FailedBy, Moment, Money, Number, OrWord, Past, Duration, Whole)
+CHECKED = (click.Choice, FailedBy, Moment, Money, Number, OrWord, Past, Duration, WholeNumber)
 
 
 @pytest.fixture

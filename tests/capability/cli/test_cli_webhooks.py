@@ -17,10 +17,10 @@ from heliograph.database.database import Database
 from heliograph.webhooks import endpoints
 from heliograph.webhooks.deliver_sql import WaitingEvents
 from heliograph.webhooks.http.address_guard import AllowedNetworks
-from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import AttemptResult, Recorder
 from heliograph.webhooks.replay import replay_span
 from heliograph.webhooks.tables import KINDS, webhook_deliveries, webhook_endpoints, webhook_queue
-from tests.support.capability.commands import Run, Said
+from tests.support.capability.commands import CommandResult, Run
 from tests.support.capability.sending import House
 from tests.support.capability.webhooks import checked, happened, outcomes, waiting
 from tests.support.factories import SECRET_KEY, awaited, open_account
@@ -40,7 +40,7 @@ def add(run: Run, url: str = URL, *more: str) -> Any:
     return run("webhook", "add", url, "--account", "amina", "--events", "all", *more, "--json").json
 
 
-async def later(run: Run, *args: object) -> Said:
+async def later(run: Run, *args: object) -> CommandResult:
     """Runs a command, while the receiver of this test goes on."""
     return await asyncio.to_thread(run, *args)
 
@@ -163,7 +163,7 @@ async def test_a_sample_is_signed_and_what_is_answered_is_shown(
 async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Run) -> None:
     made = await asyncio.to_thread(add, run)
     await happened(house, 3)
-    recorder, recording = Recorder(house.db), list[list[AttemptOutcome]]()
+    recorder, recording = Recorder(house.db), list[list[AttemptResult]]()
     with house.db.read() as tx:
         rows = [
             WaitingEvents(*row)
@@ -176,7 +176,7 @@ async def test_events_and_attempts_are_listed_and_replayed(house: House, run: Ru
     )
     for row, (status, reason, answer) in zip(rows, answers, strict=True):
         recorder.add(
-            AttemptOutcome(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None)
+            AttemptResult(replace(row, tries=4), clock.now_ms(), 12, status, reason, answer, None)
         )
     task = asyncio.create_task(recorder.run(lambda batch: recording.append(list(batch))))
     await recorder.emptied()
@@ -256,9 +256,7 @@ async def test_attempts_are_those_of_the_newest_events_however_late_an_older_one
         ]
     for late_ms, (row, status) in enumerate(zip(reversed(rows), (500, 200, 500, 200), strict=True)):
         reason = None if status == 200 else "status"
-        recorder.add(
-            AttemptOutcome(row, clock.now_ms() + late_ms, 12, status, reason, "said", None)
-        )
+        recorder.add(AttemptResult(row, clock.now_ms() + late_ms, 12, status, reason, "said", None))
     task = asyncio.create_task(recorder.run(lambda batch: None))
     await recorder.emptied()
     task.cancel()

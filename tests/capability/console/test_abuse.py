@@ -10,7 +10,7 @@ from heliograph.database.database import Database
 from heliograph.messages.reports import linked_hosts as linked
 from heliograph.users import OperatorRole
 from tests.support.console.messages import stored_message
-from tests.support.console.operators import come_in, waiting_sender
+from tests.support.console.operators import sign_in_operator, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
 from tests.support.portal.visitor import Visitor
@@ -27,7 +27,7 @@ def refused(db: Database) -> list[str]:
 def test_a_range_is_blocked_with_a_reason_and_let_go(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     assert "None is refused" in visitor.get(PATH).text
     form = {"account": "amina", "range": DIGITS, "reason": "pumping, says the carrier"}
     for name, wrong, why in (
@@ -65,7 +65,7 @@ def test_sudden_volume_and_look_alikes_lead_to_their_accounts(
 ) -> None:
     chidi = open_account(db, "chidi", sender=None)
     clock.move(by_ms=DAY_MS - clock.now_ms() % DAY_MS + 12 * HOUR_MS)
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     empty = visitor.get(PATH).text
     assert "No account sends much more than usual" in empty
     assert "None looks like" in empty
@@ -89,7 +89,7 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
         senders.reserve(tx, "Postbank", "a bank", now_ms=clock.now_ms())
     stored_message(db, chidi, text="A day ago: http://10.1.2.3/")
     clock.move(by_ms=DAY_MS + 1_000)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     assert "No recent text has a link" in visitor.get(PATH).text
     for text in (
         "Pay at http://10.1.2.3/x?me=233201234567",
@@ -127,7 +127,7 @@ def test_links_are_shown_as_hosts_with_what_is_suspicious(
 
 def test_who_reads_no_texts_sees_no_hosts(visitor: Visitor, db: Database, amina: str) -> None:
     stored_message(db, amina, text="bit.ly/3abc")
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     page = visitor.get(PATH).text
     assert "hides where it leads" in page
     assert "bit[.]ly" not in page

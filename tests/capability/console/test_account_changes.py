@@ -14,7 +14,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.wallet.tables import ledger_entries
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor, once_in
 
 
@@ -41,7 +41,7 @@ def changed(visitor: Visitor, path: str, do: str, amount: str, **fields: str) ->
 def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for do, amount in (
         ("grant", "5 000"),
         ("adjust credits", "-20"),
@@ -70,7 +70,7 @@ def test_credits_and_money_are_given_and_corrected_by_ledger_entries(
 def test_a_form_that_is_sent_twice_changes_the_wallet_once(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     once = once_in(visitor.get(wallet_of(path)))
     form = {"once": once, "do": "grant", "credits": "100", "reason": "Invoice 17"}
     assert [visitor.post(wallet_of(path), form).status_code for _ in range(2)] == [303, 303]
@@ -98,7 +98,7 @@ def test_a_form_that_is_sent_twice_changes_the_wallet_once(
 def test_what_is_wrong_with_a_change_is_said_at_its_field(
     visitor: Visitor, db: Database, amina: str, path: str, fields: dict[str, str], said: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     page = changed(visitor, path, **fields)
     assert page.status_code == 400
     assert said in page.text
@@ -110,7 +110,7 @@ def test_what_is_wrong_with_a_change_is_said_at_its_field(
 def test_limits_are_set_with_what_was_before_in_the_log(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     visitor.get(f"{path}/limits")
     form = {
         "max_tier": "enterprise",
@@ -141,7 +141,7 @@ def test_limits_are_set_with_what_was_before_in_the_log(
 def test_who_lacks_the_right_sees_no_form_and_changes_nothing(
     visitor: Visitor, db: Database, path: str, role: OperatorRole, below: str
 ) -> None:
-    come_in(visitor, db, role)
+    sign_in_operator(visitor, db, role)
     page = wallet_of(path) if below == "money" else f"{path}/limits"
     assert f'method="post" action="{page}"' not in visitor.get(page).text
     assert visitor.post(page, {"reason": "because"}).status_code == 403
@@ -150,7 +150,7 @@ def test_who_lacks_the_right_sees_no_form_and_changes_nothing(
 def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     clock.move(11 * 60_000)
     page = changed(visitor, path, do="grant", amount="100")
     assert "Confirm that it is you" in page.text
@@ -161,7 +161,7 @@ def test_a_change_of_the_wallet_takes_a_fresh_sign_in(
 def test_limits_that_others_set_meanwhile_are_not_overwritten(
     visitor: Visitor, db: Database, amina: str, path: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(f"{path}/limits")
     is_held = threading.Event()
 

@@ -15,7 +15,7 @@ from heliograph.plugin import SiteDetails
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import Role
 from tests.support.console.looked_up import page_of
-from tests.support.console.operators import come_in, waiting_sender
+from tests.support.console.operators import sign_in_operator, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.rolled_up import rolled_up
 from tests.support.portal.visitor import Visitor
@@ -65,7 +65,7 @@ def row(day: str, *cells: str) -> str:
 def test_the_page_shows_each_of_the_last_fourteen_days(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = page_of(db, amina)
     assert "No live text of the last 14 days" in visitor.get(path).text
     now_ms = clock.now_ms()
@@ -91,7 +91,7 @@ def test_the_page_shows_each_of_the_last_fourteen_days(
 def test_the_page_shows_the_newest_sites_of_both_modes(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = page_of(db, amina)
     assert "No site is linked to it" in visitor.get(path).text
     linked(db, amina, "https://oldest.example")
@@ -110,7 +110,7 @@ def test_the_page_shows_the_newest_sites_of_both_modes(
 def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     bilal = customer_of(db, amina, "bilal", "crm-1001")
     chidi, other = open_account(db, "chidi"), open_account(db, "Shop CRM-1001")
     linked(db, chidi, "https://shop.example/blog")
@@ -149,7 +149,7 @@ def test_an_account_is_found_by_its_partners_reference_and_by_its_sites(
 def test_all_accounts_with_one_sender_id_are_found_page_by_page(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     made = [open_account(db, f"n{number}", sender="SHARED") for number in range(SHOWN_MAX + 5)]
     path, found = "/console/accounts?q=shared", list[str]()
     while path:
@@ -163,7 +163,7 @@ def test_all_accounts_with_one_sender_id_are_found_page_by_page(
 def test_a_sender_id_counts_in_each_status_that_it_has_been_in(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     again = waiting_sender(db, amina, "AGAIN")
     withdrawn = waiting_sender(db, amina, "WITHDRAWN")
     waiting = waiting_sender(db, amina, "WAITING")

@@ -7,14 +7,14 @@ from heliograph.alerts import AlertKind
 from heliograph.alerts.rules import rule_of
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
-from heliograph.console.alert_pages.alert_list import told
+from heliograph.console.alert_pages.alert_list import rule_in_words
 from heliograph.database.database import Database
 from heliograph.portal.page_request import SHOWN_HEADER
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.alerted import OPERATOR_MAIL, added
 from tests.support.capability.commands import Run
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.portal.visitor import Visitor
 
 PAGE = "/console/alerts"
@@ -26,7 +26,7 @@ def as_it_is(db: Database) -> dict[str, str]:
     with db.read() as tx:
         for rule in alerts.all_rules(tx):
             fields[f"{rule.kind}_hold"] = str(rule.hold_s)
-            fields[f"{rule.kind}_shown"] = told(rule)
+            fields[f"{rule.kind}_shown"] = rule_in_words(rule)
             if rule.is_on:
                 fields[f"{rule.kind}_on"] = "yes"
             if rule.threshold is not None:
@@ -42,7 +42,7 @@ def logged(db: Database) -> list[tuple[str, str | None, str | None]]:
 
 
 def test_a_rule_is_changed_and_only_that_is_logged(db: Database, visitor: Visitor) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(PAGE)
     fields = as_it_is(db) | {"backlog_threshold": "120"}
     del fields["disk_on"]
@@ -60,7 +60,7 @@ def test_a_rule_is_changed_and_only_that_is_logged(db: Database, visitor: Visito
 def test_the_page_asks_for_itself_and_gets_no_answer_until_something_is_new(
     db: Database, visitor: Visitor
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     clock.move(60_000 - clock.now_ms() % 60_000)  # so that no minute ends meanwhile
     shown = re.search(r'data-shown="([0-9a-f]{16})"', visitor.get(PAGE).text)
     assert shown is not None
@@ -73,7 +73,7 @@ def test_the_page_asks_for_itself_and_gets_no_answer_until_something_is_new(
 def test_a_refused_rule_changes_none_and_keeps_what_was_typed(
     db: Database, visitor: Visitor
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(PAGE)
     fields = as_it_is(db) | {"backlog_threshold": "120", "delivery_rate_threshold": "many"}
     refused = visitor.post(PAGE, fields)
@@ -88,7 +88,7 @@ def test_a_refused_rule_changes_none_and_keeps_what_was_typed(
 def test_a_rule_that_somebody_changed_meanwhile_is_looked_at_first(
     db: Database, visitor: Visitor, run: Run
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(PAGE)
     fields = as_it_is(db) | {"disk_threshold": "512"}
     run("alert", "set", "backlog", "--threshold", "120")
@@ -109,7 +109,7 @@ def test_a_rule_that_somebody_changed_meanwhile_is_looked_at_first(
 
 
 def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor) -> None:
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     visitor.get(PAGE)
     assert visitor.post(f"{PAGE}/recipients", {"address": "Kofi@Example.com"}).status_code == 303
     again = visitor.post(f"{PAGE}/recipients", {"address": OPERATOR_MAIL})
@@ -127,7 +127,7 @@ def test_a_recipient_is_added_tested_and_removed(db: Database, visitor: Visitor)
 
 def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: Visitor) -> None:
     """The secret of a webhook is shown then."""
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(PAGE)
     clock.move(FRESH_MS)
     late = visitor.post(f"{PAGE}/recipients", {"address": "https://hooks.example/a"})
@@ -139,7 +139,7 @@ def test_a_recipient_is_added_after_a_fresh_sign_in_only(db: Database, visitor: 
 
 
 def test_a_wallet_is_watched_and_no_more(db: Database, visitor: Visitor, amina: str) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(PAGE)
     wrong = visitor.post(f"{PAGE}/wallets", {"do": "watch", "account": "zola", "credits": "5"})
     assert (wrong.status_code, "names none" in wrong.text) == (400, True)
@@ -169,8 +169,8 @@ def test_the_commands_do_what_the_page_does(db: Database, run: Run, amina: str) 
         0,
     )
     assert rules["carrier_down"]["on"]
-    told = run("alert", "recipients", "--json").json
-    assert [(each["by"], each["last_event"]) for each in told] == [
+    rule_in_words = run("alert", "recipients", "--json").json
+    assert [(each["by"], each["last_event"]) for each in rule_in_words] == [
         ("mail", "test"),
         ("webhook", None),
     ]

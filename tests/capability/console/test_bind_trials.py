@@ -11,7 +11,7 @@ from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import Visitor
 from tests.support.services import free_port
@@ -47,7 +47,7 @@ def names(db: Database) -> set[str]:
 def test_a_trial_says_what_the_other_side_answers_and_stores_no_carrier(
     visitor: Visitor, db: Database, smsc: Smsc, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/carriers")
     bound = visitor.post(TRY, filled_in(smsc.port, reason=""))
     assert bound.status_code == 200
@@ -75,7 +75,7 @@ def test_a_trial_says_what_the_other_side_answers_and_stores_no_carrier(
 def test_a_carrier_that_cannot_be_bound_is_added_only_if_it_is_wanted_all_the_same(
     visitor: Visitor, db: Database, smsc: Smsc
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/carriers")
     dead = filled_in(free_port())
     again = visitor.post("/console/carriers", dead)
@@ -92,7 +92,7 @@ def test_a_carrier_that_cannot_be_bound_is_added_only_if_it_is_wanted_all_the_sa
 def test_a_carrier_that_there_is_is_tried_with_what_is_stored(
     visitor: Visitor, db: Database, smsc: Smsc
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     with db.write() as tx:
         settings = {"host": "127.0.0.1", "port": smsc.port, "system_id": "amina"}
         now_ms = clock.now_ms()
@@ -107,7 +107,7 @@ def test_a_carrier_that_there_is_is_tried_with_what_is_stored(
 def test_who_may_not_change_carriers_calls_nobody(
     visitor: Visitor, db: Database, smsc: Smsc
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     visitor.get("/console/carriers")
     smsc.reset()
     assert visitor.post(TRY, filled_in(smsc.port)).status_code == 403

@@ -9,7 +9,7 @@ from heliograph.database.database import Database
 from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
 from heliograph.monitoring.tables import SEGMENT_COUNTS, carrier_rollups
 from heliograph.users import OperatorRole
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.visitor import Visitor
 
@@ -28,7 +28,7 @@ def roll_up(db: Database, carrier_id: int, quarter_ms: int, country: str, **coun
 def test_a_carriers_figures_are_shown_and_saved_by_hour_and_country(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     carrier_id, hour_ms = open_carrier(db, "gh-main"), clock.now_ms() // HOUR_MS * HOUR_MS
     path = "/console/carriers/gh-main"
     assert "gh-main took nothing in the last day" in visitor.get(f"{path}/figures").text
@@ -49,7 +49,7 @@ def test_a_carriers_figures_are_shown_and_saved_by_hour_and_country(
 
 
 def test_a_week_of_ten_countries_is_shown_at_once(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     carrier_id = open_carrier(db, "gh-main")
     now_ms = clock.now_ms() // QUARTER_MS * QUARTER_MS
     nothing = dict.fromkeys((*SEGMENT_COUNTS, *DELIVERY_STEPS), 0)

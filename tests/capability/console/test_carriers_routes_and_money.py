@@ -15,7 +15,7 @@ from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from heliograph.wallet import Figures
 from tests.support.console.looked_up import operators_did
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY, open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of, once_in
 
@@ -35,7 +35,7 @@ CARRIER = {
 def test_the_page_of_the_simulator_says_what_was_learnt_in_words(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for learnt, said in (
         ("as_is", "as answers print them"),
         ("hex", "in base 16, and answers in base 10"),
@@ -52,7 +52,7 @@ def test_the_page_of_the_simulator_says_what_was_learnt_in_words(
 def test_a_carrier_is_added_paused_drained_resumed_and_removed(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/carriers")
     assert visitor.post("/console/carriers", CARRIER).status_code == 303
     path = "/console/carriers/gh-main"
@@ -86,7 +86,7 @@ def test_a_carrier_is_added_paused_drained_resumed_and_removed(
 def test_the_list_of_carriers_tells_what_waited_at_the_last_sample(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     carrier_id = open_carrier(db, "gh-main")
     assert '<td class="number">–</td>' in visitor.get("/console/carriers").text
     sampler = Sampler()
@@ -100,7 +100,7 @@ def test_the_list_of_carriers_tells_what_waited_at_the_last_sample(
 def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/carriers")
     page = visitor.post("/console/carriers", {**CARRIER, "port": "99999", "host": ""})
     assert page.status_code == 400
@@ -111,7 +111,7 @@ def test_a_carrier_with_wrong_fields_is_refused_and_keeps_what_was_typed(
 
 
 def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/carriers")
     visitor.post("/console/carriers", CARRIER)
     route = {"do": "set route", "prefix": "233", "carrier": "gh-main", "reason": "start"}
@@ -130,7 +130,7 @@ def test_a_carrier_that_a_route_leads_to_is_not_removed(visitor: Visitor, db: Da
 def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     asked = visitor.get("/console/routes?to=233201234567").text
     assert "would be refused with no_route" in asked
     route = {"do": "set route", "prefix": "2332", "carrier": "simulator", "reason": "trial"}
@@ -158,7 +158,7 @@ def test_the_page_of_routes_says_which_way_a_text_would_go_and_why(
 def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for name in ("mtn-a", "mtn-b", "gh-spare"):
         open_carrier(db, name, prefix=None)
     visitor.get("/console/routes")
@@ -196,7 +196,7 @@ def test_carriers_that_share_a_route_by_weight_are_shown_with_their_parts(
 def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.FINANCE)
+    sign_in_operator(visitor, db, OperatorRole.FINANCE)
     found = visitor.get("/console/money?account=amina")
     assert found.status_code == 303
     path = found.headers["location"]
@@ -226,7 +226,7 @@ def test_finance_changes_a_wallet_with_a_reason_that_both_logs_tell(
 def test_a_statement_is_saved_whose_sums_are_the_ledgers(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
         wallet.grant(tx, amina, 500, "welcome", now_ms=clock.now_ms())
         wallet.topup(tx, amina, "12.50", "paid", now_ms=clock.now_ms())
@@ -243,7 +243,7 @@ def test_a_statement_is_saved_whose_sums_are_the_ledgers(
 
 
 def test_money_takes_a_fresh_sign_in(visitor: Visitor, db: Database, amina: str) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     visitor.get(path)
     clock.move(FRESH_MS)

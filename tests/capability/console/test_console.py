@@ -13,9 +13,9 @@ from tests.support.console.looked_up import page_of
 from tests.support.console.operators import (
     OPERATOR,
     account_in_sandbox,
-    come_by_link,
-    come_in,
     made_operator,
+    sign_in_by_link,
+    sign_in_operator,
     waiting_sender,
 )
 from tests.support.factories import SECRET_KEY, open_account
@@ -28,7 +28,7 @@ def test_a_sender_id_is_approved_and_its_account_reads_so(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str
 ) -> None:
     sender = waiting_sender(db, amina)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     listed = visitor.get("/console/approvals").text
     assert "AMINASHOP" in listed
     assert "Order updates" in listed
@@ -55,7 +55,7 @@ def test_a_sender_id_is_rejected_with_a_reason_that_its_account_reads(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str
 ) -> None:
     path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     visitor.get(path)
     refused = visitor.post(path, {"do": "reject", "reason": " "})
     assert refused.status_code == 400
@@ -80,7 +80,7 @@ def test_a_sender_id_that_looks_like_anothers_says_so(
     with db.write() as tx:
         senders.approve(tx, senders.find(tx, approved).id, now_ms=clock.now_ms())
     path = f"/console/approvals/senders/{waiting_sender(db, amina, 'PAYPA1')}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert "looks like PAYPAL" in visitor.get("/console/approvals").text
     page = visitor.get(path).text
     assert "<strong>PAYPAL</strong> of" in page
@@ -89,7 +89,7 @@ def test_a_sender_id_that_looks_like_anothers_says_so(
 
 def test_an_account_goes_live_after_a_fresh_sign_in(visitor: Visitor, db: Database) -> None:
     zola = account_in_sandbox(db)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = page_of(db, zola).replace("/console/", "/console/approvals/")
     assert "zola" in visitor.get("/console/approvals").text
     visitor.get(path)
@@ -108,7 +108,7 @@ def test_an_account_is_found_suspended_and_resumed(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str
 ) -> None:
     stranger.sign_in(EMAIL, amina)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = page_of(db, amina)
     waiting_sender(db, amina, "TICKETS")
     with db.write() as tx:
@@ -143,7 +143,7 @@ def test_a_session_from_before_the_second_step_is_not_enough(
     visitor: Visitor, stranger: Visitor, db: Database
 ) -> None:
     made_operator(db, OperatorRole.ADMIN)
-    come_by_link(visitor, db)
+    sign_in_by_link(visitor, db)
     with db.write() as tx:
         given_codes(tx, users.find(tx, OPERATOR).id, clock.now_ms() - STEP_MS)
     page = visitor.get("/console/approvals")
@@ -159,13 +159,13 @@ def test_who_has_a_passkey_only_is_asked_for_it_and_for_nothing_else(
     visitor: Visitor, stranger: Visitor, db: Database
 ) -> None:
     made_operator(db, OperatorRole.ADMIN)
-    come_by_link(visitor, db)
+    sign_in_by_link(visitor, db)
     options = visitor.get("/portal/you/passkeys").json()
     visitor.get("/portal/you")
     answer = SecurityKey().make(options)
     made = visitor.post("/portal/you/passkeys", {"do": "make", "name": "fob", "answer": answer})
     assert made.status_code == 303
-    come_by_link(stranger, db)
+    sign_in_by_link(stranger, db)
     stranger.get("/portal/you")
     refused = stranger.post("/portal/you/authenticator", {"do": "begin"})
     assert refused.status_code == 403
@@ -182,7 +182,7 @@ def test_who_has_a_passkey_only_is_asked_for_it_and_for_nothing_else(
 
 def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) -> None:
     made_operator(db, OperatorRole.AUDITOR)
-    come_by_link(visitor, db)
+    sign_in_by_link(visitor, db)
     visitor.get("/portal/you")
     assert visitor.post("/portal/you/authenticator", {"do": "begin"}).status_code == 303
     with db.read() as tx:
@@ -197,7 +197,7 @@ def test_whoever_sets_an_app_up_is_in_at_once(visitor: Visitor, db: Database) ->
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA"])
 def test_a_cursor_that_is_none_is_refused(visitor: Visitor, db: Database, cursor: str) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for path in ("/console/approvals", "/console/accounts", "/console/log"):
         assert visitor.get(f"{path}?cursor={cursor}").status_code == 400
 
@@ -205,7 +205,7 @@ def test_a_cursor_that_is_none_is_refused(visitor: Visitor, db: Database, cursor
 def test_many_sender_ids_are_paged_oldest_first(visitor: Visitor, db: Database, amina: str) -> None:
     for number in range(30):
         waiting_sender(db, amina, f"SHOP{number:02}")
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     pages = [page.text for page in visitor.pages("/console/approvals")]
     assert len(pages) == 2
     assert "SHOP00" in pages[0]

@@ -6,7 +6,7 @@ from heliograph import accounts, senders
 from heliograph.base import clock
 from heliograph.base.clock import DAY_MS
 from heliograph.database.database import Database
-from tests.support.console.operators import attached, come_in, waiting_sender
+from tests.support.console.operators import attached, sign_in_operator, waiting_sender
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
@@ -20,7 +20,7 @@ def test_what_changed_after_the_page_was_shown_is_looked_at_first(
     sender = waiting_sender(db, amina)
     first = attached(db, amina, sender)
     path = f"/console/approvals/senders/{sender}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
 
     def refused() -> None:
         again = visitor.post(path, form)
@@ -51,7 +51,7 @@ def test_who_decides_after_somebody_else_is_told_so(
 ) -> None:
     sender = waiting_sender(db, amina)
     path = f"/console/approvals/senders/{sender}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "unsigned", now_ms=clock.now_ms())
@@ -63,7 +63,7 @@ def test_nobody_decides_for_an_account_that_was_closed(visitor: Visitor, db: Dat
     chidi = open_account(db, "chidi", credits=0)
     sender = waiting_sender(db, chidi)
     path = f"/console/approvals/senders/{sender}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     with db.write() as tx:
         accounts.close(tx, chidi, now_ms=clock.now_ms())
@@ -79,7 +79,7 @@ def test_what_is_registered_again_waits_since_then(
     with db.write() as tx:
         senders.reject(tx, senders.find(tx, sender).id, "unsigned", now_ms=clock.now_ms())
     clock.move(by_ms=3 * DAY_MS)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     waiting_sender(db, amina)
     with db.read() as tx:
         last = senders.history(tx, senders.find(tx, sender).id)[0]
@@ -93,7 +93,7 @@ def test_the_page_that_is_shown_anew_can_be_decided_on(
 ) -> None:
     sender = waiting_sender(db, amina)
     path = f"/console/approvals/senders/{sender}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     document = attached(db, amina, sender)
     visitor.page = visitor.post(path, {"do": "reject", "reason": "unsigned"})

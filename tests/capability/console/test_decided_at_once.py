@@ -20,7 +20,7 @@ from heliograph.pricing import sheets
 from heliograph.users import OperatorEntry
 from tests.support.capability.doubtful import in_doubt
 from tests.support.capability.sending import House
-from tests.support.console.operators import come_in, uploaded_sheet, waiting_sender
+from tests.support.console.operators import sign_in_operator, uploaded_sheet, waiting_sender
 from tests.support.factories import open_carrier, phones
 from tests.support.portal.visitor import Visitor, once_in, shown_in
 
@@ -77,7 +77,7 @@ def test_changes_at_once_are_told_one_after_the_other_and_a_repeated_one_once(
     is_same: bool,
 ) -> None:
     open_carrier(db, "gh-main", prefix=None)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     sent = [forms[0], forms[0] if is_same else forms[1]]
     answers = visitor.post_at_once(path, sent, config.bump)
@@ -94,7 +94,7 @@ def locked_wallet(account_id: str) -> Callable[[Connection], object]:
 def test_two_grants_at_once_say_what_each_found_and_left(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     form = {"do": "grant", "credits": "5", "reason": "welcome"}
     forms = [{**form, "once": once_in(visitor.get(path))} for _ in range(2)]
@@ -108,7 +108,7 @@ def test_two_grants_at_once_say_what_each_found_and_left(
 def test_an_address_that_is_added_twice_at_once_is_told_once(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/alerts")
     form: Mapping[str, str] = {"address": "ops@example.com"}
     answers = visitor.post_at_once("/console/alerts/recipients", [form, form], locked_alerts)
@@ -128,7 +128,7 @@ def test_an_address_that_is_added_twice_at_once_is_told_once(
 def test_wallets_that_are_watched_at_once_are_told_in_order(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/alerts")
     form = {"do": "watch", "account": "amina"}
     forms = [{**form, "credits": "10"}, {**form, "credits": "20"}]
@@ -150,7 +150,7 @@ def locked_alerts(tx: Connection) -> None:
 def test_a_sheet_that_is_planned_while_another_operator_withdraws_it_keeps_what_was_planned(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     text_id = uploaded_sheet(db)
     path, at_ms = f"/console/rates/sheets/{text_id}", clock.now_ms() + DAY_MS
 
@@ -187,7 +187,7 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
         carriers.set_route(tx, "", ["simulator"])
         pricing.set_cost(tx, "simulator", "", "0.01", "GHS")
         pricing.set_cost(tx, "gh-main", "", "0.02", "GHS")
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get("/console/routes")
 
     def dearer(tx: Connection) -> None:
@@ -208,7 +208,7 @@ def test_who_waits_for_another_change_answers_for_the_loss_of_the_own_one(
 def test_an_account_that_was_closed_meanwhile_is_told_of_on_the_page_of_the_form(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = visitor.get("/console/money?account=amina").headers["location"]
     once = once_in(visitor.get(path))
     with db.write() as tx:
@@ -229,7 +229,7 @@ def locked_account(account_id: str) -> Callable[[Connection], object]:
 def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
     visitor: Visitor, db: Database, amina: str, is_same: bool
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = f"/console/approvals/senders/{waiting_sender(db, amina)}"
     shown = {"shown": shown_in(visitor.get(path))}
     reject = {**shown, "do": "reject", "reason": "a letter is missing"}
@@ -244,7 +244,7 @@ def test_of_two_decisions_on_a_sender_id_at_once_one_is_made(
 def test_a_sheet_that_two_apply_at_once_is_applied_and_told_once(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = f"/console/rates/sheets/{uploaded_sheet(db)}"
     visitor.get(path)
     answers = visitor.post_at_once(path, [{"do": "plan", "reason": "May"}] * 2, config.bump)
@@ -263,7 +263,7 @@ def test_messages_that_two_settle_at_once_are_settled_and_told_once(
         await house.db.close_hot()
 
     asyncio.run(doubtful())
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(f"/console/messages/in-doubt?carrier={house.carrier_id}")
     messages = {ids.text_of_raw("msg", row.id): "yes" for row in house.messages()}
     form = {**messages, "carrier": str(house.carrier_id), "reason": "ticket 4711"}

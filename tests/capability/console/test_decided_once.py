@@ -5,7 +5,7 @@ import pytest
 from heliograph import accounts, users
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from tests.support.console.operators import account_in_sandbox, come_in, waiting_sender
+from tests.support.console.operators import account_in_sandbox, sign_in_operator, waiting_sender
 from tests.support.portal.visitor import Visitor
 
 LOOKED_AT = PageWanted(9, None)
@@ -30,7 +30,7 @@ def test_a_decision_that_is_sent_twice_is_told_of_once(
         "account.suspend": f"/console/accounts/{account}",
         "account.go_live": f"/console/approvals/accounts/{account}",
     }.get(action) or f"/console/approvals/senders/{waiting_sender(db, amina)}"
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     for _ in range(2):
         assert visitor.post(path, form).status_code == 303

@@ -20,9 +20,9 @@ from tests.support.console.operators import (
     OPERATOR,
     account_in_sandbox,
     attached,
-    come_by_link,
-    come_in,
     made_operator,
+    sign_in_by_link,
+    sign_in_operator,
     uploaded_sheet,
     waiting_sender,
 )
@@ -108,7 +108,7 @@ def test_an_operator_without_a_second_step_sees_nothing(
     visitor: Visitor, db: Database, paths: list[tuple[str, str]], role: OperatorRole
 ) -> None:
     made_operator(db, role)
-    assert come_by_link(visitor, db) == "/portal"
+    assert sign_in_by_link(visitor, db) == "/portal"
     assert visitor.get("/portal").headers["location"] == "/console"
     assert visitor.get("/portal/you").status_code == 200
     token, before = visitor.token, contents(db)
@@ -124,7 +124,7 @@ def test_an_operator_without_a_second_step_sees_nothing(
 def test_each_operator_sees_all_pages_and_sends_the_forms_of_the_role(
     visitor: Visitor, db: Database, paths: list[tuple[str, str]], role: OperatorRole
 ) -> None:
-    come_in(visitor, db, role)
+    sign_in_operator(visitor, db, role)
     for method, path in paths:
         if method == "GET":
             may = "/documents/" not in path or OperatorRight.APPROVE in OPERATOR_RIGHTS[role]
@@ -145,7 +145,7 @@ def test_each_operator_sees_all_pages_and_sends_the_forms_of_the_role(
 def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
     visitor: Visitor, db: Database, paths: list[tuple[str, str]]
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     before = contents(db)
     for method, path in paths:
         if method == "GET":
@@ -162,7 +162,7 @@ def test_every_form_refuses_a_missing_token_and_a_foreign_origin(
 def test_hostile_names_in_paths_find_nothing(
     visitor: Visitor, portal: Portal, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for route in routes_of(portal):
         if "GET" not in (route.methods or ()) or "{" not in route.path:
             continue
@@ -173,7 +173,7 @@ def test_hostile_names_in_paths_find_nothing(
 
 
 def test_a_session_ends_when_the_role_is_taken(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert visitor.get("/console/approvals").status_code == 200
     with db.write() as tx:
         users.disable(tx, users.find(tx, OPERATOR).id)

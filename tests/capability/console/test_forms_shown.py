@@ -13,7 +13,7 @@ from tests.support.console.messages import stored_message
 from tests.support.console.operators import (
     account_in_sandbox,
     attached,
-    come_in,
+    sign_in_operator,
     uploaded_sheet,
     waiting_sender,
 )
@@ -56,7 +56,7 @@ def test_each_role_is_shown_the_forms_that_it_may_send_and_no_others(
     open_carrier(db, "gh-main")
     with db.write() as tx:
         pause_carrier(tx, "gh-main")
-    come_in(visitor, db, role)
+    sign_in_operator(visitor, db, role)
     pages = crawled(visitor, "/console/now", f"/console/messages/{message}")
     assert len(pages) >= PAGES_MIN
     shown = {form for forms in pages.values() for form in forms}

@@ -23,7 +23,7 @@ from heliograph.users import OperatorRole
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.capability.doubtful import in_doubt, recorded
 from tests.support.capability.sending import House
-from tests.support.console.operators import OPERATOR, come_in
+from tests.support.console.operators import OPERATOR, sign_in_operator
 from tests.support.factories import PHONE, SECRET_KEY, open_shops, phones
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -58,7 +58,7 @@ def test_a_message_is_found_by_its_number_and_shows_where_it_is_without_its_text
     visitor: Visitor, db: Database, house: House
 ) -> None:
     made(sent_to([PHONE], TEXT * 10), house)
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     [message] = message_ids(house)
     assert f"/console/messages/{message}" in visitor.get(f"/console/messages?q=%2B{PHONE}").text
     led = visitor.get(f"/console/messages?q={message}")
@@ -81,7 +81,7 @@ def test_a_page_says_how_far_back_it_has_looked_for_a_number_and_leads_further(
     [message] = message_ids(house)
     open_shops(db, house.amina, 20)
     clock.move(by_ms=70 * DAY_MS)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     shown = visitor.get(f"/console/messages?q={PHONE}").text
     assert "as far as this page has looked" in shown
     assert "What waits for you" not in shown, "a search does not count what waits"
@@ -96,7 +96,7 @@ def test_who_reads_a_text_stands_in_both_logs(
     visitor: Visitor, stranger: Visitor, db: Database, house: House
 ) -> None:
     made(sent_to([PHONE]), house)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     [message] = message_ids(house)
     visitor.get(f"/console/messages/{message}")
     page = visitor.post(f"/console/messages/{message}/text")
@@ -122,7 +122,7 @@ def test_a_one_time_code_is_never_shown(visitor: Visitor, db: Database, house: H
         await in_doubt(house, PHONE, text=sealed, kind="otp")
 
     made(code, house)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     [message] = message_ids(house)
     page = visitor.get(f"/console/messages/{message}").text
     assert "never shown" in page
@@ -148,7 +148,7 @@ def test_messages_in_doubt_are_settled_together_after_what_that_does_is_shown(
     visitor: Visitor, db: Database, house: House, do: str, after: str, back: int
 ) -> None:
     made(sent_to(phones(3)), house)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     page = visitor.get(IN_DOUBT).text
     chosen = dict.fromkeys(message_ids(house)[:2], "yes")
     assert all(message in page for message in message_ids(house))
@@ -184,7 +184,7 @@ def test_each_message_in_doubt_says_when_it_is_sent_again_by_itself(
     visitor: Visitor, db: Database, house: House
 ) -> None:
     made(sent_to([PHONE]), house)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     with db.read() as tx:
         carrier = next(each for each in all_carriers(tx) if each.id == house.carrier_id)
         assert carrier.settings.get("in_doubt", "resend") == "resend"
@@ -208,7 +208,7 @@ def test_nothing_is_decided_without_a_choice_or_for_a_carrier_that_is_not_there(
     visitor: Visitor, db: Database, house: House
 ) -> None:
     made(sent_to([PHONE]), house)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(IN_DOUBT)
     carrier = str(house.carrier_id)
     none = visitor.post(IN_DOUBT, {"carrier": carrier, "do": "sent"})
@@ -229,7 +229,7 @@ def test_a_hundred_messages_are_decided_at_once_and_more_are_on_the_next_page(
     visitor: Visitor, db: Database, house: House
 ) -> None:
     made(sent_to(phones(101)), house)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     pages = [page.text for page in visitor.pages(IN_DOUBT)]
     found = [re.findall(r'name="(msg_\w+)"', page) for page in pages]
     assert found == [message_ids(house)[:100], message_ids(house)[100:]]
@@ -254,7 +254,7 @@ def test_a_receipt_is_matched_to_a_message_after_what_that_does_is_shown(
         await link.turn.once()
 
     made(doubtful, house)
-    come_in(visitor, db, OperatorRole.SUPPORT)
+    sign_in_operator(visitor, db, OperatorRole.SUPPORT)
     listed = visitor.get("/console/messages/receipts").text
     assert "carrier%2Faa1" in listed
     path, message = "/console/messages/match", message_ids(house)[0]
@@ -283,7 +283,7 @@ def test_a_receipt_is_matched_to_a_message_after_what_that_does_is_shown(
 def test_lists_without_work_say_what_will_be_there(
     visitor: Visitor, db: Database, house: House
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert "Nothing waits" in visitor.get("/console/messages").text
     assert (
         "Nothing is in doubt with carrier"
@@ -299,7 +299,7 @@ def test_lists_without_work_say_what_will_be_there(
 
 def test_a_decision_takes_a_fresh_sign_in(visitor: Visitor, db: Database, house: House) -> None:
     made(sent_to([PHONE]), house)
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(IN_DOUBT)
     clock.move(FRESH_MS)
     form = {"carrier": str(house.carrier_id), "do": "sent", message_ids(house)[0]: "yes"}

@@ -16,7 +16,7 @@ from heliograph.messages.tables import DELIVERY_STEPS, QUARTER_MS
 from heliograph.monitoring.tables import SEGMENT_COUNTS, carrier_money, carrier_rollups
 from heliograph.users import OperatorRole
 from tests.support.capability.commands import runner, typed
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.visitor import Visitor
 
@@ -50,7 +50,7 @@ def cells(*shown: str) -> str:
 def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
     visitor: Visitor, db: Database, tmp_path: Path
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     assert "No carrier has taken a live segment" in visitor.get(PATH).text
     main = open_carrier(db, "gh-main")
     gone = open_carrier(db, "gone", prefix=None) + 50  # its id is no carrier's
@@ -100,7 +100,7 @@ def test_what_carriers_took_is_shown_with_its_cost_and_what_that_leaves(
 
 
 def test_removed_carriers_are_kept_apart(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     for gone in (51, 52):
         took(db, gone, 3, "EUR", gone, 1, 12_500)
     shown = visitor.get(PATH).text
@@ -111,7 +111,7 @@ def test_removed_carriers_are_kept_apart(visitor: Visitor, db: Database) -> None
 def test_the_page_says_since_when_money_is_counted_where_segments_are_older(
     visitor: Visitor, db: Database, tmp_path: Path
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     main = open_carrier(db, "gh-main")
     took(db, main, 2, "GHS", 100, 300, 2_000_005)
     counted(db, SIMULATOR_ID, 9)  # may be of the sandbox, which has no money

@@ -12,7 +12,7 @@ from heliograph.jobs.ledger_hours import add_up_hour
 from heliograph.jobs.proofs import Proofs
 from heliograph.portal.languages.formats import NARROW
 from heliograph.users import OperatorRole
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
@@ -55,7 +55,7 @@ def row(day: str, *cells: str, names: tuple[str, ...] = CREDITS) -> str:
 def test_a_day_shows_what_was_sold_spent_and_given_back(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     assert "has no entry of the last 30 days" in visitor.get("/console/money").text
     other = open_account(db, "other")
     for account_id, days_ago in ((amina, 2), (other, 2), (amina, 0)):
@@ -96,7 +96,7 @@ def test_a_day_shows_what_was_sold_spent_and_given_back(
 def test_a_customers_days_show_what_its_partner_gave_it(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     bilal = open_account(db, "bilal", parent_id=amina)
     with db.write() as tx:
         wallet.grant(tx, amina, 100, "welcome", now_ms=clock.now_ms())
@@ -117,7 +117,7 @@ def test_a_customers_days_show_what_its_partner_gave_it(
 def test_an_operator_asks_for_a_proof_and_sees_its_result_after_a_reload(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.FINANCE)
+    sign_in_operator(visitor, db, OperatorRole.FINANCE)
     path, job = "/console/money/proofs", Proofs(db)
     assert "Nobody has asked for a proof" in visitor.get(path).text
     for _ in range(2):
@@ -143,6 +143,6 @@ def test_an_operator_asks_for_a_proof_and_sees_its_result_after_a_reload(
 
 
 def test_an_auditor_may_look_at_proofs_and_not_ask_for_one(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     assert "Prove the ledger now" not in visitor.get("/console/money/proofs").text
     assert visitor.post("/console/money/proofs", {}).status_code == 403

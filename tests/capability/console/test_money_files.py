@@ -10,7 +10,7 @@ from heliograph.base import clock
 from heliograph.base.clock import rfc3339
 from heliograph.database.database import Database
 from heliograph.users import OperatorRole
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
@@ -19,7 +19,7 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
     now_ms = clock.now_ms()
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     with db.write() as tx:
         wallet.grant(tx, amina, 1_500, "welcome", now_ms=now_ms)
         wallet.topup(tx, amina, "12.50", "paid", now_ms=now_ms)
@@ -43,7 +43,7 @@ def test_an_auditor_saves_a_months_pdf_whose_sums_are_the_ledgers(
 def test_the_ledger_is_saved_of_all_accounts_or_of_one(
     visitor: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     other = open_account(db, "other")
     with db.write() as tx:
         for account_id in (amina, other):

@@ -19,7 +19,7 @@ from heliograph.users import OperatorRole
 from heliograph.wallet.files import lines_of_statement
 from heliograph.wallet.tables import ledger_hours
 from tests.support.capability.commands import runner
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_account
 from tests.support.portal.visitor import Visitor
 
@@ -70,7 +70,7 @@ def test_a_statement_adds_up_while_entries_are_committed(
     db: Database, visitor: Visitor, tmp_path: Path
 ) -> None:
     account_id, month = open_account(db, "amina"), rfc3339(clock.now_ms())[:7]
-    come_in(visitor, db, OperatorRole.AUDITOR)
+    sign_in_operator(visitor, db, OperatorRole.AUDITOR)
     path = visitor.get("/console/money?account=amina").headers["location"]
     run = runner(db.url, tmp_path)
     with meanwhile(lambda: earn(db, account_id)):

@@ -15,7 +15,7 @@ from heliograph.monitoring import MeasuredQueue, Sampler
 from heliograph.monitoring.process_figures import CarrierCounts
 from heliograph.users import OperatorRole
 from tests.support.alerted import hold, look
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import grant, open_carrier
 from tests.support.monitored import bound, tell
 from tests.support.portal.visitor import Visitor
@@ -44,7 +44,7 @@ def sampled(db: Database, carrier_id: int) -> None:
 
 
 def test_the_console_leads_to_what_happens_now(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert visitor.get("/console").headers["location"] == "/console/now"
 
 
@@ -52,7 +52,7 @@ def test_the_console_leads_to_what_happens_now(visitor: Visitor, db: Database) -
 def test_every_operator_sees_that_nothing_is_wrong(
     visitor: Visitor, db: Database, carrier_id: int, role: OperatorRole
 ) -> None:
-    come_in(visitor, db, role)
+    sign_in_operator(visitor, db, role)
     tell(db, 7)
     bound(db, carrier_id)
     page = visitor.get("/console/now").text
@@ -63,7 +63,7 @@ def test_every_operator_sees_that_nothing_is_wrong(
 def test_a_carrier_that_dies_is_told_with_what_to_do_until_it_returns(
     visitor: Visitor, db: Database, carrier_id: int
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     bound(db, carrier_id, LinkState.BACKING_OFF, "Connection refused")
     page = visitor.get("/console/now").text
     assert WELL not in page
@@ -76,7 +76,7 @@ def test_a_carrier_that_dies_is_told_with_what_to_do_until_it_returns(
 def test_an_alert_that_is_open_is_among_what_is_wrong_until_it_is_well(
     visitor: Visitor, db: Database, carrier_id: int, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     hold(db, AlertKind.WALLET_LOW, 0)
     with db.write() as tx:
         alerts.watch_wallet(tx, "amina", 1_000_000)
@@ -94,7 +94,7 @@ def test_an_alert_that_is_open_is_among_what_is_wrong_until_it_is_well(
 def test_carriers_processes_and_plots_are_shown(
     visitor: Visitor, db: Database, carrier_id: int
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     sampled(db, carrier_id)
     page = visitor.get("/console/now").text
     assert re.search(r"2[45]\.\d /s", page)
@@ -108,7 +108,7 @@ def test_carriers_processes_and_plots_are_shown(
 def test_each_process_says_which_work_it_does(
     visitor: Visitor, db: Database, carrier_id: int
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for epoch, kind in ((8, "worker"), (9, "api"), (10, "console"), (11, "carrier")):
         tell(db, epoch, kind=kind)
     with db.write() as tx:
@@ -135,7 +135,7 @@ def works_shown(visitor: Visitor) -> dict[int, str]:
 def test_what_goes_before_bulk_is_not_called_one_time_passwords_alone(
     visitor: Visitor, db: Database, carrier_id: int
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     page = visitor.get("/console/now").text
     assert '<th class="number">Priority waiting</th>' in page
     assert "one-time passwords, replies to handsets, and what is handed over again" in page
@@ -145,7 +145,7 @@ def test_what_goes_before_bulk_is_not_called_one_time_passwords_alone(
 def test_plots_have_a_table_and_a_file_of_the_same_figures(
     visitor: Visitor, db: Database, carrier_id: int, span: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     for number in range(62):  # ten minutes are over
         if number == 0:
             sampler = Sampler()
@@ -164,7 +164,7 @@ def test_plots_have_a_table_and_a_file_of_the_same_figures(
 
 
 def test_pages_say_what_will_be_seen_there_while_nothing_is(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     page = visitor.get("/console/now").text
     assert "No process is registered." in page
     assert "No sample was taken in the last hour." in page
@@ -173,6 +173,6 @@ def test_pages_say_what_will_be_seen_there_while_nothing_is(visitor: Visitor, db
 
 
 def test_a_span_that_is_none_shows_the_last_hour(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert "The last hour" in visitor.get("/console/now?span=year").text
     assert visitor.get("/console/now?unknown=1").status_code == 400

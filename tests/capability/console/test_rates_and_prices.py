@@ -11,7 +11,7 @@ from heliograph.jobs.rate_sheets import apply_next
 from heliograph.users import OperatorRole
 from heliograph.wallet import Price
 from tests.support.console.looked_up import operators_did
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import open_carrier
 from tests.support.portal.visitor import EMAIL, Visitor, home_of
 
@@ -45,7 +45,7 @@ def uploaded(visitor: Visitor, file: bytes, **fields: str) -> str:
 def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
     visitor: Visitor, stranger: Visitor, db: Database, amina: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(RATES)
     form = {"destination": "gh", "account": "amina", "reason": "contract 12"}
     refused = visitor.post(RATES, {**form, "do": "set rate", "credits": "1"})
@@ -79,7 +79,7 @@ def test_a_rate_of_an_account_is_set_and_removed_and_both_logs_tell_it(
 def test_a_sheet_with_a_loss_is_refused_until_it_is_agreed_to(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = uploaded(visitor, LOSS, name="May")
     page = visitor.get(path).text
     assert "It sells below cost" in page
@@ -103,7 +103,7 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
     with db.write() as tx:
         carriers.set_rate(tx, "GH", 1, account_id=amina)
         text_id = accounts.text_id(accounts.by_id(tx, amina))
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     lines = [f"233{number:03},1," for number in range(250)]
     path = uploaded(
         visitor, "\n".join(["prefix,credits,account", f"GH,1,{text_id}", *lines]).encode()
@@ -123,7 +123,7 @@ def test_all_losses_and_changes_are_counted_though_a_page_shows_the_first(
 def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     at = rfc3339(clock.now_ms() + DAY_MS)[: len("2026-11-27T00:00")]
     plan = {"do": "plan", "reason": "prices of May", "at": at}
     for credits, do in ((3, "withdraw"), (4, "let it hold")):
@@ -146,7 +146,7 @@ def test_a_planned_sheet_is_applied_at_its_time_or_withdrawn_before(
 def test_a_file_with_wrong_rows_is_refused_with_each_of_them(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(SHEETS)
     file = b"prefix,credits,account\r\n233,1,\r\nGhana,2,\r\n234,x,\r\n235,1,nobody\r\n"
     refused = visitor.post(SHEETS, {}, files={"file": ("rates.csv", file)})
@@ -161,7 +161,7 @@ def test_a_file_with_wrong_rows_is_refused_with_each_of_them(
 def test_costs_and_prices_are_changed_and_the_margin_follows(
     visitor: Visitor, db: Database
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     margin = visitor.get(f"{RATES}/margin").text
     assert "1 below cost" in margin
     assert "−0.015 GHS" in margin
@@ -192,7 +192,7 @@ def test_costs_and_prices_are_changed_and_the_margin_follows(
 
 
 def test_finance_sets_prices_and_no_rates(visitor: Visitor, db: Database) -> None:
-    come_in(visitor, db, OperatorRole.FINANCE)
+    sign_in_operator(visitor, db, OperatorRole.FINANCE)
     assert "Change a price" in visitor.get(f"{RATES}/prices").text
     assert "Change a rate" not in visitor.get(RATES).text
     assert "Upload a sheet" not in visitor.get(SHEETS).text
@@ -228,7 +228,7 @@ def test_what_makes_a_rate_sell_below_cost_is_refused_until_it_is_agreed_to(
         carriers.set_rate(tx, "GH", 2)
         pricing.set_cost(tx, "dear", "", "0.09", "GHS")
         pricing.set_cost(tx, "simulator", "", "5", "GHS")
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     visitor.get(path)
     form = {"currency": "GHS", "reason": "as agreed", **form}
     refused = visitor.post(path, form)

@@ -18,7 +18,12 @@ from heliograph.portal.pages import OF_ACCOUNT, PAGES
 from heliograph.portal.portal import Portal
 from heliograph.users import OPERATOR_RIGHTS, OperatorRight, OperatorRole
 from heliograph.users.portal_views import VIEW_MS
-from tests.support.console.operators import OPERATOR, come_by_link, come_in, made_operator
+from tests.support.console.operators import (
+    OPERATOR,
+    made_operator,
+    sign_in_by_link,
+    sign_in_operator,
+)
 from tests.support.factories import open_account
 from tests.support.portal.contents import contents
 from tests.support.portal.routes import There, asked_of, customer_of, things_of
@@ -73,7 +78,7 @@ def test_every_page_and_form_of_an_accounts_portal_can_be_looked_at(portal: Port
 def test_who_looks_sees_the_pages_and_no_route_changes_or_reveals_anything(
     visitor: Visitor, portal: Portal, db: Database, there: There
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     assert begin(visitor, there.account) == f"{SEEN}/{there.account}"
     token, before, seen = visitor.token, contents(db), 0
     for route in seen_routes(portal):
@@ -102,7 +107,7 @@ def test_who_looks_sees_the_pages_and_no_route_changes_or_reveals_anything(
 def test_a_page_that_leads_to_a_secret_or_a_file_says_why_it_does_not(
     visitor: Visitor, db: Database, there: There, part: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     home = begin(visitor, there.account)
     page = visitor.get(home + part)
     assert page.status_code == 403
@@ -114,7 +119,7 @@ def test_a_page_that_leads_to_a_secret_or_a_file_says_why_it_does_not(
 def test_a_look_is_at_one_account_and_of_one_session(
     visitor: Visitor, stranger: Visitor, db: Database, there: There
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     home = begin(visitor, there.account)
     for other in (there.customer, "acc_01k5zzzzzzzzzzzzzzzzzzzzzz"):
         assert visitor.get(f"{SEEN}/{other}").status_code in (303, 404)
@@ -134,7 +139,7 @@ def test_a_look_is_at_one_account_and_of_one_session(
 def test_only_who_may_read_texts_too_may_look(
     visitor: Visitor, db: Database, there: There, role: OperatorRole
 ) -> None:
-    come_in(visitor, db, role)
+    sign_in_operator(visitor, db, role)
     path = f"/console/accounts/{there.account}"
     page = visitor.get(path)
     is_his = OperatorRight.TEXTS in OPERATOR_RIGHTS[role]
@@ -146,7 +151,7 @@ def test_only_who_may_read_texts_too_may_look(
 
 def test_without_a_second_step_nobody_looks(visitor: Visitor, db: Database, there: There) -> None:
     made_operator(db, OperatorRole.ADMIN)
-    come_by_link(visitor, db)
+    sign_in_by_link(visitor, db)
     with db.write() as tx:
         session = users.session_of(tx, visitor.cookies["__Host-heliograph"], now_ms=clock.now_ms())
         account = accounts.with_text_id(tx, there.account)
@@ -161,7 +166,7 @@ def test_without_a_second_step_nobody_looks(visitor: Visitor, db: Database, ther
 def test_a_look_without_a_reason_is_refused_at_its_field(
     visitor: Visitor, db: Database, there: There
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     path = f"/console/accounts/{there.account}"
     visitor.get(path)
     page = visitor.post(f"{path}/see", {"do": "see", "reason": " "})
@@ -173,7 +178,7 @@ def test_a_look_without_a_reason_is_refused_at_its_field(
 def test_both_logs_have_the_beginning_and_the_end(
     visitor: Visitor, db: Database, amina: str, there: There
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     began_ms = clock.now_ms()
     home = begin(visitor, there.account)
     visitor.get(home)
@@ -197,7 +202,7 @@ def test_both_logs_have_the_beginning_and_the_end(
 def test_a_look_that_nobody_ends_ends_by_itself_once(
     visitor: Visitor, db: Database, amina: str, there: There, how: str
 ) -> None:
-    come_in(visitor, db)
+    sign_in_operator(visitor, db)
     home = begin(visitor, there.account)
     begun_ms = logged(db, amina)[0][0][3]
     clock.move(by_ms=VIEW_MS - 60_000)

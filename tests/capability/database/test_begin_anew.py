@@ -187,10 +187,10 @@ async def test_who_is_stopped_while_it_begins_keeps_others_out_for_seconds_only(
     )
     assert await stopped.take()
     began_s = time.monotonic()  # before: PostgreSQL counts from its answer, which may come late
-    assert await stopped.alone()
+    assert await stopped.become_exclusive()
     assert await other.take()
     assert 2 < time.monotonic() - began_s < WITHIN_S
-    await other.let_others_in()
+    await other.admit_others()
     other.end()
     stopped.release()
     db.close()

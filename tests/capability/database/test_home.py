@@ -47,7 +47,7 @@ def test_a_copy_of_a_sqlite_database_is_told_and_one_that_stays_is_not(
         copy = Database(f"sqlite:///{tmp_path / name}/copy.db")
         with pytest.raises(SettingError, match="restore-check"):
             settle_at_home(copy, tmp_path)
-        restored_copy.settle(copy, tmp_path)
+        restored_copy.mark_as_home(copy, tmp_path)
         settle_at_home(copy, tmp_path)
         copy.close()
     db.close()
@@ -73,7 +73,7 @@ def test_a_copy_of_the_whole_data_directory_is_told_on_sqlite(tmp_path: Path, ho
         subprocess.run(["cp", "-a", f"{tmp_path}/copy/data/.", directory], check=True)
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, directory)
-    restored_copy.settle(db, directory)
+    restored_copy.mark_as_home(db, directory)
     shutil.move(directory, tmp_path / "renamed")  # what is not a copy
     (tmp_path / "renamed" / "heliograph.db").chmod(0o600)
     moved = Database(f"sqlite:///{tmp_path}/renamed/heliograph.db")
@@ -92,7 +92,7 @@ def test_a_copy_of_a_minute_ago_is_told_where_it_is_written_over_a_running_datab
         sqlite3.connect(tmp_path / "copy.db") as copied,
     ):
         source.backup(copied)
-    restored_copy.settle(db, tmp_path)  # as every minute, and at a stop
+    restored_copy.mark_as_home(db, tmp_path)  # as every minute, and at a stop
     with (
         sqlite3.connect(tmp_path / "copy.db") as source,
         sqlite3.connect(sqlite_path(sqlite_url)) as copied,
@@ -129,7 +129,7 @@ def test_what_pg_restore_writes_into_the_same_database_is_told(
     subprocess.run(restore, check=False)  # it grumbles over constraints of partitions, and goes on
     with pytest.raises(SettingError, match="restore-check"):
         settle_at_home(db, tmp_path)
-    restored_copy.settle(db, tmp_path, checked_s=1)
+    restored_copy.mark_as_home(db, tmp_path, checked_s=1)
     settle_at_home(db, tmp_path)
     db.close()
 
@@ -149,7 +149,7 @@ def test_a_copy_of_a_whole_server_is_told_by_what_the_data_directory_remembers(
         settle_at_home(db, tmp_path)
     settle_at_home(db, other, anew=True)  # a process that runs, after a fail-over
     (other / restored_copy.FILE).write_text(later)
-    restored_copy.settle(db, tmp_path, checked_s=clock.now_ms() // 1_000)
+    restored_copy.mark_as_home(db, tmp_path, checked_s=clock.now_ms() // 1_000)
     settle_at_home(db, tmp_path)
     settle_at_home(db, other)  # what was remembered before the restore is past
 

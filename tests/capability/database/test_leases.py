@@ -113,12 +113,12 @@ def test_who_waives_its_part_of_a_rate_has_none_unless_all_do(db: Database) -> N
         assert (
             senders(first.peers, 7)
             == senders(second.peers, 7)
-            == sorted(lease.epoch for lease in having)
+            == sorted(lease.number for lease in having)
         )
     first.waived = frozenset({7})
     first.look()
     first.begin()  # as a new process: it has not looked for the carrier yet
-    assert first.peers[first.epoch].waived == frozenset()
+    assert first.peers[first.number].waived == frozenset()
 
 
 def test_what_began_under_a_former_epoch_has_no_permission_any_more(postgresql_url: str) -> None:
@@ -144,7 +144,7 @@ def test_an_epoch_is_never_given_twice(db: Database) -> None:
     seen = set()
     for _ in range(5):
         lease = begun(db)
-        seen.add(lease.epoch)
+        seen.add(lease.number)
         lease.end()
     assert len(seen) == 5
 
@@ -159,7 +159,7 @@ def test_a_registration_that_failed_leaves_no_row_behind(database_url: str) -> N
             with pytest.raises(Unavailable):
                 lease.begin()
         lease.begin()
-        assert sorted(lease.peers) == [lease.epoch]
+        assert sorted(lease.peers) == [lease.number]
     db.close()
 
 
@@ -181,6 +181,6 @@ async def test_an_api_process_shows_itself_again_whatever_it_met(postgresql_url:
             while not (rows := other.execute("SELECT epoch FROM workers").fetchall()):
                 await asyncio.sleep(0.1)
                 other.rollback()
-    assert (keeping.done(), rows) == (False, [(lease.epoch,)])
+    assert (keeping.done(), rows) == (False, [(lease.number,)])
     keeping.cancel()
     db.close()

@@ -136,7 +136,7 @@ def test_processes_of_the_databases_machine_have_exactly_its_time(postgresql_url
     for _ in range(20):
         clock.forget_database()  # a process begins
         timekeeping.begin(db)
-        clock_watch.look(db)
+        clock_watch.compare(db)
         before_ns = time.time_ns()
         now_us = clock.now_us()
         assert before_ns // 1_000 <= now_us <= time.time_ns() // 1_000
@@ -157,7 +157,7 @@ def test_a_difference_that_comes_later_is_neared_and_time_never_goes_back(
     timekeeping.begin(db)
     machine.running_s = 3.0  # a clock that counts wrongly
     assert wrong_s() == pytest.approx(3, abs=0.2)
-    clock_watch.look(db)
+    clock_watch.compare(db)
     before_s = last_s = clock.now_us() / 1e6
     for _ in range(10):
         machine.running_s += 10
@@ -179,14 +179,14 @@ async def test_while_the_clocks_dispute_nothing_is_claimed_and_nothing_expires(
     await house.send(phones(3), validity_s=60)
     link = house.turn()
     machine.running_s = CLAIM_MS_MAX / 1_000 + 120  # they would have expired by our clock
-    clock_watch.look(house.db)
+    clock_watch.compare(house.db)
     assert clock.is_disputed()
     sweeps = Sweeps(house.db, lease_of(house.db, WORKER), house.queue, {}, lambda _: None)
     await sweeps._fail_expired()
     await link.turn.once()
     assert (link.submitted, house.statuses()) == ([], ["queued"] * 3)
     machine.running_s = 0
-    clock_watch.look(house.db)
+    clock_watch.compare(house.db)
     assert not clock.is_disputed()
     await link.turn.once()
     assert len(link.submitted) == 3

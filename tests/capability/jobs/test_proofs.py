@@ -92,13 +92,13 @@ def test_a_proof_tells_how_far_it_is(db: Database, monkeypatch: pytest.MonkeyPat
     ask(db)
     proof_id = newest(db).id
     told: list[tuple[int, int]] = []
-    tell = audit.tell_progress
+    tell = audit.store_progress
 
     def remembered(tx: sa.Connection, proof_id: str, step: int, rows: int, now_ms: int) -> None:
         tell(tx, proof_id, step, rows, now_ms)
         told.append((step, rows))
 
-    monkeypatch.setattr(proofs, "tell_progress", remembered)
+    monkeypatch.setattr(proofs, "store_progress", remembered)
     with db.write() as tx:
         wallet.grant(tx, account_id, 5, "gift", now_ms=clock.now_ms())
         audit.begin_proof(tx, proof_id, clock.now_ms())

@@ -44,7 +44,7 @@ def settling(
         def change() -> list[DecisionResult]:
             return audited_decisions.settle(tx, facts, message_ids, decision, WHO, clock.now_ms())
 
-        return audited_decisions.tried_out(tx, change) if is_tried else change()
+        return audited_decisions.preview_of(tx, change) if is_tried else change()
 
     return in_page(house, settle)
 
@@ -98,7 +98,7 @@ async def matching(house: House, receipt_id: str, *, is_tried: bool = False) -> 
         def change() -> DecisionResult:
             return audited_decisions.match(tx, facts, wanted, "kofi", clock.now_ms())
 
-        return audited_decisions.tried_out(tx, change) if is_tried else change()
+        return audited_decisions.preview_of(tx, change) if is_tried else change()
 
     return await in_page(house, match)
 
@@ -176,7 +176,7 @@ async def test_messages_of_all_accounts_are_found_by_whatever_names_them(house: 
 
     def found(text: str, **narrowed: Any) -> find.FoundMessages:
         with house.db.read() as tx:
-            return find.find(tx, find.Sought(text, **narrowed), limit=2, now_ms=clock.now_ms())
+            return find.find(tx, find.SearchQuery(text, **narrowed), limit=2, now_ms=clock.now_ms())
 
     def places(found: find.FoundMessages) -> list[int]:
         there = [row.id for row in house.messages()]
@@ -206,7 +206,7 @@ async def test_a_number_is_looked_for_in_all_accounts_month_by_month_if_there_ar
 
     def found(before: str | None = None) -> find.FoundMessages:
         with house.db.read() as tx:
-            sought = find.Sought(PHONE, before=before)
+            sought = find.SearchQuery(PHONE, before=before)
             return find.find(tx, sought, limit=2, now_ms=clock.now_ms())
 
     sent_at_ms = clock.now_ms()

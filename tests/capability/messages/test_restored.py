@@ -15,14 +15,14 @@ from heliograph.messages.sweeps import fail_expired
 from heliograph.messages.tables import inflight, queue
 from tests.support.capability.campaigning import LOOKS_MAX, Running, sent
 from tests.support.capability.campaigns import now, write_down
-from tests.support.capability.commands import Run, Said
+from tests.support.capability.commands import CommandResult, Run
 from tests.support.capability.sending import House, only_worker
 from tests.support.factories import awaited, open_account, phones
 
 HOUR_MS = 3_600_000
 
 
-async def later(run: Run, *words: object) -> Said:
+async def later(run: Run, *words: object) -> CommandResult:
     return await asyncio.to_thread(run, *words)
 
 

@@ -13,7 +13,7 @@ from heliograph.carriers import Outcome, ReceiptState, user_message_reference
 from heliograph.messages.carrier import CarrierFacts
 from heliograph.messages.doubt.decide import Decision
 from heliograph.messages.doubt.match_receipt import match_to
-from heliograph.messages.doubt.unmatched import candidates, text_id, unmatched, why
+from heliograph.messages.doubt.unmatched import candidates, text_id, unmatched, why_unmatched
 from heliograph.messages.tables import (
     RECEIPTS_KEPT_MS,
     carrier_refs,
@@ -45,7 +45,7 @@ def told(house: House) -> list[Told]:
         return [
             Told(
                 text_id(receipt, "carrier"),
-                why(receipt),
+                why_unmatched(receipt),
                 [places[each] for each in may_be],
                 (receipt.kept_until_ms - clock.now_ms()) // 1_000,
             )

@@ -11,7 +11,7 @@ from heliograph.base.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from heliograph.base.paging import first_id_of
 from heliograph.database.database import Database
 from heliograph.database.leases import Lease, workers
-from heliograph.jobs.samples import take
+from heliograph.jobs.samples import take_sample
 from heliograph.messages.tables import sends
 from heliograph.monitoring import SPANS, MeasuredQueue, Sampler, parts_of, written_figures
 from heliograph.monitoring.carrier_errors import OTHERS, errors_of_hour
@@ -198,9 +198,9 @@ def test_plots_have_rates_a_second_and_gaps_where_no_sample_was_taken(
 
 def test_the_job_takes_a_sample_in_a_transaction(db: Database, carrier_id: int) -> None:
     sampler = Sampler()
-    take(db, sampler, {})
+    take_sample(db, sampler, {})
     clock.move(by_ms=10_000)
-    take(db, sampler, {carrier_id: MeasuredQueue(waiting_ahead=4)})
+    take_sample(db, sampler, {carrier_id: MeasuredQueue(waiting_ahead=4)})
     assert [row.waiting_ahead for row in stored(db, TEN_SECONDS_MS, carrier_id)] == [4]
 
 

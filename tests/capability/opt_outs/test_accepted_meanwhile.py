@@ -15,7 +15,7 @@ from heliograph.base import clock
 from heliograph.campaigns.advance import Advancer
 from heliograph.contacts import ContactOwner, ContactPatch
 from heliograph.inbound.record import record
-from heliograph.messages.accept import LOOKS_BEFORE_LOCK, Chunker
+from heliograph.messages.accept import LOOKUPS_BEFORE_LOCK, Chunker
 from heliograph.messages.accept.read_sql import _LOCK_AND_LOOK, _LOCK_WALLETS
 from heliograph.messages.sweeps import opt_out as sweep_of_opt_outs
 from heliograph.messages.sweeps import withdraw
@@ -114,7 +114,9 @@ async def test_so_does_a_contact_that_opts_out_at_the_next_look(gated_house: Hou
     house = gated_house
 
     async def look() -> None:
-        await Advancer(house.db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+        await Advancer(
+            house.db, Chunker(house.cache, house.queue), house.woken.append
+        )._apply_opt_outs()
 
     change = ContactPatch(parse_phone(PHONE), {"opted_out": True})
     db = house.db
@@ -162,7 +164,7 @@ async def test_if_whoever_opts_out_dies_before_looking_again_the_next_look_does(
             owner, now_ms = OptOutOwner(house.amina, False), clock.now_ms()
             suppress(tx, owner, [PHONE], source=OptOutSource.API, now_ms=now_ms, scope=scope)
     looking = asyncio.create_task(
-        Advancer(db, Chunker(house.cache, house.queue), house.woken.append)._heed()
+        Advancer(db, Chunker(house.cache, house.queue), house.woken.append)._apply_opt_outs()
     )
     await asyncio.wait([looking], timeout=WAITS_S)
     assert not looking.done(), "it waits for who may not have seen the opt-out"
@@ -204,7 +206,7 @@ async def test_who_has_looked_and_holds_no_wallet_yet_is_waited_for(
     house = gated_house
     line = Line(house, answers=False)
     with psycopg.connect(house.db.url) as looks:
-        looks.execute(f"{LOOKS_BEFORE_LOCK} SELECT 1")
+        looks.execute(f"{LOOKUPS_BEFORE_LOCK} SELECT 1")
         going = asyncio.create_task(
             line.says("STOP") if way == "STOP" else asyncio.to_thread(opt_out, house)
         )
@@ -216,7 +218,7 @@ async def test_who_has_looked_and_holds_no_wallet_yet_is_waited_for(
 
 def test_all_statements_that_look_before_they_lock_say_so() -> None:
     for statement in (_LOCK_AND_LOOK, _LOCK_WALLETS):
-        assert statement.postgresql.sql.startswith(LOOKS_BEFORE_LOCK)
+        assert statement.postgresql.sql.startswith(LOOKUPS_BEFORE_LOCK)
 
 
 @pytest.mark.parametrize("way", ["STOP", "an ordinary transaction"])

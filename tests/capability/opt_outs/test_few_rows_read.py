@@ -51,13 +51,13 @@ _READ: Final = Statement(Nothing, _ReadRows, postgresql=_COUNT)
 
 async def _accepting(tx: HotTx, house: House, _: str) -> Sequence[Any]:
     asked = [read_sql.AskedRecipient(house.amina, False, int(phone)) for phone in ASKED]
-    await read_sql.lock_and_look(tx, [house.amina], [], asked)
+    await read_sql.lock_and_look_up(tx, [house.amina], [], asked)
     return await read_sql.opt_outs(tx, asked)
 
 
 async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
     back = [
-        unwanted._ComesBack(
+        unwanted._ReturningMessage(
             ids.raw_of_number(number), send_id, house.amina, sandbox=False, phone=int(phone)
         )
         for number, phone in enumerate(ASKED, ids.new_number())

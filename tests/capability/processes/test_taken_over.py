@@ -28,7 +28,7 @@ TEN_SEGMENTS = "x" * 1_530
 def begun(house: House, *, alone: bool) -> int:
     lease = Lease(house.db, "serve")
     lease.begin(["serve", "worker"] if alone else [])
-    return lease.epoch
+    return lease.number
 
 
 @awaited
@@ -142,7 +142,7 @@ async def test_an_answer_that_is_recorded_twice_leaves_anothers_doubt(
     second_epoch = Lease(house.db, "worker")
     second_epoch.begin()
     clock.move(by_ms=1_000)
-    second = house.turn(worker=second_epoch.epoch)
+    second = house.turn(worker=second_epoch.number)
     await second.turn.once()
     second.answer(*second.submitted, outcome=Outcome.UNANSWERED)
     await second.turn.once()
@@ -170,7 +170,7 @@ async def test_a_part_that_was_accepted_while_another_process_claims_goes_out_on
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
-    second = house.turn(worker=lease.epoch)
+    second = house.turn(worker=lease.number)
     look = messages_sql.outgoing
 
     async def look_and_lose_time(
@@ -206,7 +206,7 @@ async def test_a_claim_waits_for_nobody_who_is_about_to_store_an_answer(
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
-    second = house.turn(worker=lease.epoch)
+    second = house.turn(worker=lease.number)
     lock, has_ended_parts, has_claimed = (
         message_lock.lock_messages,
         asyncio.Event(),
@@ -251,7 +251,7 @@ async def test_what_is_paid_back_is_not_sent_after_all(
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
     second, claim, storing = (
-        house.turn(worker=lease.epoch),
+        house.turn(worker=lease.number),
         claims.claim,
         list[asyncio.Task[float]](),
     )
@@ -290,7 +290,7 @@ async def test_a_message_that_somebody_settles_just_now_is_claimed_later(
     clock.move(by_ms=1_000)
     lease = Lease(house.db, "worker")
     await asyncio.to_thread(lease.begin)
-    second = house.turn(worker=lease.epoch)
+    second = house.turn(worker=lease.number)
     store, has_locked, may_go_on = messages_sql.store_messages, asyncio.Event(), asyncio.Event()
 
     async def store_later(tx: HotTx, rows: Sequence[messages_sql.SettledMessage]) -> None:

@@ -96,7 +96,7 @@ def test_a_session_that_is_used_goes_on_and_ends_after_30_days(db: Database, ama
     while at_ms < NOW_MS + SESSION_MS:
         assert is_signed_in(db, session, at_ms), f"{(at_ms - NOW_MS) / DAY_MS} days"
         with db.write() as tx:
-            users.see(tx, session, now_ms=at_ms)
+            users.record_session_use(tx, session, now_ms=at_ms)
         at_ms += IDLE_MS - 1
     assert not is_signed_in(db, session, NOW_MS + SESSION_MS)
 
@@ -106,7 +106,7 @@ def test_that_a_session_is_used_is_written_down_once_a_minute(db: Database, ama:
     seen = []
     for later_ms in (1, SEEN_EVERY_MS - 1, SEEN_EVERY_MS, SEEN_EVERY_MS + 1):
         with db.write() as tx:
-            users.see(tx, session, now_ms=NOW_MS + later_ms)
+            users.record_session_use(tx, session, now_ms=NOW_MS + later_ms)
             seen.append(tx.execute(sa.select(user_sessions.c.seen_at_ms)).scalar_one() - NOW_MS)
     assert seen == [0, 0, SEEN_EVERY_MS, SEEN_EVERY_MS]
 

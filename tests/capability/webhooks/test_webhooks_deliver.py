@@ -234,7 +234,7 @@ async def test_what_a_dead_process_held_is_another_ones_and_the_living_share(hou
             assert len(outcomes(house.db)) == 201
             await asyncio.to_thread(
                 house.db.transact,
-                lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.epoch)),
+                lambda tx: tx.execute(workers.delete().where(workers.c.epoch == first.number)),
             )
             await until(lambda: len(outcomes(house.db)) == 202)
         await holder.stop(0.0)

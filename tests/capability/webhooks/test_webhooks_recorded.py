@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.webhooks.deliver_sql import WaitingEvents
-from heliograph.webhooks.record_attempts import AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import AttemptResult, Recorder
 from heliograph.webhooks.states import DELIVERED
 from heliograph.webhooks.tables import webhook_queue
 from tests.support.capability.sending import House
@@ -29,10 +29,10 @@ async def test_outcomes_whose_commit_fails_are_stored_by_the_next_try(
         event_id, due_at_ms = tx.execute(
             sa.select(webhook_queue.c.event_id, webhook_queue.c.due_at_ms)
         ).one()
-    succeeded = AttemptOutcome(
+    succeeded = AttemptResult(
         WaitingEvents(here.id, due_at_ms, event_id, 0), clock.now_ms(), 1, 200, None, None, None
     )
-    told: list[Sequence[AttemptOutcome]] = []
+    told: list[Sequence[AttemptResult]] = []
     recorder = Recorder(house.db)
     recorder.failing_since[here.id] = None
     recording = asyncio.create_task(recorder.run(told.append))

@@ -191,7 +191,7 @@ async def test_what_a_dead_process_held_and_what_is_stored_too_late_goes_too(hou
     made, _ = endpoint(house.db, house.amina)
     await happened(house, LONG)
     with house.db.write() as tx:
-        tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.epoch))
+        tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.number))
     await asyncio.to_thread(remove, house, made.id)
     await pruning.prune_all(house.db)
     assert rows(house)[0] == 1, "not before its minute"
@@ -204,6 +204,6 @@ async def test_what_a_dead_process_held_and_what_is_stored_too_late_goes_too(hou
                 endpoint_id=made.id, due_at_ms=clock.now_ms(), event_id=late, tries=0
             )
         )
-        tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.epoch))
+        tx.execute(webhook_holders.insert().values(endpoint_id=made.id, worker=dead.number))
     await pruning.prune_all(house.db)
     assert rows(house) == [0] * 5

@@ -12,7 +12,7 @@ from heliograph.database.database import Database
 from heliograph.webhooks import deliver_sql, endpoints, replay
 from heliograph.webhooks.deliver_sql import OUTCOMES, DeliveryRow, WaitingEvents
 from heliograph.webhooks.endpoints import WebhookEndpoint
-from heliograph.webhooks.record_attempts import TRIES_MAX, AttemptOutcome, Recorder
+from heliograph.webhooks.record_attempts import TRIES_MAX, AttemptResult, Recorder
 from heliograph.webhooks.states import (
     DELIVERED,
     DELIVERY,
@@ -63,7 +63,7 @@ async def test_a_delivery_comes_to_the_states_that_its_table_allows_and_to_no_ot
         recorder = Recorder(db)
         recorder.failing_since[here.id] = None
         async with db.hot() as hot:
-            await recorder._store(hot, [AttemptOutcome(waiting, 8, 1, None, reason, None, None)])
+            await recorder._store(hot, [AttemptResult(waiting, 8, 1, None, reason, None, None)])
     await db.close_hot()
     assert _state_of(db) == (to if DELIVERY.allows(was, to) else was)
 

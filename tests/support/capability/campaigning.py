@@ -32,7 +32,7 @@ class Sent:
     async def look(self) -> None:
         """Looks as the process does that looks after it, five times a second."""
         await self.house.cache.refresh()
-        if (await self.advancer.glance()).at_work:
+        if (await self.advancer.quick_check()).at_work:
             await self.advancer.once()
 
     async def looks(self, waiting: int, held: int) -> None:
@@ -77,7 +77,7 @@ class Running:
 
     async def look(self) -> None:
         await self.house.cache.refresh()
-        if (await self.advancer.glance()).at_work:
+        if (await self.advancer.quick_check()).at_work:
             await self.advancer.once()
 
     async def send(self) -> None:

@@ -19,7 +19,7 @@ SECRET_KEY = "s" * 32
 BILAL = CustomerRequest("Bilal Stores", "233201234567", "GH", external_ref="shop-7")
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     """Holds what a command left behind."""
 
     status: int
@@ -32,7 +32,7 @@ class Said(NamedTuple):
         return json.loads(self.out)
 
 
-Run = Callable[..., Said]
+Run = Callable[..., CommandResult]
 
 
 def typed(line: str) -> list[str]:
@@ -53,7 +53,7 @@ def runner(database_url: str, directory: Path) -> Run:
     these variables beside.
     """
 
-    def command(*args: object, stdin: str | None = None, **more: str) -> Said:
+    def command(*args: object, stdin: str | None = None, **more: str) -> CommandResult:
         env = {
             "DATABASE_URL": database_url,
             "HELIOGRAPH_SECRET_KEY": SECRET_KEY,
@@ -64,7 +64,7 @@ def runner(database_url: str, directory: Path) -> Run:
         assert result.exception is None or isinstance(result.exception, SystemExit), (
             result.exception
         )
-        return Said(result.exit_code, result.stdout, result.stderr)
+        return CommandResult(result.exit_code, result.stdout, result.stderr)
 
     return command
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from heliograph.base import ids
 from heliograph.cli import main
 from heliograph.messages.doubt.unmatched import RECEIPT_PREFIX
-from tests.support.capability.commands import Said
+from tests.support.capability.commands import CommandResult
 
 # Arguments and required options whose value is neither a number nor one of a choice, by their name.
 _VALUES: Final = {
@@ -128,7 +128,7 @@ def _value(param: click.Parameter) -> str:
     return _VALUES.get(str(param.name), "1")
 
 
-Shell = Callable[..., Said]
+Shell = Callable[..., CommandResult]
 
 
 def shell_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
@@ -142,12 +142,12 @@ def shell_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     ]:
         monkeypatch.delenv(name)
 
-    def command(*args: str, **env: str) -> Said:
+    def command(*args: str, **env: str) -> CommandResult:
         result = CliRunner().invoke(main, args, env=env)
         assert result.exception is None or isinstance(result.exception, SystemExit), (
             result.exception
         )
-        return Said(result.exit_code, result.stdout, result.stderr)
+        return CommandResult(result.exit_code, result.stdout, result.stderr)
 
     return command
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from heliograph.base import clock
 from heliograph.carriers import HandsetText
-from heliograph.inbound import add_number, take
+from heliograph.inbound import add_number, receive_texts
 from heliograph.inbound.tables import inbound, numbers
 from heliograph.messages.accept import Replier
 from heliograph.opt_outs import OptOutOwner
@@ -42,7 +42,7 @@ class Line:
     async def carries(self, *arrived: HandsetText) -> None:
         """Lets the carrier bring texts in one batch."""
         await self.house.cache.refresh()
-        recorded = await take(
+        recorded = await receive_texts(
             self.house.db, self.house.carrier_id, "carrier", arrived, self.replier
         )
         if self.replier is not None:

@@ -57,7 +57,7 @@ def only_worker(db: Database, epoch: int) -> None:
 def lease_of(db: Database, epoch: int) -> Lease:
     """Returns the lease of a process that has begun with this epoch."""
     lease = Lease(db, "worker")
-    lease.epoch = epoch
+    lease.number = epoch
     lease.look()
     return lease
 
@@ -144,7 +144,7 @@ class ScriptedLink:
     async def start(self) -> None:
         self.turn.changed(self.state, "")
 
-    async def close(self, drain_s: float) -> None:
+    async def close(self, grace_s: float) -> None:
         self.state = LinkState.CLOSED
         self.answer(*self.open.values(), outcome=Outcome.UNANSWERED)
 

@@ -14,7 +14,7 @@ TOLD_WITHIN_MS = 5_000  # the page says within this time what has happened
 CONNECTS_WITHIN_MS = 20_000
 
 
-def come_in(
+def sign_in_operator(
     page: Page, server: Server, db: Database, role: OperatorRole = OperatorRole.SUPPORT
 ) -> None:
     """Signs an operator in by a link and a code of an app, and waits for the console's first

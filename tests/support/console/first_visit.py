@@ -11,7 +11,7 @@ from tests.support.console.operators import OPERATOR
 from tests.support.portal.authenticator import code_of
 
 
-def come_in(page: Page, server: Server, tmp_path: Path) -> None:
+def sign_in_operator(page: Page, server: Server, tmp_path: Path) -> None:
     """Makes an operator with the command, signs in by its link, and sets up an app."""
     run = runner(server.cast.amina.db.url, tmp_path)
     made = run("user", "add", OPERATOR, "--operator", "admin", "--json").json

@@ -13,7 +13,7 @@ from heliograph.portal.pages import PAGES
 from heliograph.portal.portal import ROOTS, Portal
 from heliograph.users import passkeys
 from tests.support.api.service import Loop
-from tests.support.console.operators import come_in
+from tests.support.console.operators import sign_in_operator
 from tests.support.factories import SECRET_KEY
 from tests.support.portal.visitor import SITE, Visitor
 
@@ -33,7 +33,7 @@ def opened_console(db: Database) -> Iterator[Visitor]:
     portal = Portal(service, None, (*PAGES, *CONSOLE_PAGES), (*ROOTS, CONSOLE))
     visitor = Visitor(db, portal, run)
     try:
-        come_in(visitor, db)
+        sign_in_operator(visitor, db)
         yield visitor
     finally:
         visitor.close()

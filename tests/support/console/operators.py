@@ -28,7 +28,7 @@ def link_of(db: Database) -> str:
         return f"/portal/sign-in/{users.make_link(tx, user.id, now_ms=clock.now_ms())}"
 
 
-def come_by_link(visitor: Visitor, db: Database) -> str:
+def sign_in_by_link(visitor: Visitor, db: Database) -> str:
     """Uses a link, and returns where it leads."""
     link = link_of(db)
     visitor.get(link)
@@ -37,13 +37,15 @@ def come_by_link(visitor: Visitor, db: Database) -> str:
     return done.headers["location"]
 
 
-def come_in(visitor: Visitor, db: Database, role: OperatorRole = OperatorRole.ADMIN) -> None:
+def sign_in_operator(
+    visitor: Visitor, db: Database, role: OperatorRole = OperatorRole.ADMIN
+) -> None:
     """Signs an operator in by a link and a code of an app."""
     made_operator(db, role)
     with db.write() as tx:
         user = users.find(tx, OPERATOR)
         secret, _ = given_codes(tx, user.id, clock.now_ms() - STEP_MS)
-    assert come_by_link(visitor, db).startswith("/portal/sign-in/code")
+    assert sign_in_by_link(visitor, db).startswith("/portal/sign-in/code")
     visitor.get("/portal/sign-in/code")
     code = code_of(secret, clock.now_ms())
     given = visitor.post("/portal/sign-in/code", {"code": code, "back": "/console/approvals"})

@@ -103,7 +103,7 @@ ROWS: Final = (
     Row(16, "connection reset with a full window", "in doubt, charged once", WINDOW),
     Row(17, "half-open connection", "found by enquire_link within 40 s", WINDOW),
     Row(18, "answer after our timeout", "adopts the attempt", "≤ 1 each"),
-    Row(19, "receipt before submit_sm_resp", "parked, then matched", "0"),
+    Row(19, "receipt before submit_sm_resp", "unmatched, then matched", "0"),
     Row(20, "one receipt 1,000 times", "1 change, 1 event", "0"),
     Row(21, "DELIVRD, then ACCEPTD", "the terminal state sticks", "0"),
     Row(22, "part 2 of 3 fails", "failed, never delivered first", "0"),

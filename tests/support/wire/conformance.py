@@ -37,7 +37,7 @@ async def states_are_reported_from_start_to_close(link: Link, inbox: Recorder) -
     await started(link, inbox)
     seen = [link.state]
     assert link.room() > 0
-    await link.close(drain_s=1)
+    await link.close(grace_s=1)
     assert link.room() == 0
     seen.append(link.state)
     assert seen == [LinkState.BOUND, LinkState.CLOSED]
@@ -103,7 +103,7 @@ async def receipts_may_be_acknowledged_late_twice_and_after_the_end(
     link.acknowledge([])
     link.acknowledge(receipts[:1])
     link.acknowledge(receipts[:1])
-    await link.close(drain_s=1)
+    await link.close(grace_s=1)
     link.acknowledge(receipts)
 
 
@@ -113,7 +113,7 @@ async def closing_reports_what_is_outstanding_before_it_returns(
     await started(link, inbox)
     submissions = prepared(link, link.room())
     link.submit(submissions)
-    await link.close(drain_s=0)
+    await link.close(grace_s=0)
     assert Counter(map(identity, inbox.answers)) == Counter(map(identity, submissions))
     assert set(inbox.outcomes()) <= {Outcome.ACCEPTED, Outcome.UNANSWERED}
 
@@ -122,14 +122,14 @@ async def closing_waits_for_answers_that_are_on_their_way(link: Link, inbox: Rec
     await started(link, inbox)
     submissions = prepared(link, link.room())
     link.submit(submissions)
-    await link.close(drain_s=5)
+    await link.close(grace_s=5)
     assert inbox.outcomes() == [Outcome.ACCEPTED] * len(submissions)
 
 
 async def what_comes_after_the_end_is_unspent(link: Link, inbox: Recorder) -> None:
     await started(link, inbox)
     submissions = prepared(link, 2)
-    await link.close(drain_s=1)
+    await link.close(grace_s=1)
     link.submit(submissions)
     await inbox.until_answered(2)
     assert inbox.outcomes() == [Outcome.UNSPENT] * 2
@@ -138,7 +138,7 @@ async def what_comes_after_the_end_is_unspent(link: Link, inbox: Recorder) -> No
 
 async def a_link_that_was_never_started_can_be_closed(link: Link, inbox: Recorder) -> None:
     async with asyncio.timeout(5):
-        await link.close(drain_s=1)
+        await link.close(grace_s=1)
     assert link.state is LinkState.CLOSED
 
 

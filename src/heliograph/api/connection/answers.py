@@ -14,7 +14,7 @@ from uvicorn.server import ServerState
 
 from heliograph.api.bodies import REFUSAL, Headers
 from heliograph.api.connection import timeouts
-from heliograph.api.connection.connections import ClientAddress, Connected
+from heliograph.api.connection.connections import ClientAddress, OpenConnections
 from heliograph.api.connection.flow_control import Flow
 from heliograph.api.connection.heads import invalid_http
 from heliograph.api.connection.malformed import answer_not_read
@@ -32,7 +32,7 @@ class Answering(HttpToolsProtocol, ABC):
 
     def __init__(
         self,
-        connected: Connected,
+        connected: OpenConnections,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
@@ -90,13 +90,13 @@ class Answering(HttpToolsProtocol, ABC):
             self._answering.body.clear()
         self._taken = 0
         if self._told:
-            self._tell_how_much()
+            self._report_buffered()
         if self._last_s == math.inf and self.transport.is_closing():  # the client wants no more
-            self._end_with_this()
+            self._mark_over()
         if self._last_s == math.inf:
             self._answer_next()
         else:
-            self._be_counted()
+            self._update_count()
 
     def _answer_next(self) -> None:
         if self.pipeline:
@@ -110,36 +110,36 @@ class Answering(HttpToolsProtocol, ABC):
 
     def _wait(self) -> None:
         if self._refusal is not None:
-            self._tell(self._refusal)
+            self._send_refusal(self._refusal)
             return
-        self._be_counted()
+        self._update_count()
         if self._reading == NOTHING:
             self.until_s = self.loop.time() + timeouts.KEEP_ALIVE_S
 
     def _is_answered(self) -> bool:
         return not self.pipeline and (self.cycle is None or self.cycle.response_complete)
 
-    def _be_counted(self) -> None:
+    def _update_count(self) -> None:
         """Counts the connection as one that waits for its client, also while that does not take
         its answers, or as one at work.
         """
         if self.peer is None:
             return
         if self.flow.write_paused or self._last_s != math.inf or self._is_answered():
-            self._connected.waits(self, self.peer)
+            self._connected.note_waiting(self, self.peer)
         else:
-            self._connected.works(self, self.peer)
+            self._connected.note_working(self, self.peer)
 
-    def _tell_how_much(self) -> None:
+    def _report_buffered(self) -> None:
         """Tells how much of what has come is in memory."""
         self._told = self._taken + len(self._buffered)
-        self._connected.buffers(self, self._told)
+        self._connected.note_buffered(self, self._told)
 
-    def _let_go(self) -> None:
+    def _drop_next(self) -> None:
         """Lets go of what would have been parsed next."""
         if self._buffered:
             self._buffered = b""
-            self._tell_how_much()
+            self._report_buffered()
 
     # --- refusing
 
@@ -148,7 +148,7 @@ class Answering(HttpToolsProtocol, ABC):
         whose body is being read says so itself, unless it has its answer.
         """
         self._is_over = True
-        self._let_go()
+        self._drop_next()
         self.flow.block()
         self.until_s = math.inf  # the answers end it, or `unread_until_s`
         if self._reading == BODY and self.cycle.response_complete:
@@ -161,9 +161,9 @@ class Answering(HttpToolsProtocol, ABC):
         else:
             self._refusal = why
             if self._is_answered():
-                self._tell(why)
+                self._send_refusal(why)
 
-    def _tell(self, why: ServiceError) -> None:
+    def _send_refusal(self, why: ServiceError) -> None:
         self._refusal = None
         self.transport.write(answer_not_read(why, self.client and self.client[0]))
         self._linger()
@@ -175,14 +175,14 @@ class Answering(HttpToolsProtocol, ABC):
         take.
         """
         if self._reading == NOTHING and not self.pipeline and not self._buffered:
-            self._end_with_this()
+            self._mark_over()
             self.transport.close()
         else:
             self._linger()
 
-    def _end_with_this(self) -> None:
+    def _mark_over(self) -> None:
         self._is_over = True
-        self._let_go()
+        self._drop_next()
         self._last_s = self.loop.time()
         self.until_s = self._last_s + timeouts.UNREAD_S
 
@@ -191,11 +191,11 @@ class Answering(HttpToolsProtocol, ABC):
         closed.
         """
         self._is_over = True
-        self._let_go()
+        self._drop_next()
         self.pipeline.clear()
         self._last_s = self.loop.time()
         self.until_s = self._last_s + timeouts.LINGER_S
-        self._be_counted()
+        self._update_count()
         if not self.transport.is_closing():
             self.transport.write_eof()
             if self._thrown_away <= timeouts.LINGER_OCTETS:

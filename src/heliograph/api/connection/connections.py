@@ -65,7 +65,7 @@ class ClientAddress:
         self.waiting: dict[ClientConnection, None] = {}
 
 
-class Connected:
+class OpenConnections:
     """Counts the connections of one process. `is_proxy` tells whether an address is a proxy of the
     operator's own. A proxy's connections carry requests of many clients, so only the limit for all
     connections applies to them, and none of them is closed to make room for others.
@@ -102,24 +102,24 @@ class Connected:
         peer.count += 1
         connection.peer = peer
         self._all.add(connection)
-        self.waits(connection, peer)
+        self.note_waiting(connection, peer)
         return True
 
-    def waits(self, connection: ClientConnection, peer: ClientAddress) -> None:
+    def note_waiting(self, connection: ClientConnection, peer: ClientAddress) -> None:
         """Notes that the client is to send a request: its connection may be closed for somebody
         else's.
         """
         if not peer.is_proxy:
             self._waiting[connection] = peer.waiting[connection] = None
 
-    def works(self, connection: ClientConnection, peer: ClientAddress) -> None:
+    def note_working(self, connection: ClientConnection, peer: ClientAddress) -> None:
         """Notes that the client has sent a request."""
         self._waiting.pop(connection, None)
         peer.waiting.pop(connection, None)
 
-    def buffers(self, connection: ClientConnection, octets: int) -> None:
-        """Notes that so much of what its client has sent is in memory. If that is too much in
-        all, those are closed that have buffered some for the longest.
+    def note_buffered(self, connection: ClientConnection, octets: int) -> None:
+        """Notes how many octets that a connection's client has sent are in memory. If there are too
+        many in all, the connections that have buffered some for the longest are closed.
         """
         if connection.peer is None:
             return
@@ -132,12 +132,12 @@ class Connected:
             longest = next(iter(self._buffering))
             self._close_for(PROCESS_LIMIT, longest, longest.peer.key if longest.peer else "")
 
-    def gone(self, connection: ClientConnection) -> None:
-        """Counts it no more."""
+    def note_closed(self, connection: ClientConnection) -> None:
+        """Counts a connection no more."""
         peer, connection.peer = connection.peer, None
         if peer is None:
             return
-        self.works(connection, peer)
+        self.note_working(connection, peer)
         self._all.discard(connection)
         self._buffered_octets -= self._buffering.pop(connection, 0)
         peer.count -= 1
@@ -154,7 +154,7 @@ class Connected:
             each for each in self._all if each.until_s <= now_s or each.unread_until_s <= now_s
         ]:
             connection.overdue()
-        self._tell()
+        self._log_limit()
 
     def _make_room(self, why: str, waiting: dict[ClientConnection, None], host: str) -> bool:
         longest = next(iter(waiting), None)
@@ -164,14 +164,14 @@ class Connected:
     def _close_for(self, why: str, connection: ClientConnection | None, host: str) -> None:
         """Closes a connection to make room, if there is one to close, and counts it."""
         if connection is not None:
-            self.gone(connection)
+            self.note_closed(connection)
             connection.make_room()
         metrics.connection_closed(why)
         self._untold[why] += 1
         self._host = host
-        self._tell()
+        self._log_limit()
 
-    def _tell(self) -> None:
+    def _log_limit(self) -> None:
         """Logs at once, and then at most once a minute, with the address that came last."""
         if any(self._untold.values()) and clock.monotonic_s() - self._told_s >= TELL_S:
             self._told_s = clock.monotonic_s()

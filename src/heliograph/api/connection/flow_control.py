@@ -9,7 +9,7 @@ from typing import Final
 from uvicorn.protocols.http.flow_control import FlowControl
 
 
-class Dropped(list[tuple[bytes, bytes]]):
+class DroppedTrailers(list[tuple[bytes, bytes]]):
     """Drops the fields that come after a head, which are trailers. No client may say there who it
     is, or for whom it asks (RFC 9110, 6.5.1).
     """
@@ -18,7 +18,7 @@ class Dropped(list[tuple[bytes, bytes]]):
         """Keeps nothing."""
 
 
-DROPPED: Final = Dropped()
+DROPPED: Final = DroppedTrailers()
 
 
 class Flow(FlowControl):
@@ -44,7 +44,7 @@ class Flow(FlowControl):
             super().resume_reading()
 
 
-class Outlet:
+class AnswerTransport:
     """Stands for the transport of an answer. `close`, which it calls when it is whole, is the
     protocol's, which may still read.
     """

@@ -15,7 +15,7 @@ FIELDS_MAX: Final = 100
 UNBROKEN_OCTETS_MAX: Final = URL_OCTETS_MAX + HEADERS_OCTETS_MAX
 
 
-def why_not_go_on(url: bytes, headers: Headers, octets: int) -> ServiceError | None:
+def refusal_while_reading(url: bytes, headers: Headers, octets: int) -> ServiceError | None:
     """Returns why no more is read of a head of which so many octets have come; None when it is."""
     if len(url) > URL_OCTETS_MAX:
         return _url_too_long()
@@ -24,7 +24,7 @@ def why_not_go_on(url: bytes, headers: Headers, octets: int) -> ServiceError | N
     return None
 
 
-def why_refused(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceError | None:
+def refusal_of_head(url: bytes, headers: Headers, *, may_be_large: bool) -> ServiceError | None:
     """Returns why a whole head is refused; None when it is not. Without `may_be_large`, it has
     fewer octets than any limit.
     """

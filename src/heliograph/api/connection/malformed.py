@@ -39,7 +39,7 @@ def whole_answer(error: ServiceError) -> tuple[str, bytes]:
 
 
 def answer_not_read(error: ServiceError, client: str | None) -> bytes:
-    """Returns the same octets, once the answer has been counted and logged."""
+    """Returns the octets of `whole_answer`, once the answer has been counted and logged."""
     request_id, answer = whole_answer(error)
     # there was no head from which to measure
     metrics.request_answered("unknown", "unknown", error.status, 0.0)

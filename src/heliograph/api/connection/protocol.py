@@ -22,7 +22,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from heliograph.api.bodies import IN_ONE_PIECE, PIECES_MAX
 from heliograph.api.connection import timeouts
 from heliograph.api.connection.answers import BODY, HEAD, NOTHING, Answering
-from heliograph.api.connection.flow_control import DROPPED, Flow, Outlet
+from heliograph.api.connection.flow_control import DROPPED, AnswerTransport, Flow
 from heliograph.api.connection.heads import (
     FIELDS_MAX,
     HEADERS_OCTETS_MAX,
@@ -30,13 +30,13 @@ from heliograph.api.connection.heads import (
     URL_OCTETS_MAX,
     headers_too_large,
     invalid_http,
-    why_not_go_on,
-    why_refused,
+    refusal_of_head,
+    refusal_while_reading,
 )
 from heliograph.api.connection.malformed import whole_answer
-from heliograph.api.connection.one_piece import answer_in_one_piece
 from heliograph.api.connection.timeouts import BODY_S, FIRST_S, HEAD_S, KEEP_ALIVE_S, UNREAD_S
 from heliograph.api.connection.upgrades import body_parser, framing_of
+from heliograph.api.connection.write_answer import write_whole_answer
 from heliograph.base import metrics
 from heliograph.base.errors import InvalidRequest, ServiceError, Unavailable
 
@@ -80,7 +80,7 @@ class Protocol(Answering):
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_OCTETS
             )
-        self._outlet = Outlet(transport, self._close)
+        self._outlet = AnswerTransport(transport, self._close)
         self.until_s = self.loop.time() + timeouts.FIRST_S
         if not self._connected.admit(self, self.client[0] if self.client else ""):
             self._is_over = True
@@ -93,7 +93,7 @@ class Protocol(Answering):
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._connected.gone(self)
+        self._connected.note_closed(self)
         self._buffered = b""
         self._is_over = True
         self.pipeline.clear()
@@ -104,7 +104,7 @@ class Protocol(Answering):
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
-            self._throw_away(len(data))
+            self._discard(len(data))
         elif self._buffered or self.pipeline:
             self._buffer(self._buffered + data)
         elif len(data) <= SLICE_OCTETS:
@@ -119,7 +119,7 @@ class Protocol(Answering):
         if octets:
             self.flow.block()
         if octets or self._told:
-            self._tell_how_much()
+            self._report_buffered()
 
     def _feed_buffered(self) -> None:
         """Parses what is buffered until somebody has to wait for his turn: the next request, or
@@ -157,7 +157,7 @@ class Protocol(Answering):
             self._goes_on = True
             self.loop.call_soon(self._feed_buffered)
 
-    def _throw_away(self, octets: int) -> bool:
+    def _discard(self, octets: int) -> bool:
         """Counts what comes after its answer. It returns True if it is enough, and nothing more is
         read.
         """
@@ -168,7 +168,7 @@ class Protocol(Answering):
         return is_enough
 
     def _feed(self, part: bytes | memoryview) -> None:
-        if self._reading == BODY and self.cycle.response_complete and self._throw_away(len(part)):
+        if self._reading == BODY and self.cycle.response_complete and self._discard(len(part)):
             self._linger()
             return
         self._unbroken += len(part)
@@ -178,7 +178,7 @@ class Protocol(Answering):
             # it is not granted: the answer, and what follows, is in this protocol (RFC 9110, 7.8)
             except httptools.HttpParserUpgrade as wish:
                 part = part[wish.args[0] :]
-                if not self._read_the_body_nevertheless():
+                if not self._read_body_without_upgrade():
                     return
             except httptools.HttpParserError:
                 self._refuse(self._why)
@@ -186,7 +186,7 @@ class Protocol(Answering):
             else:
                 break
         if self._reading == HEAD:
-            if why := why_not_go_on(self.url, self.headers, self._unbroken):
+            if why := refusal_while_reading(self.url, self.headers, self._unbroken):
                 self._refuse(why)
         elif self._unbroken > UNBROKEN_OCTETS_MAX:
             self._refuse(
@@ -195,7 +195,7 @@ class Protocol(Answering):
                 else invalid_http()
             )
 
-    def _read_the_body_nevertheless(self) -> bool:
+    def _read_body_without_upgrade(self) -> bool:
         """Reads the body of a request that wishes for another protocol. The framing is forgotten
         first: a body of no octets ends at once.
         """
@@ -217,7 +217,7 @@ class Protocol(Answering):
 
     def on_headers_complete(self) -> None:
         # it came in more than one slice
-        if why := why_refused(self.url, self.headers, may_be_large=self._unbroken > 0):
+        if why := refusal_of_head(self.url, self.headers, may_be_large=self._unbroken > 0):
             self._stop(why)
         if len(self.pipeline) >= PIPELINED_MAX:
             self._stop(
@@ -229,14 +229,14 @@ class Protocol(Answering):
         super().on_headers_complete()
         self.cycle.transport = self._outlet  # type: ignore[assignment]  # what it needs of one
         # ours, beside what ASGI has
-        answer = partial(answer_in_one_piece, self.cycle)
+        answer = partial(write_whole_answer, self.cycle)
         self.scope[IN_ONE_PIECE] = answer  # type: ignore[typeddict-unknown-key]
         self._framing = framing_of(self.headers) if self.parser.should_upgrade() else []
         self.headers = DROPPED
         self._reading = BODY
         self._unbroken = self._pieces = self._thrown_away = self._taken = 0
         self.until_s = self.loop.time() + timeouts.BODY_S
-        self._be_counted()
+        self._update_count()
         if self.pipeline:
             self.flow.block()
 
@@ -252,7 +252,7 @@ class Protocol(Answering):
         super().on_body(body)
         self._taken += len(body)
         if self._taken >= self._told + COUNT_OCTETS and not self.cycle.response_complete:
-            self._tell_how_much()
+            self._report_buffered()
 
     def on_message_complete(self) -> None:
         if self._framing:  # the body is still to come, whatever the parser believes
@@ -272,12 +272,12 @@ class Protocol(Answering):
     def pause_writing(self) -> None:
         super().pause_writing()
         self.unread_until_s = self.loop.time() + timeouts.UNREAD_S
-        self._be_counted()
+        self._update_count()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self.unread_until_s = math.inf
-        self._be_counted()
+        self._update_count()
         if (
             self.pipeline
             and self._answering is not None

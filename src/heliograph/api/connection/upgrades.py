@@ -38,7 +38,7 @@ def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser
 
     Raises httptools.HttpParserError.
     """
-    parser = httptools.HttpRequestParser(_BehindHead(reader))
+    parser = httptools.HttpRequestParser(_HeadSkipped(reader))
     parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
     parser.feed_data(
         b"POST / HTTP/1.1\r\n" + b"".join(b"%b: %b\r\n" % field for field in framing) + b"\r\n"
@@ -46,7 +46,7 @@ def body_parser(reader: Reader, framing: Headers) -> httptools.HttpRequestParser
     return parser
 
 
-class _BehindHead:
+class _HeadSkipped:
     """Keeps the first head to itself."""
 
     def __init__(self, reader: Reader) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from enum import Enum
 
 
-class Pulse(Enum):
+class PeerState(Enum):
     ALIVE = "alive"
     ASK = "ask"  # silent for enquire_link_s: an enquire_link is due
     DEAD = "dead"  # and no sign within enquire_link_timeout_s
 
 
-class PulseWatch:
+class SilenceWatch:
     """Measures silence in reading time: the loop's time less what passed while we did not
     read, which is nobody's silence but ours.
     """
@@ -40,19 +40,21 @@ class PulseWatch:
             self._loop_time_s() if self._paused_at_s is None else self._paused_at_s
         ) - self._unread_s
 
-    def heard(self) -> None:
+    def note_pdu(self) -> None:
         """Notes that a whole PDU came. Half a PDU is no sign of life."""
         self._heard_s, self._asked_s = self.time_s(), None
 
-    def feel(self) -> Pulse:
+    def check(self) -> PeerState:
         """Returns the verdict of this moment. ASK is returned once; the caller then asks."""
         now_s = self.time_s()
         if self._asked_s is not None:
-            return Pulse.DEAD if now_s - self._asked_s >= self._dead_after_s else Pulse.ALIVE
+            return (
+                PeerState.DEAD if now_s - self._asked_s >= self._dead_after_s else PeerState.ALIVE
+            )
         if now_s - self._heard_s < self._ask_after_s:
-            return Pulse.ALIVE
+            return PeerState.ALIVE
         self._asked_s = now_s
-        return Pulse.ASK
+        return PeerState.ASK
 
     def pause(self) -> None:
         if self._paused_at_s is None:

@@ -29,8 +29,8 @@ class InboundTexts:
         self._few = LineLimit(LINES_A_SECOND_MAX)
 
     def came(self, message: pdu.ShortMessage) -> None:
-        """Counts one, and logs it unless this second has had its lines; the next line says how many
-        were left out.
+        """Counts a text, and logs it unless this second has had its lines; the next line says how
+        many were left out.
         """
         self._tally.mobile_originated += 1
         self._counter.inc()

@@ -94,7 +94,7 @@ class SmppLink:
         return self._encoder.submissions(message)
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Spreads them evenly over the binds. What there is no room for is answered
+        """Spreads submissions evenly over the binds. Those that there is no room for are answered
         UNSPENT, from the event loop's next round.
         """
         # the fullest first: what it cannot take is shared by those with more room
@@ -131,13 +131,13 @@ class SmppLink:
         for task in self._tasks:
             task.add_done_callback(_raise_fault)
 
-    async def close(self, drain_s: float) -> None:
+    async def close(self, grace_s: float) -> None:
         self._is_closing = True
-        await cancelling.end(*self._tasks)
+        await cancelling.cancel_and_wait(*self._tasks)
         if self.outstanding:
             # what is still outstanding then is reported when its session ends
             with suppress(TimeoutError):
-                async with asyncio.timeout(drain_s):
+                async with asyncio.timeout(grace_s):
                     await self._is_drained.wait()
         sessions = self._sessions()
         for session in sessions:

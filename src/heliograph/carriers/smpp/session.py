@@ -16,7 +16,7 @@ from heliograph.carriers.link import (
     SubmitAnswer,
 )
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
+from heliograph.carriers.smpp.enquire_link import PeerState, SilenceWatch
 from heliograph.carriers.smpp.framing import Framer
 from heliograph.carriers.smpp.handset_text import read_handset_text
 from heliograph.carriers.smpp.inbound import InboundTexts
@@ -89,7 +89,7 @@ class SmppSession(asyncio.Protocol):
         self._is_bound = False
         self._has_nacked = False
         self._is_write_paused = False
-        self._watch = PulseWatch(
+        self._watch = SilenceWatch(
             self._loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
         )
         self._tick_s = min(
@@ -117,7 +117,7 @@ class SmppSession(asyncio.Protocol):
         return self._window.free()
 
     def submit(self, submissions: Sequence[Submission]) -> None:
-        """Writes them in one go; the caller has asked `window_free`. It is hot."""
+        """Writes submissions in one go; the caller has asked `window_free`. It is hot."""
         deadline = self._watch.time_s() + self._settings.answer_timeout_s
         pack, waiting, sequence = pdu.HEADER.pack, self._window.waiting, self._sequence
         octets: list[bytes] = []
@@ -215,7 +215,7 @@ class SmppSession(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         frames = self._framer.feed(data)
         if frames:
-            self._watch.heard()
+            self._watch.note_pdu()
         found = _ToReport()
         for command, status, sequence, body in frames:
             if command == pdu.SUBMIT_SM_RESP:
@@ -333,11 +333,11 @@ class SmppSession(asyncio.Protocol):
         unanswered = self._window.expire(self._watch.time_s())
         if unanswered:
             self._owner.on_answers(unanswered)
-        pulse = self._watch.feel()
-        if pulse is Pulse.DEAD:
+        pulse = self._watch.check()
+        if pulse is PeerState.DEAD:
             self._tally.half_open += 1
             self.abort("half-open connection: no answer to enquire_link")
-        elif pulse is Pulse.ASK:
+        elif pulse is PeerState.ASK:
             self._request(pdu.ENQUIRE_LINK)
         self._timers = [timer for timer in self._timers if timer.when() > self._loop.time()]
         self._later(self._tick_s, self._tick)

@@ -11,7 +11,7 @@ from heliograph.carriers.smpp.settings import SmppSettings
 TRIAL_BIND_S: Final = 15.0  # after so long, nobody answers
 
 
-class _Watch:
+class _BindObserver:
     """Is an Inbox that waits for one thing: whether the carrier lets us in."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ async def try_to_bind(
     """Binds to a carrier and unbinds again, and says what its state became, and why. One bind is
     tried, however many the carrier shall have.
     """
-    watch = _Watch()
+    watch = _BindObserver()
     link: Link = SmppLink(replace(connection, binds=1), watch)
     await link.start()
     try:

@@ -35,8 +35,8 @@ class Window:
         return None if late is None else _answer(late, outcome, ref, command_status, late=True)
 
     def expire(self, now_s: float) -> list[SubmitAnswer]:
-        """Takes out what has waited past its deadline, unanswered; room for others, though
-        its answer may still come.
+        """Takes out, as unanswered, what has waited past its deadline. That makes room for others,
+        though the answer may still come.
         """
         expired = [
             sequence for sequence, (_, deadline_s) in self.waiting.items() if deadline_s <= now_s
@@ -51,7 +51,7 @@ class Window:
         return answers
 
     def give_up(self) -> list[SubmitAnswer]:
-        """Takes out everything, unanswered: the connection is gone.
+        """Takes out everything, as unanswered: the connection is gone.
 
         All were written. Which of them the socket had not yet taken cannot be known any more, so
         all are in doubt.

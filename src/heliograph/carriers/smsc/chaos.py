@@ -262,8 +262,8 @@ class Chaos:
         self._seen = dict.fromkeys(ActPlace, 0)
 
     def acts(self, place: ActPlace) -> tuple[Act, ...]:
-        """Returns what happens to the next one. The acts of the script come first; of two that
-        exclude each other, the first counts. It is hot.
+        """Returns what happens to the next bind, submission or text. The acts of the script come
+        first; of two that exclude each other, the first counts. It is hot.
         """
         chances, rules = self._chances[place], self._rules[place]
         if not chances and not rules:

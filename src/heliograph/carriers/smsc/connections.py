@@ -50,7 +50,7 @@ class ClientSessions:
         return iter(list(self._addresses))
 
     def admit(self, session: ClientSession, host: str) -> None:
-        """Counts one more until `left`; one that is there already may have to end for it."""
+        """Adds a session to the list until `left`; another session may have to end for it."""
         most = max(1, min(SESSIONS_MAX, open_files.limit() - FILES_KEPT))
         most_of_one = max(1, most // ADDRESS_SHARE)
         address = network_of(host)
@@ -66,7 +66,7 @@ class ClientSessions:
         self._of_address.setdefault(address, {})[session] = None
 
     def left(self, session: ClientSession) -> None:
-        """Counts it no more, if it still was."""
+        """Removes a session from the list, if it is still there."""
         address = self._addresses.pop(session, None)
         if address is None:
             return

@@ -65,7 +65,7 @@ class WrittenText:
             for number in range(1, len(self._parts) + 1)
         ]
 
-    def told(self, text: HandsetPdu) -> dict[str, Any]:
+    def journal_fields(self, text: HandsetPdu) -> dict[str, Any]:
         """Returns the fields of the journal's lines about a text, or about a part of one."""
         return {
             "sender": text.sender,

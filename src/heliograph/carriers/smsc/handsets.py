@@ -103,9 +103,9 @@ class Handsets:
                 freest.send_text(self._waiting.popleft())
             freest.flush()
 
-    def told(self, text: HandsetPdu) -> dict[str, Any]:
+    def journal_fields(self, text: HandsetPdu) -> dict[str, Any]:
         """Returns the fields of the journal's lines about a text, or about a part of one."""
-        return self._text.told(text)
+        return self._text.journal_fields(text)
 
     def close(self) -> None:
         """Lets no handset write until a session joins."""
@@ -163,7 +163,7 @@ class Handsets:
         if act.kind == "mo-lose":
             self._journal.count("text_lost")
             if self._journal.is_kept:
-                self._journal.note("text_lost", **self.told(part))
+                self._journal.note("text_lost", **self.journal_fields(part))
             return 0
         times: int = act.argument
         self._journal.counts["text_repeated"] += times - 1

@@ -87,7 +87,7 @@ def _text(data_coding: int, octets: bytes) -> str:
     return octets.decode(codec) if codec else gsm7_text(octets)
 
 
-def told(message: pdu.ShortMessage) -> dict[str, Any]:
+def journal_fields(message: pdu.ShortMessage) -> dict[str, Any]:
     """Returns the fields of the journal's line about a submit_sm, or about a part of one."""
     long, octets = message_part_of(message)
     reference = message.tlvs.get(pdu.USER_MESSAGE_REFERENCE)

@@ -69,8 +69,8 @@ class Outbox:
             receiver.flush()
 
     def _hand_over(self, receipt: AddressedReceipt) -> Receiver | None:
-        """Sends a receipt, and returns who got it. It returns None when nobody has room for it;
-        then the receipt waits. It is hot.
+        """Sends a receipt, and returns the session that got it. If no session has room for it, it
+        returns None, and the receipt waits. It is hot.
         """
         near = receipt.near
         receiver = near if near.receipt_room() > 0 else self._with_room(receipt.system_id)

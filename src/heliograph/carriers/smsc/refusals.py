@@ -71,7 +71,7 @@ def _is_time(text: str) -> bool:
 
 
 def _has_its_header(message: pdu.ShortMessage) -> bool:
-    """Returns whether the user data header that it says it has is all there."""
+    """Returns whether the user data header that a message says it has is whole."""
     if not message.esm_class & pdu.ESM_UDH:
         return True
     octets = message.tlvs.get(pdu.MESSAGE_PAYLOAD, message.short_message)
@@ -79,8 +79,8 @@ def _has_its_header(message: pdu.ShortMessage) -> bool:
 
 
 def _is_a_part(message: pdu.ShortMessage) -> bool:
-    """Returns whether the part of a long message that it says it is can be: it has all three
-    sar_* or none, and 1 ≤ part ≤ total.
+    """Returns whether a message can be the part of a long message that it says it is: it has all
+    three sar_* TLVs or none of them, and 1 ≤ part ≤ total.
     """
     sar = [message.tlvs[tag] for tag in SAR if tag in message.tlvs] if message.tlvs else []
     if sar and not (

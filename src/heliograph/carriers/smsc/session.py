@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from heliograph.base import clock
 from heliograph.carriers.smpp import pdu
-from heliograph.carriers.smpp.enquire_link import Pulse, PulseWatch
+from heliograph.carriers.smpp.enquire_link import PeerState, SilenceWatch
 from heliograph.carriers.smpp.framing import Frame, Framer
 from heliograph.carriers.smpp.outcomes import ESME_RALYBND, ESME_RINVBNDSTS
 from heliograph.carriers.smsc.handset_pdus import HandsetPdu
@@ -56,7 +56,7 @@ class EsmeSession(asyncio.Protocol):
         self._is_write_paused = False
         self._paused_s = 0.0  # since when nothing more could be written
         settings = shared.settings
-        self._watch = PulseWatch(
+        self._watch = SilenceWatch(
             shared.loop.time, settings.enquire_link_s, settings.enquire_link_timeout_s
         )
         self._tick_s = min(
@@ -71,10 +71,12 @@ class EsmeSession(asyncio.Protocol):
 
     def receipt_room(self) -> int:
         """Returns how many receipts may be sent now."""
-        return RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged) if self._hears() else 0
+        return (
+            RECEIPTS_UNACKNOWLEDGED_MAX - len(self._unacknowledged) if self._may_write_to() else 0
+        )
 
     def send_receipt(self, owed: ReceiptToWrite) -> None:
-        """Leaves with the next `flush`. It is hot."""
+        """Queues a receipt, which the next `flush` writes. It is hot."""
         sequence = self._next_sequence()
         self._unacknowledged[sequence] = owed
         self._out.append(
@@ -96,20 +98,20 @@ class EsmeSession(asyncio.Protocol):
 
     def text_room(self) -> int:
         """Returns how many texts of handsets may be sent now."""
-        return TEXTS_UNANSWERED_MAX - len(self._unanswered_texts) if self._hears() else 0
+        return TEXTS_UNANSWERED_MAX - len(self._unanswered_texts) if self._may_write_to() else 0
 
     def send_text(self, text: HandsetPdu) -> None:
-        """Leaves with the next `flush`. It is hot."""
+        """Queues a text, which the next `flush` writes. It is hot."""
         sequence = self._next_sequence()
         self._unanswered_texts[sequence] = text
         self._out.append(pdu.encode_pdu(text.command, pdu.ESME_ROK, sequence, text.body))
         if self._journal.is_kept:
-            self.note("text", sequence=sequence, **self._shared.handsets.told(text))
+            self.note("text", sequence=sequence, **self._shared.handsets.journal_fields(text))
 
     # --- what `SubmissionDesk` asks for
 
     def write(self, octets: bytes) -> None:
-        """Leaves with the next `flush`."""
+        """Queues octets, which the next `flush` writes."""
         if not self._is_deaf:
             self._out.append(octets)
 
@@ -125,7 +127,7 @@ class EsmeSession(asyncio.Protocol):
                 self.abort("the client sends, and reads nothing")
         self._out.clear()
 
-    def go_deaf(self) -> None:
+    def stop_answering(self) -> None:
         """Makes the connection half-open from here on: the SMSC reads, and never answers again."""
         self.note("half_open")
         self.flush()
@@ -149,7 +151,7 @@ class EsmeSession(asyncio.Protocol):
         if self._framer.broken is not None and not self._backlog and self._is_open():
             self._nack(self._framer.broken, 0)
             self._close(str(self._framer.broken))
-        self._read_or_not()
+        self._pause_or_resume()
 
     def note(self, event: str, **fields: Any) -> None:
         self._journal.note(event, session=self.number, **fields)
@@ -205,7 +207,7 @@ class EsmeSession(asyncio.Protocol):
     def pause_writing(self) -> None:
         self._is_write_paused = True
         self._paused_s = self._shared.loop.time()
-        self._read_or_not()
+        self._pause_or_resume()
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
@@ -218,7 +220,7 @@ class EsmeSession(asyncio.Protocol):
             return
         frames = self._framer.feed(data)
         if frames:
-            self._watch.heard()
+            self._watch.note_pdu()
         self._backlog += frames
         self.look_again()
         if frames and self._is_bound():
@@ -229,7 +231,7 @@ class EsmeSession(asyncio.Protocol):
     def _take(self, frames: list[Frame]) -> None:
         for at, (command, status, sequence, body) in enumerate(frames):
             if command == pdu.SUBMIT_SM:
-                if self._taken.stops_here():
+                if self._taken.is_stopped():
                     self._backlog = frames[at:]
                     break
                 if self._sends:
@@ -251,7 +253,7 @@ class EsmeSession(asyncio.Protocol):
             self._on_receipt_answer(sequence, status)
             return
         if self._journal.is_kept:
-            told = self._shared.handsets.told(text)
+            told = self._shared.handsets.journal_fields(text)
             self.note("text_answered", sequence=sequence, status=status, **told)
         self._shared.handsets.answered(text, status)
 
@@ -321,7 +323,7 @@ class EsmeSession(asyncio.Protocol):
     # --- time
 
     def _tick(self) -> None:
-        pulse = self._watch.feel()
+        pulse = self._watch.check()
         settings = self._shared.settings
         if (
             self._is_write_paused
@@ -330,9 +332,9 @@ class EsmeSession(asyncio.Protocol):
         ):
             # for as long as a silent one is waited for: `_watch` stands still meanwhile
             self.abort("the client reads nothing")
-        elif pulse is Pulse.DEAD:
+        elif pulse is PeerState.DEAD:
             self.abort("no answer to enquire_link")
-        elif pulse is Pulse.ASK:
+        elif pulse is PeerState.ASK:
             self._request(pdu.ENQUIRE_LINK)
             self.flush()
         self._later("tick", self._tick_s, self._tick)
@@ -348,7 +350,7 @@ class EsmeSession(asyncio.Protocol):
     def _is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def _read_or_not(self) -> None:
+    def _pause_or_resume(self) -> None:
         """Reads while there is room for what would be read."""
         if self._transport is None or not self._is_open():
             return
@@ -360,7 +362,7 @@ class EsmeSession(asyncio.Protocol):
             self._watch.pause()
             self._transport.pause_reading()
 
-    def _hears(self) -> bool:
+    def _may_write_to(self) -> bool:
         """Returns whether receipts and texts may be written."""
         return (
             self._receives

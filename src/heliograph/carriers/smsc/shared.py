@@ -63,7 +63,7 @@ class SharedState:
         )
 
     def acknowledged(self, receiver: Receiver, owed: ReceiptToWrite, *, again: bool) -> None:
-        """Notes that a receipt was answered; with `again` it is to come once more."""
+        """Notes that a receipt was answered. With `again`, it is to be sent once more."""
         self.outbox.settled()
         if again:
             self.outbox.owe(AddressedReceipt(owed, receiver.system_id, receiver), RECEIPT_RETRY_S)

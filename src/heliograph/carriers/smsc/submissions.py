@@ -27,7 +27,7 @@ class Client(Receiver, Protocol):
     """Describes the session, as its submissions need it."""
 
     def write(self, octets: bytes) -> None: ...
-    def go_deaf(self) -> None: ...
+    def stop_answering(self) -> None: ...
     def abort(self, why: str) -> None: ...
     def look_again(self) -> None: ...
     def note(self, event: str, **fields: object) -> None: ...
@@ -56,7 +56,7 @@ class SubmissionDesk:
     def is_full(self) -> bool:
         return self._outstanding >= self._shared.settings.window
 
-    def stops_here(self) -> bool:
+    def is_stopped(self) -> bool:
         """Returns whether nothing more is read before an answer has left."""
         return self._shared.settings.over_window == "stop" and self.is_full()
 
@@ -87,7 +87,7 @@ class SubmissionDesk:
                 message_id=message_id,
                 status=status,
                 chaos=[kind for kind, _ in acts],
-                **journal_entry.told(message),
+                **journal_entry.journal_fields(message),
             )
         for kind, _ in acts:
             self._journal.count(f"chaos {kind}")
@@ -96,7 +96,7 @@ class SubmissionDesk:
         self._say(_SubmitResponse(sequence, status, message_id), plan)
 
     def answer(self, sequence: int, status: int, message_id: str | None = None) -> None:
-        """Leaves with the session's next flush. It is hot."""
+        """Queues an answer, which the session's next flush writes. It is hot."""
         self._journal.count(
             "submit_sm_resp" if status == pdu.ESME_ROK else f"submit_sm_resp 0x{status:02x}"
         )
@@ -118,12 +118,12 @@ class SubmissionDesk:
         return simulated_outcome(message.destination_addr).command_status
 
     def _say(self, answer: _SubmitResponse, plan: SubmissionPlan) -> None:
-        """Tells the client what it gets to hear of it, if anything."""
+        """Tells the client what its plan lets it hear of an answer, if anything."""
         if plan.ends == "drop":
             self._outstanding += 1
             self._client.abort("chaos: drop")
         elif plan.ends == "half-open":
-            self._client.go_deaf()
+            self._client.stop_answering()
         else:
             delay_s = plan.answer_delay_s or self._shared.settings.answer_delay_s
             if delay_s and not (answer.status == _RTHROTTLED and self.is_full()):

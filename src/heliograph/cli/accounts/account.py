@@ -16,8 +16,8 @@ from heliograph.cli.values import (
     LISTED_MAX,
     Money,
     OrWord,
-    Whole,
-    given,
+    WholeNumber,
+    given_options,
     page_options,
 )
 
@@ -86,7 +86,7 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--credits",
     "opening_credits",
-    type=Whole(0),
+    type=WholeNumber(0),
     default=0,
     metavar="N",
     help="SMS credits to begin with.",
@@ -101,13 +101,13 @@ def _same_name_option(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option(
     "--daily-credits",
-    type=OrWord(Whole(0), "none"),
+    type=OrWord(WholeNumber(0), "none"),
     metavar="N|none",
     help="The most SMS credits that it may spend a day (UTC). Default: 10000.",
 )
 @_same_name_option
 def create(
-    session: CommandRun,
+    run: CommandRun,
     name: str,
     country: str,
     currency: str,
@@ -127,10 +127,10 @@ def create(
     )
     currency = wallet.currency(currency)
     now_ms = clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         _require_unique(tx, name, same_name=same_name)
         account = accounts.create(
-            tx, name, country, now_ms=now_ms, **given(daily_credits=daily_credits)
+            tx, name, country, now_ms=now_ms, **given_options(daily_credits=daily_credits)
         )
         wallet.open_wallet(tx, account.id, currency)
         if opening_credits:
@@ -138,7 +138,7 @@ def create(
         if opening_balance:
             wallet.topup(tx, account.id, opening_balance, "Opening balance", now_ms=now_ms)
         record = full_record(tx, account)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -151,11 +151,11 @@ def create(
 )
 @click.option("--customers-of", metavar="ACC", help="Only this partner's Connect customers.")
 @page_options
-def list_(session: CommandRun, customers_of: str | None, limit: int, before: str | None) -> None:
+def list_(run: CommandRun, customers_of: str | None, limit: int, before: str | None) -> None:
     """List accounts, Connect customers among them, newest first."""
     from heliograph import accounts, wallet
 
-    with session.read() as tx:
+    with run.read() as tx:
         before_id = accounts.find(tx, before).id if before is not None else None
         parent_id = accounts.find(tx, customers_of).id if customers_of is not None else None
         found = accounts.page(tx, limit=limit, parent_id=parent_id, before_id=before_id)
@@ -163,7 +163,7 @@ def list_(session: CommandRun, customers_of: str | None, limit: int, before: str
     records = [listed_record(account, wallets[account.id]) for account in found]
     when = ("closed_at",) if any(record["closed_at"] for record in records) else ()
     show_list(
-        session,
+        run,
         records,
         (
             "id",
@@ -181,28 +181,28 @@ def list_(session: CommandRun, customers_of: str | None, limit: int, before: str
 
 @command.command("show", epilog=examples("account show 'Amina Foods'"))
 @click.argument("acc")
-def show_(session: CommandRun, acc: str) -> None:
+def show_(run: CommandRun, acc: str) -> None:
     """Show one account with its wallet."""
     from heliograph import accounts
 
-    with session.read() as tx:
+    with run.read() as tx:
         record = full_record(tx, accounts.find(tx, acc))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("rename", epilog=examples("account rename 'Amina Foods' 'Amina Foods Ltd'"))
 @click.argument("acc")
 @click.argument("name", type=checked_values.ACCOUNT_NAME)
 @_same_name_option
-def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
+def rename(run: CommandRun, acc: str, name: str, same_name: bool) -> None:
     """Give an account another name. Its id, keys, senders and messages stay as they are."""
     from heliograph import accounts
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.find(tx, acc)
         _require_unique(tx, name, same_name=same_name, besides=account.id)
         record = full_record(tx, accounts.rename(tx, account.id, name))
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -223,13 +223,13 @@ def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
 )
 @click.option(
     "--daily-credits",
-    type=OrWord(Whole(0), "none"),
+    type=OrWord(WholeNumber(0), "none"),
     metavar="N|none",
     help="The most SMS credits that it may spend a day (UTC).",
 )
 @click.option(
     "--otp-unverified",
-    type=OrWord(Whole(1), "default"),
+    type=OrWord(WholeNumber(1), "default"),
     metavar="N|default",
     help=(
         "How many one-time passwords may stay unverified in any hour, whatever was sent "
@@ -243,7 +243,7 @@ def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
 )
 @click.option(
     "--low-balance",
-    type=OrWord(Whole(0), "none"),
+    type=OrWord(WholeNumber(0), "none"),
     metavar="N|none",
     help="The event wallet.low_balance is sent below this many SMS credits.",
 )
@@ -259,14 +259,14 @@ def rename(session: CommandRun, acc: str, name: str, same_name: bool) -> None:
     metavar="ZONE",
     help="The time zone of its pages and schedules, such as Africa/Accra.",
 )
-def set_(session: CommandRun, acc: str, **options: Any) -> None:
+def set_(run: CommandRun, acc: str, **options: Any) -> None:
     """Set what an account may do, and when it is warned."""
     from heliograph import accounts, keys, wallet
 
-    changes = given(**options)
+    changes = given_options(**options)
     if not changes:
         raise click.UsageError("Say what to set: give at least one option.")
-    with session.write() as tx:
+    with run.write() as tx:
         if "max_tier" in changes:
             keys.tier_named(tx, changes["max_tier"])
         account = accounts.find(tx, acc)
@@ -292,7 +292,7 @@ def set_(session: CommandRun, acc: str, **options: Any) -> None:
                 wallet.Thresholds(of_wallet.get("low_balance", known.low_balance_credits), amount),
             )
         record = full_record(tx, account)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -304,19 +304,19 @@ def set_(session: CommandRun, acc: str, **options: Any) -> None:
 @click.argument("acc")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show, newest first.",
 )
-def notices(session: CommandRun, acc: str, limit: int) -> None:
+def notices(run: CommandRun, acc: str, limit: int) -> None:
     """Show what an account's users are told of, newest first: such as a webhook endpoint that was
     disabled.
     """
     from heliograph import accounts
     from heliograph.base.clock import rfc3339
 
-    with session.read() as tx:
+    with run.read() as tx:
         account = accounts.find(tx, acc)
         found = accounts.notices_of(tx, account.id, limit)
     records = [
@@ -328,4 +328,4 @@ def notices(session: CommandRun, acc: str, limit: int) -> None:
         }
         for notice in found
     ]
-    show_list(session, records, ("created_at", "kind", "text"))
+    show_list(run, records, ("created_at", "kind", "text"))

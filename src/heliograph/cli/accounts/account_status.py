@@ -11,11 +11,11 @@ from heliograph.cli.output import show, show_list
 from heliograph.cli.values import by_option, entry_reason_option
 
 
-def _change_status(session: CommandRun, acc: str, status: str, reason: str | None, by: str) -> None:
+def _change_status(run: CommandRun, acc: str, status: str, reason: str | None, by: str) -> None:
     from heliograph import accounts
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.find(tx, acc)
         change = accounts.suspend if status == "suspended" else accounts.resume
         account = change(tx, account.id)
@@ -23,7 +23,7 @@ def _change_status(session: CommandRun, acc: str, status: str, reason: str | Non
             tx, account.id, accounts.StatusChange(status, reason, by, clock.now_ms())
         )
         record = full_record(tx, account)
-    show(session, record)
+    show(run, record)
 
 
 def _why_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -43,27 +43,27 @@ def _why_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.argument("acc")
 @_why_options
-def suspend(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
+def suspend(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Suspend an account and its customers. They can still read, but change and send nothing. What
     is queued still goes out.
 
     Who did it, when and why is kept: `heliograph account show` shows the last change.
     """
-    _change_status(session, acc, "suspended", reason, by)
+    _change_status(run, acc, "suspended", reason, by)
 
 
 @click.command("go-live", cls=Command, epilog=examples("account go-live 'Amina Foods'"))
 @click.argument("acc")
-def go_live(session: CommandRun, acc: str) -> None:
+def go_live(run: CommandRun, acc: str) -> None:
     """Let an account that has signed up in the portal make live keys, and send live texts.
 
     Until then it is in sandbox only. It cannot be taken back: suspend the account instead."""
     from heliograph import accounts
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.go_live(tx, accounts.find(tx, acc).id)
         record = full_record(tx, account)
-    show(session, record)
+    show(run, record)
 
 
 @click.command(
@@ -71,9 +71,9 @@ def go_live(session: CommandRun, acc: str) -> None:
 )
 @click.argument("acc")
 @_why_options
-def resume(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
+def resume(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Lift the suspension of an account."""
-    _change_status(session, acc, "active", reason, by)
+    _change_status(run, acc, "active", reason, by)
 
 
 @click.command(
@@ -83,7 +83,7 @@ def resume(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
 )
 @click.argument("acc")
 @entry_reason_option
-def pay_out(session: CommandRun, acc: str, reason: str) -> None:
+def pay_out(run: CommandRun, acc: str, reason: str) -> None:
     """Take all credits and money out of an account's wallet, by ledger entries. A Connect
     customer's go to its partner's wallet.
 
@@ -95,10 +95,10 @@ def pay_out(session: CommandRun, acc: str, reason: str) -> None:
     from heliograph.jobs import close_account
     from heliograph.wallet import as_record
 
-    with session.write() as tx:
+    with run.write() as tx:
         entries = close_account.pay_out(tx, accounts.find(tx, acc), reason)
     show_list(
-        session,
+        run,
         [as_record(entry) for entry in entries],
         (
             "id",
@@ -118,7 +118,7 @@ def pay_out(session: CommandRun, acc: str, reason: str) -> None:
 )
 @click.argument("acc")
 @_why_options
-def close(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
+def close(run: CommandRun, acc: str, reason: str | None, by: str) -> None:
     """Close an account for good. Its keys are revoked, its webhook endpoints are disabled, and it
     is not opened again; its records stay.
 
@@ -131,9 +131,9 @@ def close(session: CommandRun, acc: str, reason: str | None, by: str) -> None:
     from heliograph.base import clock
     from heliograph.jobs import close_account
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = close_account.close(
             tx, accounts.find(tx, acc).id, reason, by, now_ms=clock.now_ms()
         )
         record = full_record(tx, account)
-    show(session, record)
+    show(run, record)

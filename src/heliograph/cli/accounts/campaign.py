@@ -8,9 +8,9 @@ from heliograph.cli import checked_values
 from heliograph.cli.accounts.campaign_create import create
 from heliograph.cli.accounts.campaign_output import (
     full_record,
+    print_unfilled,
     quoted,
     show_campaign,
-    tell_unfilled,
 )
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
@@ -60,12 +60,12 @@ as_far_option = click.option(
 @click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.")
 @page_options
 def list_(
-    session: CommandRun, acc: str | None, status: str | None, limit: int, before: str | None
+    run: CommandRun, acc: str | None, status: str | None, limit: int, before: str | None
 ) -> None:
     """List campaigns, newest first."""
     from heliograph import accounts, campaigns
 
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, acc).id if acc is not None else None
         before_id = campaigns.find(tx, before).id if before is not None else None
         found = campaigns.page(
@@ -73,7 +73,7 @@ def list_(
         )
         records = [full_record(tx, campaign) for campaign in found]
     show_list(
-        session,
+        run,
         records,
         ("id", "name", "status", "status_reason", "recipients_total", "sandbox", "created_at"),
         limit=limit,
@@ -82,27 +82,27 @@ def list_(
 
 @command.command("show", epilog=examples("campaign show cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def show_(session: CommandRun, campaign_id: str) -> None:
+def show_(run: CommandRun, campaign_id: str) -> None:
     """Show one campaign: how far it is, what became of its messages, and who was left out."""
     from heliograph import campaigns
 
-    with session.read() as tx:
+    with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
-    show_campaign(session, campaign)
+    show_campaign(run, campaign)
 
 
 @command.command("estimate", epilog=examples("campaign estimate cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def estimate(session: CommandRun, campaign_id: str) -> None:
+def estimate(run: CommandRun, campaign_id: str) -> None:
     """Tell what a campaign would cost now, and whom it would not reach. Nothing is stored."""
     from heliograph import campaigns
 
-    with session.read() as tx:
+    with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
-    with progress("Looking at the audience", lambda: _size(session, campaign)) as tell:
-        quote = campaigns.estimate(session.database, campaign, tell)
-    tell_unfilled(campaigns.unfilled_of(quote))
-    show(session, {"id": campaign_id, **quoted(quote)})
+    with progress("Looking at the audience", lambda: _size(run, campaign)) as tell:
+        quote = campaigns.estimate(run.database, campaign, tell)
+    print_unfilled(campaigns.unfilled_of(quote))
+    show(run, {"id": campaign_id, **quoted(quote)})
 
 
 @command.command(
@@ -123,7 +123,7 @@ def estimate(session: CommandRun, campaign_id: str) -> None:
         " account's country."
     ),
 )
-def test(session: CommandRun, campaign_id: str, to: str, country: str | None) -> None:
+def test(run: CommandRun, campaign_id: str, to: str, country: str | None) -> None:
     """Send a campaign's text once, as an ordinary message: as PHONE would get it, or else as the
     first of its audience would.
 
@@ -135,7 +135,7 @@ def test(session: CommandRun, campaign_id: str, to: str, country: str | None) ->
 
     code = country_code(country)
     _read_phone(to, code, checked_values.home_of_phone(to))
-    with session.read() as tx:
+    with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
         phone = _read_phone(to, code, accounts.by_id(tx, campaign.account_id).country_code)
         text = campaigns.sample(tx, campaign, int(phone.digits))
@@ -149,9 +149,7 @@ def test(session: CommandRun, campaign_id: str, to: str, country: str | None) ->
         "validity_s": campaign.validity_s,
         "reference": campaign_id,
     }
-    send = session.awaited(
-        lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox)
-    )
+    send = run.awaited(lambda db: _send(db, campaign.account_id, body, sandbox=campaign.sandbox))
     answer = send_answer(send, dry_run=False)
     opted_out = known is not None and known.opted_out
     if opted_out:
@@ -161,7 +159,7 @@ def test(session: CommandRun, campaign_id: str, to: str, country: str | None) ->
         )
     shown = {name: answer[name] for name in _SHOWN_OF_TEST}
     show(
-        session,
+        run,
         {"message_id": answer["message_id"], "message": text, "opted_out": opted_out, **shown},
     )
 
@@ -183,7 +181,9 @@ def _read_phone(to: str, country: str | None, home: str | None) -> "Phone":
 
 
 async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbox: bool) -> Any:
-    """Accepts it in this process; carriers of others find by looking, every 250 ms."""
+    """Accepts the text in this process. The carriers of other processes look for it every 250
+    ms.
+    """
     from heliograph.base import ids
     from heliograph.database.cache import ConfigCache
     from heliograph.messages.accept import Acceptor, read_send
@@ -210,14 +210,14 @@ async def _send(db: "Database", account_id: str, body: dict[str, Any], *, sandbo
     help="Such as 2027-01-31T09:30 in the account's time zone; or with an offset, such as +01:00.",
 )
 @as_far_option
-def schedule(session: CommandRun, campaign_id: str, at: str, as_far: bool | None) -> None:
+def schedule(run: CommandRun, campaign_id: str, at: str, as_far: bool | None) -> None:
     """Let a campaign start by itself at a time; its audience is chosen then. Schedule it again to
     move it.
     """
     from heliograph import accounts, campaigns
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         campaign = campaigns.find(tx, campaign_id)
         when = campaigns.read_start_time(
             at, accounts.by_id(tx, campaign.account_id).time_zone, clock.now_ms()
@@ -225,7 +225,7 @@ def schedule(session: CommandRun, campaign_id: str, at: str, as_far: bool | None
         campaign = campaigns.schedule(tx, campaign.id, when.at_ms, as_far_as_credits_reach=as_far)
     if when.note is not None:
         click.echo(f"heliograph: {when.note}", err=True)
-    show_campaign(session, campaign)
+    show_campaign(run, campaign)
 
 
 @command.command(
@@ -237,62 +237,62 @@ def schedule(session: CommandRun, campaign_id: str, at: str, as_far: bool | None
 )
 @click.argument("campaign_id", metavar="ID")
 @as_far_option
-def launch(session: CommandRun, campaign_id: str, as_far: bool | None) -> None:
+def launch(run: CommandRun, campaign_id: str, as_far: bool | None) -> None:
     """Freeze a campaign's audience, price it, and let it be sent. Refused when the credits do not
     reach for all.
     """
     from heliograph import campaigns
 
-    with session.read() as tx:
+    with run.read() as tx:
         campaign = campaigns.find(tx, campaign_id)
-    with progress("Freezing the audience", lambda: _size(session, campaign)) as tell:
+    with progress("Freezing the audience", lambda: _size(run, campaign)) as tell:
         launched = campaigns.launch(
-            session.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
+            run.database, campaign.id, as_far_as_credits_reach=as_far, tell=tell
         )
-    tell_unfilled(campaigns.unfilled_of(launched.quote))
-    show_campaign(session, launched.campaign, quote=quoted(launched.quote))
+    print_unfilled(campaigns.unfilled_of(launched.quote))
+    show_campaign(run, launched.campaign, quote=quoted(launched.quote))
 
 
-def _size(session: CommandRun, campaign: Any) -> int:
+def _size(run: CommandRun, campaign: Any) -> int:
     from heliograph import campaigns
 
-    with session.read() as tx:
+    with run.read() as tx:
         return campaigns.audience_size(tx, campaign)
 
 
 @command.command("pause", epilog=examples("campaign pause cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def pause(session: CommandRun, campaign_id: str) -> None:
+def pause(run: CommandRun, campaign_id: str) -> None:
     """Let what is queued of a campaign wait, until it is resumed."""
     from heliograph import campaigns
 
-    with session.write() as tx:
+    with run.write() as tx:
         campaign = campaigns.pause(tx, campaigns.find(tx, campaign_id).id)
-    show_campaign(session, campaign)
+    show_campaign(run, campaign)
 
 
 @command.command("resume", epilog=examples("campaign resume cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def resume(session: CommandRun, campaign_id: str) -> None:
+def resume(run: CommandRun, campaign_id: str) -> None:
     """Let a paused campaign go on. One that is short of credits goes on by itself after a
     top-up.
     """
     from heliograph import campaigns
 
-    with session.write() as tx:
+    with run.write() as tx:
         campaign = campaigns.resume(tx, campaigns.find(tx, campaign_id).id)
-    show_campaign(session, campaign)
+    show_campaign(run, campaign)
 
 
 @command.command("cancel", epilog=examples("campaign cancel cmp_01m7xjf7d0e0096sn80kyqrthc"))
 @click.argument("campaign_id", metavar="ID")
-def cancel(session: CommandRun, campaign_id: str) -> None:
+def cancel(run: CommandRun, campaign_id: str) -> None:
     """End a campaign for good. What is queued of it fails, and is refunded; what has left is not
     called back.
     """
     from heliograph import campaigns
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         campaign = campaigns.cancel(tx, campaigns.find(tx, campaign_id).id, now_ms=clock.now_ms())
-    show_campaign(session, campaign)
+    show_campaign(run, campaign)

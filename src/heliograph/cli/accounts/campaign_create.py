@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from heliograph.cli.accounts.campaign_output import show_campaign, tell_bad_rows, tell_unfilled
+from heliograph.cli.accounts.campaign_output import print_bad_rows, print_unfilled, show_campaign
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.progress import progress
-from heliograph.cli.values import Duration, Whole, account_option, country_code, mode_option
+from heliograph.cli.values import Duration, WholeNumber, account_option, country_code, mode_option
 
 TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at most
 
@@ -70,12 +70,12 @@ TEXT_FILE_MAX = 1_000_000  # characters that are read of it; a text has 4,000 at
 )
 @click.option(
     "--rate",
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Messages a second at most. Default: as fast as carriers take them.",
 )
 def create(
-    session: CommandRun,
+    run: CommandRun,
     name: str,
     account: str,
     sandbox: bool,
@@ -90,24 +90,24 @@ def create(
     if country is not None and numbers is None:
         raise click.UsageError("--country is for the numbers of a file: give --numbers.")
     request = campaigns.read_campaign_request(_body(name, numbers is not None, **asked))
-    with session.read() as tx:
+    with run.read() as tx:
         owner = accounts.find(tx, account)
     if numbers is None:
-        with session.write() as tx:
+        with run.write() as tx:
             campaign = campaigns.create(
                 tx, owner.id, request, sandbox=sandbox, now_ms=clock.now_ms()
             )
-        with session.read() as tx:
-            tell_unfilled(campaigns.unfilled(tx, campaign))
-        return show_campaign(session, campaign)
+        with run.read() as tx:
+            print_unfilled(campaigns.unfilled(tx, campaign))
+        return show_campaign(run, campaign)
     file = campaigns.Numbers(numbers, country_code(country), owner.country_code)
     with progress("Reading the numbers", lambda: _lines_of(numbers)) as tell:
         listed = campaigns.create_listed(
-            session.database, owner.id, request, file, sandbox=sandbox, tell=tell
+            run.database, owner.id, request, file, sandbox=sandbox, tell=tell
         )
-    tell_bad_rows(listed)
+    print_bad_rows(listed)
     return show_campaign(
-        session,
+        run,
         listed.campaign,
         file={
             "columns": list(file.columns),
@@ -116,7 +116,7 @@ def create(
             "duplicates": listed.duplicates,
             "bad": listed.bad,
             "without_value": listed.lacking,
-            **({"bad_rows": [row._asdict() for row in listed.told]} if session.as_json else {}),
+            **({"bad_rows": [row._asdict() for row in listed.told]} if run.as_json else {}),
         },
     )
 

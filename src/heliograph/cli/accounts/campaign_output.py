@@ -10,22 +10,22 @@ from heliograph.cli.output import printable, show
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-    from heliograph.campaigns import Campaign, Listed, Quote, Unfilled
+    from heliograph.campaigns import Campaign, FileResult, Quote, Unfilled
 
 BAD_ROWS_SHOWN_MAX: Final = 20  # on a terminal; --json has a hundred
 _TIMES: Final = ("scheduled_at", "started_at", "completed_at", "created_at")
 
 
-def show_campaign(session: CommandRun, campaign: "Campaign", **more: Any) -> None:
+def show_campaign(run: CommandRun, campaign: "Campaign", **more: Any) -> None:
     """Prints one campaign as it stands. For people its times are those of the account's time
     zone.
     """
     from heliograph import accounts
 
-    with session.read() as tx:
+    with run.read() as tx:
         record = {**full_record(tx, campaign), **more}
         zone = accounts.by_id(tx, campaign.account_id).time_zone
-    if not session.as_json:
+    if not run.as_json:
         at_ms = (
             campaign.scheduled_at_ms,
             campaign.started_at_ms,
@@ -33,7 +33,7 @@ def show_campaign(session: CommandRun, campaign: "Campaign", **more: Any) -> Non
             campaign.created_at_ms,
         )
         record |= {name: _local(moment, zone) for name, moment in zip(_TIMES, at_ms, strict=True)}
-    show(session, record)
+    show(run, record)
 
 
 def full_record(tx: "Connection", campaign: "Campaign") -> dict[str, Any]:
@@ -69,7 +69,7 @@ def quoted(quote: "Quote") -> dict[str, Any]:
     }
 
 
-def tell_bad_rows(listed: "Listed") -> None:
+def print_bad_rows(listed: "FileResult") -> None:
     """Tells the first bad rows, on standard error."""
     for row in listed.told[:BAD_ROWS_SHOWN_MAX]:
         click.echo(f"heliograph: line {row.line} is left out: it {row.why}", err=True)
@@ -79,7 +79,7 @@ def tell_bad_rows(listed: "Listed") -> None:
         )
 
 
-def tell_unfilled(unfilled: "Unfilled") -> None:
+def print_unfilled(unfilled: "Unfilled") -> None:
     """Prints a warning on standard error. For an audience without people there is none."""
     for name in unfilled.names if unfilled.people else ():
         click.echo(

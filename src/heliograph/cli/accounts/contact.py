@@ -73,7 +73,7 @@ def _fields(callback: Callable[..., None]) -> Callable[..., None]:
 @country_option
 @_fields
 def add(
-    session: CommandRun, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
+    run: CommandRun, phone: str, account: str, sandbox: bool, country: str | None, **fields: Any
 ) -> None:
     """Add a contact, or change what is given of the one that has this phone."""
     from heliograph import contacts
@@ -88,7 +88,7 @@ def add(
     change(checked_values.home_of_phone(phone))
 
     _store(
-        session,
+        run,
         account,
         sandbox,
         lambda tx, owner, now_ms: (
@@ -117,7 +117,7 @@ def add(
 )
 @page_options
 def list_(
-    session: CommandRun,
+    run: CommandRun,
     account: str,
     sandbox: bool,
     search: str | None,
@@ -127,12 +127,12 @@ def list_(
     """List contacts, newest first."""
     from heliograph import contacts
 
-    with session.read() as tx:
+    with run.read() as tx:
         owner = owner_of(tx, account, sandbox)
         before_id = contacts.by_id(tx, owner, before).id if before is not None else None
         found = contacts.newest(tx, owner, search or None, limit=limit, before=before_id)
     show_list(
-        session,
+        run,
         [contacts.as_record(contact, sandbox=sandbox) for contact in found],
         _COLUMNS,
         limit=limit,
@@ -141,18 +141,16 @@ def list_(
 
 @command.command("show", epilog=examples("contact show 233201234567 --account 'Amina Foods'"))
 @_named
-def show_(
-    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
-) -> None:
+def show_(run: CommandRun, contact: str, account: str, sandbox: bool, country: str | None) -> None:
     """Show one contact."""
     from heliograph import contacts
 
     code = country_code(country)
-    with session.read() as tx:
+    with run.read() as tx:
         record = contacts.as_record(
             _find(tx, owner_of(tx, account, sandbox), contact, code), sandbox=sandbox
         )
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -165,7 +163,7 @@ def show_(
 @click.option("--phone", help="Another phone number.")
 @_fields
 def set_(
-    session: CommandRun,
+    run: CommandRun,
     contact: str,
     account: str,
     sandbox: bool,
@@ -192,7 +190,7 @@ def set_(
     change(checked_values.home_of_phone(phone or ""))
 
     _store(
-        session,
+        run,
         account,
         sandbox,
         lambda tx, owner, now_ms: contacts.update(
@@ -215,7 +213,7 @@ def set_(
 )
 @_named
 def opt_out(
-    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
+    run: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
 ) -> None:
     """Let no text but one-time passwords reach this contact any more. A phone that is not a
     contact yet becomes one.
@@ -225,7 +223,7 @@ def opt_out(
     from heliograph.text import parse_phone
 
     code, now_ms = country_code(country), clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         owner = owner_of(tx, account, sandbox)
         phone = parse_phone(contact, code, home_of(tx, owner.account_id))
         change = contacts.ContactPatch(phone, {"opted_out": True})
@@ -248,7 +246,7 @@ def opt_out(
             assert made is not None
             stored, is_new = made, outcome == "created"
     show(
-        session,
+        run,
         {**contacts.as_record(stored, sandbox=sandbox), "created": is_new},
         "This phone was not a contact yet. It is one now, and has opted out." if is_new else None,
     )
@@ -256,15 +254,13 @@ def opt_out(
 
 @command.command("opt-in", epilog=examples("contact opt-in 233201234567 --account 'Amina Foods'"))
 @_named
-def opt_in(
-    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
-) -> None:
+def opt_in(run: CommandRun, contact: str, account: str, sandbox: bool, country: str | None) -> None:
     """Let campaigns reach this contact again."""
     from heliograph import contacts
 
     code = country_code(country)
     _store(
-        session,
+        run,
         account,
         sandbox,
         lambda tx, owner, now_ms: contacts.update(
@@ -280,18 +276,16 @@ def opt_in(
 
 @command.command("remove", epilog=examples("contact remove 233201234567 --account 'Amina Foods'"))
 @_named
-def remove(
-    session: CommandRun, contact: str, account: str, sandbox: bool, country: str | None
-) -> None:
+def remove(run: CommandRun, contact: str, account: str, sandbox: bool, country: str | None) -> None:
     """Delete a contact for good. A phone that has opted out stays opted out."""
     from heliograph import contacts
 
     code = country_code(country)
-    with session.write() as tx:
+    with run.write() as tx:
         owner = owner_of(tx, account, sandbox)
         found = contacts.text_id(_find(tx, owner, contact, code))
         contacts.delete(tx, owner, found)
-    show(session, {"id": found, "deleted": True})
+    show(run, {"id": found, "deleted": True})
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
@@ -311,7 +305,7 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _store(
-    session: CommandRun,
+    run: CommandRun,
     account: str,
     sandbox: bool,
     effect: "Callable[[Connection, ContactOwner, int], Contact | None]",
@@ -319,10 +313,10 @@ def _store(
     from heliograph import contacts
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         stored = effect(tx, owner_of(tx, account, sandbox), clock.now_ms())
     assert stored is not None
-    show(session, contacts.as_record(stored, sandbox=sandbox))
+    show(run, contacts.as_record(stored, sandbox=sandbox))
 
 
 def _find(tx: "Connection", owner: "ContactOwner", contact: str, country: str | None) -> "Contact":

@@ -79,7 +79,7 @@ def home_of(tx: "Connection", account_id: str) -> str:
 )
 @click.option("--force", is_flag=True, help="Overwrite the file of --bad-rows if it exists.")
 def import_(
-    session: CommandRun,
+    run: CommandRun,
     file: str,
     account: str,
     sandbox: bool,
@@ -100,10 +100,10 @@ def import_(
     if bad_rows is not None:
         refuse_same(bad_rows, STANDARD_INPUT if file == "-" else file, option="--bad-rows")
     code = country_code(country)
-    with session.read() as tx:
+    with run.read() as tx:
         owner = owner_of(tx, account, sandbox)
         home = home_of(tx, owner.account_id)
-    done = Import(session.database, owner, OPERATOR)
+    done = Import(run.database, owner, OPERATOR)
     with ExitStack() as opened:
         text = opened.enter_context(open_sheet(file))
         sheet = Sheet(text, code, home)
@@ -117,9 +117,9 @@ def import_(
             if text.seekable()
             else None
         )
-        with _told_how_far(done):
+        with _print_progress(done):
             _run(done, sheet, text, rest, tell)
-    _report(session, done, sheet.layout, bad_rows)
+    _report(run, done, sheet.layout, bad_rows)
 
 
 def _run(
@@ -143,7 +143,7 @@ def _run(
 
 
 @contextmanager
-def _told_how_far(done: "Import") -> "Iterator[None]":
+def _print_progress(done: "Import") -> "Iterator[None]":
     """Tells how far an import came, whatever ends it early: what is committed stays."""
     from sqlalchemy.exc import DBAPIError
 
@@ -175,12 +175,12 @@ def _rows(count: int) -> str:
     return "1 row is" if count == 1 else f"{count} rows are"
 
 
-def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
+def _report(run: CommandRun, done: "Import", layout: "Layout", bad_rows: str | None) -> None:
     """Prints the figures on standard output; what is wrong, and what stood twice, goes to
     standard error. The exit status is 1 when rows were left out.
     """
     show(
-        session,
+        run,
         {
             "columns": layout.understood,
             "created": done.created,
@@ -192,7 +192,7 @@ def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str
                     "bad_rows": [{"line": row.line, "why": row.why} for row in done.bad_rows],
                     "repeated_lines": done.repeated_lines,
                 }
-                if session.as_json
+                if run.as_json
                 else {}
             ),
         },
@@ -221,7 +221,7 @@ def _report(session: CommandRun, done: "Import", layout: "Layout", bad_rows: str
 )
 @whose
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-def export(session: CommandRun, file: str, account: str, sandbox: bool, force: bool) -> None:
+def export(run: CommandRun, file: str, account: str, sandbox: bool, force: bool) -> None:
     """Write all contacts as CSV, to FILE or to standard output. What it writes, import reads back.
 
     A cell that a spreadsheet would run as a formula gets an apostrophe before it, which import
@@ -229,14 +229,14 @@ def export(session: CommandRun, file: str, account: str, sandbox: bool, force: b
     """
     from heliograph.contacts.export_file import count, write
 
-    with session.read() as tx:
+    with run.read() as tx:
         owner = owner_of(tx, account, sandbox)
     if file == "-" or is_standard_output(file):
-        write(session.database, owner, sys.stdout)
+        write(run.database, owner, sys.stdout)
         return
     with (
         whole_file(file, force=force) as opened,
-        progress("Exporting", lambda: 2 * count(session.database, owner)) as tell,
+        progress("Exporting", lambda: 2 * count(run.database, owner)) as tell,
     ):
-        written = write(session.database, owner, opened, tell)
-    show(session, {"file": file, "contacts": written})
+        written = write(run.database, owner, opened, tell)
+    show(run, {"file": file, "contacts": written})

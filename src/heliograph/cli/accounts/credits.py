@@ -4,7 +4,7 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.ledger_entry import post_entry
-from heliograph.cli.values import Whole, account_option, reference_option, reference_options
+from heliograph.cli.values import WholeNumber, account_option, reference_option, reference_options
 
 command = Noun("credits", help="SMS credits of an account. Each change is a ledger entry.")
 
@@ -17,15 +17,15 @@ command = Noun("credits", help="SMS credits of an account. Each change is a ledg
     ),
 )
 @account_option
-@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
+@click.option(
+    "--credits", "amount", required=True, type=WholeNumber(1), metavar="N", help="How many."
+)
 @reference_options
-def grant(
-    session: CommandRun, account: str, amount: int, reason: str, reference: str | None
-) -> None:
+def grant(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:
     """Give an account SMS credits."""
     from heliograph import wallet
 
-    post_entry(session, wallet.grant, account, amount, reason, reference)
+    post_entry(run, wallet.grant, account, amount, reason, reference)
 
 
 @command.command(
@@ -39,18 +39,16 @@ def grant(
     "--credits",
     "amount",
     required=True,
-    type=Whole(),
+    type=WholeNumber(),
     metavar="N",
     help="How many to add. A negative number takes away, never more than there are.",
 )
 @reference_options
-def adjust(
-    session: CommandRun, account: str, amount: int, reason: str, reference: str | None
-) -> None:
+def adjust(run: CommandRun, account: str, amount: int, reason: str, reference: str | None) -> None:
     """Correct an account's SMS credits, up or down."""
     from heliograph import wallet
 
-    post_entry(session, wallet.adjust_credits, account, amount, reason, reference)
+    post_entry(run, wallet.adjust_credits, account, amount, reason, reference)
 
 
 @command.command(
@@ -58,12 +56,14 @@ def adjust(
     epilog=examples("credits buy --account 'Amina Foods' --credits 5000 --reference order-17"),
 )
 @account_option
-@click.option("--credits", "amount", required=True, type=Whole(1), metavar="N", help="How many.")
+@click.option(
+    "--credits", "amount", required=True, type=WholeNumber(1), metavar="N", help="How many."
+)
 @reference_option
-def buy(session: CommandRun, account: str, amount: int, reference: str | None) -> None:
+def buy(run: CommandRun, account: str, amount: int, reference: str | None) -> None:
     """Buy credits with the money of the account's wallet, at the price of its currency
     (`price list`).
     """
     from heliograph import wallet
 
-    post_entry(session, wallet.buy_credits, account, amount, reference)
+    post_entry(run, wallet.buy_credits, account, amount, reference)

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @by_option
-def command(
-    session: CommandRun, phone: str, acc: str, country: str | None, yes: bool, by: str
-) -> None:
+def command(run: CommandRun, phone: str, acc: str, country: str | None, yes: bool, by: str) -> None:
     """Erase a phone number from all that an account has, live and sandbox: because whoever it
     belongs to has asked for it.
 
@@ -60,34 +58,34 @@ def command(
     """
     from heliograph import accounts
     from heliograph.base import clock
-    from heliograph.campaigns import take_from_the_dead
+    from heliograph.campaigns import take_from_dead_processes
     from heliograph.jobs.erase_number import batches, counted, note
 
     _number(phone, country, checked_values.home_of_phone(phone))
-    with session.read() as tx:
+    with run.read() as tx:
         account = accounts.find(tx, acc)
         number = _number(phone, country, account.country_code)
-    with session.write() as tx:
-        take_from_the_dead(tx, account.id)
-    found = _found(session, account.id, number)
+    with run.write() as tx:
+        take_from_dead_processes(tx, account.id)
+    found = _found(run, account.id, number)
     counts = counted(found)
     if found and not yes:
         _confirm(counts)
     for batch in batches(found):
-        with session.write() as tx:
+        with run.write() as tx:
             batch(tx)
     if found:
-        with session.write() as tx:
+        with run.write() as tx:
             note(tx, account.id, by, counts, clock.now_ms())
         # whoever launched a campaign after the first look has read the contact, or not: now either
         # can be seen
-        if more := _found(session, account.id, number, erased=len(found)):
+        if more := _found(run, account.id, number, erased=len(found)):
             raise Failure(
                 f"{len(found)} rows were erased, but {len(more)} new rows with the number were"
                 " stored meanwhile. Run the command again."
             )
     show(
-        session,
+        run,
         {"account_id": accounts.text_id(account), "erased": counts, "rows": len(found)},
         None if found else "Nothing was found of this number.",
     )
@@ -110,13 +108,13 @@ def _number(phone: str, country: str | None, home: str | None) -> "Quoted":
 
 
 def _found(
-    session: CommandRun, account_id: str, quoted: "Quoted", *, erased: int = 0
+    run: CommandRun, account_id: str, quoted: "Quoted", *, erased: int = 0
 ) -> "list[RowChange]":
     from heliograph.jobs.erase_blockers import refuse_while_under_way
     from heliograph.jobs.erase_number import changes
     from heliograph.wallet import read_one_snapshot
 
-    with session.read() as tx:
+    with run.read() as tx:
         read_one_snapshot(tx)
         refuse_while_under_way(tx, account_id, quoted, erased=erased)
         return list(changes(tx, account_id, quoted))

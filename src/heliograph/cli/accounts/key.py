@@ -77,7 +77,7 @@ def _record(tx: "Connection", key: "ApiKey") -> dict[str, Any]:
     "--expires", type=Moment(), metavar="T", help="A time, or 90d, 12h from now on. Default: never."
 )
 def create(
-    session: CommandRun,
+    run: CommandRun,
     account: str,
     name: str | None,
     mode: str,
@@ -89,7 +89,7 @@ def create(
     from heliograph import accounts, keys
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         keys.tier_named(tx, tier)
         issued = keys.issue(
             tx,
@@ -103,7 +103,7 @@ def create(
         )
         record = _record(tx, issued.record)
     show(
-        session,
+        run,
         {"id": record.pop("id"), "key": issued.key, **record},
         note="Keep the key now: it cannot be shown again.",
     )
@@ -112,11 +112,11 @@ def create(
 @command.command("list", epilog=examples("key list", "key list --account 'Amina Foods' --json"))
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
-def list_(session: CommandRun, account: str | None, limit: int, before: str | None) -> None:
+def list_(run: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List keys, newest first; revoked and expired ones too."""
     from heliograph import accounts, keys
 
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         before_id = keys.find(tx, before).id if before is not None else None
         records = [
@@ -124,7 +124,7 @@ def list_(session: CommandRun, account: str | None, limit: int, before: str | No
             for key in keys.page(tx, limit=limit, account_id=account_id, before_id=before_id)
         ]
     show_list(
-        session,
+        run,
         records,
         ("id", "account_id", "name", "prefix", "tier", "last_used_at", "expires_at", "revoked_at"),
         limit=limit,
@@ -133,11 +133,11 @@ def list_(session: CommandRun, account: str | None, limit: int, before: str | No
 
 @command.command("revoke", epilog=examples("key revoke key_01k5…"))
 @click.argument("key_id", metavar="ID")
-def revoke(session: CommandRun, key_id: str) -> None:
+def revoke(run: CommandRun, key_id: str) -> None:
     """Revoke a key. Within a second it is refused everywhere."""
     from heliograph import keys
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = _record(tx, keys.revoke(tx, keys.find(tx, key_id).id, now_ms=clock.now_ms()))
-    show(session, record)
+    show(run, record)

@@ -50,7 +50,7 @@ def _sender_option(of: str) -> "Callable[[Callable[..., None]], Callable[..., No
 @country_option
 @_sender_option("Only texts of this sender are unwanted. Default: all of the account's.")
 def add(
-    session: CommandRun,
+    run: CommandRun,
     phone: str,
     account: str,
     sandbox: bool,
@@ -64,7 +64,7 @@ def add(
 
     given = _checked(phone, country, sender)
     now_ms = clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
         asked = opt_outs.read_opt_out(given, home_of(tx, owner.account_id))
         digits = asked.phone.digits
@@ -81,7 +81,7 @@ def add(
             each for each in opt_outs.opt_outs_of(tx, owner, digits) if each.scope == asked.scope
         ]
         _audit(tx, owner, "opt_out.add", now_ms)
-    show(session, {**_record(stored, sandbox), "created": bool(new)})
+    show(run, {**_record(stored, sandbox), "created": bool(new)})
 
 
 @command.command(
@@ -93,7 +93,7 @@ def add(
 )
 @_whose
 @page_options
-def list_(session: CommandRun, account: str, sandbox: bool, limit: int, before: str | None) -> None:
+def list_(run: CommandRun, account: str, sandbox: bool, limit: int, before: str | None) -> None:
     """List opt-outs, newest first. All of them are read page by page: --before takes the last id
     of the page before.
     """
@@ -108,10 +108,10 @@ def list_(session: CommandRun, account: str, sandbox: bool, limit: int, before: 
         before_id = ids.raw_of_text(opt_outs.OPT_OUT_PREFIX, before)
         if before_id is None:
             raise NotFound(f"There is no opt-out {shown(before)}.")
-    with session.read() as tx:
+    with run.read() as tx:
         owner = _owner_of(tx, account, sandbox)
         found = opt_outs.opt_out_page(tx, owner, PageWanted(limit, before_id))
-    show_list(session, [_record(each, sandbox) for each in found[:limit]], _COLUMNS, limit=limit)
+    show_list(run, [_record(each, sandbox) for each in found[:limit]], _COLUMNS, limit=limit)
 
 
 @command.command(
@@ -126,7 +126,7 @@ def list_(session: CommandRun, account: str, sandbox: bool, limit: int, before: 
 @country_option
 @_sender_option("Lift only the opt-out of this sender. Default: all of this phone.")
 def remove(
-    session: CommandRun,
+    run: CommandRun,
     phone: str,
     account: str,
     sandbox: bool,
@@ -140,7 +140,7 @@ def remove(
 
     given = _checked(phone, country, sender)
     now_ms = clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         owner = _owner_of(tx, account, sandbox)
         asked = opt_outs.read_opt_out(given, home_of(tx, owner.account_id))
         scope = asked.scope if sender else None
@@ -148,7 +148,7 @@ def remove(
         if not opt_outs.lift(tx, owner, [digits], by=by, now_ms=now_ms, scope=scope):
             raise NotFound("There is no such opt-out.")
         _audit(tx, owner, "opt_out.remove", now_ms)
-    show(session, {"phone": digits, "deleted": True})
+    show(run, {"phone": digits, "deleted": True})
 
 
 def _checked(phone: str, country: str | None, sender: str | None) -> dict[str, str]:

@@ -7,10 +7,10 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import LISTED_MAX, Whole
+from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
-    from heliograph.otp import Blocked, Capped
+    from heliograph.otp import Blocked, CappedTally
 
 command = Noun(
     "otp",
@@ -25,12 +25,12 @@ ALL: Final = "all"  # in place of a country: the account's, wherever they go
 @click.option("--account", "acc", metavar="ACC", help="Only this account's.")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show; those blocked last come first.",
 )
-def blocked(session: CommandRun, acc: str | None, limit: int) -> None:
+def blocked(run: CommandRun, acc: str | None, limit: int) -> None:
     """List where one-time passwords are refused now.
 
     A range of numbers is blocked for 24 hours, or until one of its codes is verified. A country, or
@@ -41,7 +41,7 @@ def blocked(session: CommandRun, acc: str | None, limit: int) -> None:
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, acc).id if acc is not None else None
         ranges = otp.blocked(tx, now_ms, limit=limit, account_id=account_id)
         tallies = otp.capped(tx, now_ms, limit=limit, account_id=account_id)
@@ -58,7 +58,7 @@ def blocked(session: CommandRun, acc: str | None, limit: int) -> None:
     ]
     records.sort(key=lambda record: str(record["blocked_at"]), reverse=True)
     show_list(
-        session, records[:limit], ("account_id", "range", "country", "sends", "blocked_at", "until")
+        run, records[:limit], ("account_id", "range", "country", "sends", "blocked_at", "until")
     )
 
 
@@ -75,7 +75,7 @@ def _of_range(each: "Blocked", names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
+def _of_tally(each: "CappedTally", names: Mapping[str, str]) -> dict[str, Any]:
     from heliograph import otp
     from heliograph.base.clock import rfc3339
 
@@ -95,7 +95,7 @@ def _of_tally(each: "Capped", names: Mapping[str, str]) -> dict[str, Any]:
 @click.option(
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
-def block(session: CommandRun, digits: str, acc: str) -> None:
+def block(run: CommandRun, digits: str, acc: str) -> None:
     """Make the guard refuse one-time passwords to a range of numbers, named by its first eight
     digits.
 
@@ -104,10 +104,10 @@ def block(session: CommandRun, digits: str, acc: str) -> None:
     from heliograph import accounts, otp
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.find(tx, acc)
         made = otp.block(tx, account.id, digits, clock.now_ms())
-    show(session, _of_range(made, {account.id: accounts.text_id(account)}))
+    show(run, _of_range(made, {account.id: accounts.text_id(account)}))
 
 
 @command.command(
@@ -122,7 +122,7 @@ def block(session: CommandRun, digits: str, acc: str) -> None:
 @click.option(
     "--account", "acc", required=True, metavar="ACC", help="The account whose sends are blocked."
 )
-def unblock(session: CommandRun, where: str, acc: str) -> None:
+def unblock(run: CommandRun, where: str, acc: str) -> None:
     """Let one-time passwords go out again: to a range of numbers, to a country, or of an account as
     a whole. Counting begins anew.
     """
@@ -136,7 +136,7 @@ def unblock(session: CommandRun, where: str, acc: str) -> None:
             f"{where!r} is neither a range of digits, nor a country such as GH, nor {ALL}.",
             param_hint="RANGE|COUNTRY|all",
         )
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.find(tx, acc)
         if is_range:
             otp.unblock(tx, account.id, where, clock.now_ms())
@@ -146,7 +146,7 @@ def unblock(session: CommandRun, where: str, acc: str) -> None:
             )
     shown = where if is_range or where == ALL else where.upper()
     show(
-        session,
+        run,
         {
             "account_id": accounts.text_id(account),
             "range" if is_range else "country": shown,

@@ -54,7 +54,7 @@ class QuotaOption(click.ParamType[tuple[str, int | str | None]]):
     "show", epilog=examples("quota show 'Amina Foods'", "quota show 'Amina Foods' --json")
 )
 @click.argument("acc")
-def show_(session: CommandRun, acc: str) -> None:
+def show_(run: CommandRun, acc: str) -> None:
     """Show what an account may have stored a day, and what it has had today.
 
     Logs and events are what its shops' plugins report. Contacts count when they are made, and when
@@ -66,11 +66,9 @@ def show_(session: CommandRun, acc: str) -> None:
     """
     from heliograph import accounts
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = _records(tx, accounts.find(tx, acc))
-    show_list(
-        session, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default")
-    )
+    show_list(run, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default"))
 
 
 @command.command(
@@ -82,7 +80,7 @@ def show_(session: CommandRun, acc: str) -> None:
 )
 @click.argument("acc")
 @click.argument("quotas", metavar="KIND=SIZE...", type=QuotaOption(), nargs=-1, required=True)
-def set_(session: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
+def set_(run: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | None], ...]) -> None:
     """Set what an account may have stored a day: KIND is logs, events, contacts, recipients,
     answers, keys or sends; SIZE is octets, also in kB, MB, GB or TB, none for no bound, or default.
     The quota holds at once. It holds for live and for sandbox separately, and for a partner and its
@@ -90,7 +88,7 @@ def set_(session: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | Non
     """
     from heliograph import accounts
 
-    with session.write() as tx:
+    with run.write() as tx:
         account = accounts.find(tx, acc)
         own = {
             accounts.StoredKind(kind): octets
@@ -104,9 +102,7 @@ def set_(session: CommandRun, acc: str, quotas: tuple[tuple[str, int | str | Non
             [accounts.StoredKind(kind) for kind, octets in quotas if isinstance(octets, str)],
         )
         records = _records(tx, account)
-    show_list(
-        session, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default")
-    )
+    show_list(run, records, ("kind", "octets_a_day", "used_today", "used_today_sandbox", "default"))
 
 
 def _records(tx: "Connection", account: "Account") -> list[dict[str, Any]]:

@@ -55,19 +55,17 @@ def _looks_like(tx: "Connection", found: "list[Sender]") -> dict[str, list[str]]
     }
 
 
-def _reserved(session: CommandRun, tx: "Connection", sender: "Sender") -> str | None:
+def _reserved(run: CommandRun, tx: "Connection", sender: "Sender") -> str | None:
     """Returns why accounts may not register it now; in sandbox they may register all."""
     from heliograph import senders
 
     return (
-        None
-        if sender.sandbox
-        else senders.why_reserved(tx, sender.sender, session.settings.otp_sender)
+        None if sender.sandbox else senders.why_reserved(tx, sender.sender, run.settings.otp_sender)
     )
 
 
-def _warn(session: CommandRun, tx: "Connection", sender: "Sender") -> None:
-    if why := _reserved(session, tx, sender):
+def _warn(run: CommandRun, tx: "Connection", sender: "Sender") -> None:
+    if why := _reserved(run, tx, sender):
         click.echo(f"Warning: {sender.sender} is reserved: {why}.", err=True)
     for other in _looks_like(tx, [sender])[sender.id]:
         click.echo(f"Warning: {sender.sender} looks like {other}, which is approved.", err=True)
@@ -78,12 +76,12 @@ def _warn(session: CommandRun, tx: "Connection", sender: "Sender") -> None:
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
 def list_(
-    session: CommandRun, status: str | None, account: str | None, limit: int, before: str | None
+    run: CommandRun, status: str | None, account: str | None, limit: int, before: str | None
 ) -> None:
     """List sender IDs, newest first."""
     from heliograph import accounts, senders
 
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         before_id = senders.find(tx, before).id if before is not None else None
         found = senders.page(
@@ -92,7 +90,7 @@ def list_(
         alike = _looks_like(tx, found)
         records = [_record(tx, sender) | {"looks_like": alike[sender.id]} for sender in found]
     show_list(
-        session,
+        run,
         records,
         (
             "id",
@@ -110,22 +108,22 @@ def list_(
 
 @command.command("show", epilog=examples("sender show sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
-def show_(session: CommandRun, sender_id: str) -> None:
+def show_(run: CommandRun, sender_id: str) -> None:
     """Show a sender ID: whether its name is reserved, which approved ones of others it
     looks like, and its history, newest first.
     """
     from heliograph import senders
 
-    with session.read() as tx:
+    with run.read() as tx:
         sender = senders.find(tx, sender_id)
         record = _record(tx, sender) | {
-            "reserved": _reserved(session, tx, sender),
+            "reserved": _reserved(run, tx, sender),
             "looks_like": _looks_like(tx, [sender])[sender.id],
         }
         steps = [senders.as_step_record(step) for step in senders.history(tx, sender.id)]
-    if session.as_json:
-        return show(session, record | {"history": steps})
-    show(session, record)
+    if run.as_json:
+        return show(run, record | {"history": steps})
+    show(run, record)
     click.echo()
     return print_table(steps, ("status", "at", "by", "reason"))
 
@@ -138,7 +136,7 @@ def show_(session: CommandRun, sender_id: str) -> None:
 @click.option(
     "--save", metavar="DIR", help="Save the documents in this directory. It is made if needed."
 )
-def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
+def documents(run: CommandRun, sender_id: str, save: str | None) -> None:
     """List the documents that are attached to a sender ID, or save them. They come from the
     account: open them as you would a stranger's mail.
     """
@@ -147,7 +145,7 @@ def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
     from heliograph.cli.output_files import save_octets
 
     records = []
-    with session.read() as tx:
+    with run.read() as tx:
         for each in senders.documents_of(tx, senders.find(tx, sender_id)):
             record = {
                 "id": each.text_id,
@@ -162,7 +160,7 @@ def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
             records.append(record)
     columns = ("id", "name", "media_type", "octets", "attached_at")
     show_list(
-        session,
+        run,
         records,
         columns if save is None else (*columns, "saved"),
     )
@@ -171,18 +169,18 @@ def documents(session: CommandRun, sender_id: str, save: str | None) -> None:
 @command.command("approve", epilog=examples("sender approve sid_01k5…"))
 @click.argument("sender_id", metavar="ID")
 @by_option
-def approve(session: CommandRun, sender_id: str, by: str) -> None:
+def approve(run: CommandRun, sender_id: str, by: str) -> None:
     """Approve a sender ID. Within a second the account can send from it. Warns when it is
     reserved or looks like another account's.
     """
     from heliograph import senders
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         sender = senders.approve(tx, senders.find(tx, sender_id).id, by=by, now_ms=clock.now_ms())
-        _warn(session, tx, sender)
+        _warn(run, tx, sender)
         record = _record(tx, sender) | {"documents": len(senders.documents_of(tx, sender))}
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -192,11 +190,11 @@ def approve(session: CommandRun, sender_id: str, by: str) -> None:
 @click.argument("sender_id", metavar="ID")
 @reason_option
 @by_option
-def reject(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
+def reject(run: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Reject a submitted sender ID."""
     from heliograph import senders
 
-    _decide_against(session, sender_id, senders.reject, reason, by)
+    _decide_against(run, sender_id, senders.reject, reason, by)
 
 
 @command.command(
@@ -205,15 +203,15 @@ def reject(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
 @click.argument("sender_id", metavar="ID")
 @reason_option
 @by_option
-def suspend(session: CommandRun, sender_id: str, reason: str, by: str) -> None:
+def suspend(run: CommandRun, sender_id: str, reason: str, by: str) -> None:
     """Withdraw the approval of a sender ID."""
     from heliograph import senders
 
-    _decide_against(session, sender_id, senders.suspend, reason, by)
+    _decide_against(run, sender_id, senders.suspend, reason, by)
 
 
 def _decide_against(
-    session: CommandRun,
+    run: CommandRun,
     sender_id: str,
     decide: "Callable[..., Sender]",
     reason: str,
@@ -223,10 +221,10 @@ def _decide_against(
     from heliograph import senders
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         sender_key = senders.find(tx, sender_id).id
         record = _record(tx, decide(tx, sender_key, reason, by=by, now_ms=clock.now_ms()))
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -253,7 +251,7 @@ def _decide_against(
 @click.option("--approve", "approve_at_once", is_flag=True, help="Approve it at once.")
 @by_option
 def register(
-    session: CommandRun,
+    run: CommandRun,
     sender: str,
     account: str,
     sandbox: bool,
@@ -268,7 +266,7 @@ def register(
     from heliograph.base import clock
 
     now_ms = clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         registered = senders.register(
             tx,
             accounts.find(tx, account).id,
@@ -282,9 +280,9 @@ def register(
         )
         if approve_at_once:
             registered = senders.approve(tx, registered.id, by=by, now_ms=now_ms)
-            _warn(session, tx, registered)
+            _warn(run, tx, registered)
         record = _record(tx, registered)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -298,39 +296,39 @@ def register(
     metavar="TEXT",
     help="A note for operators. Accounts do not see it.",
 )
-def reserve(session: CommandRun, sender: str, reason: str) -> None:
+def reserve(run: CommandRun, sender: str, reason: str) -> None:
     """Keep a name, and all that look like it, from being registered by accounts. An account that
     has it keeps it, and you can register it for any account.
     """
     from heliograph import senders
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = senders.reserve(tx, sender, reason, now_ms=clock.now_ms())
-    show(session, _reserved_record(record))
+    show(run, _reserved_record(record))
 
 
 @command.command("release", epilog=examples("sender release MTN"))
 @click.argument("sender")
-def release(session: CommandRun, sender: str) -> None:
+def release(run: CommandRun, sender: str) -> None:
     """Let accounts register a reserved name again."""
     from heliograph import senders
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = senders.release(tx, sender)
-    show(session, _reserved_record(record))
+    show(run, _reserved_record(record))
 
 
 @command.command("reserved", epilog=examples("sender reserved"))
-def reserved(session: CommandRun) -> None:
+def reserved(run: CommandRun) -> None:
     """List the names that you have reserved. SANDBOX, HELIOGRAPH_OTP_SENDER and emergency numbers
     always are.
     """
     from heliograph import senders
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_reserved_record(record) for record in senders.reserved(tx)]
-    show_list(session, records, ("sender", "reason", "created_at"))
+    show_list(run, records, ("sender", "reason", "created_at"))
 
 
 def _reserved_record(record: "Reserved") -> dict[str, Any]:

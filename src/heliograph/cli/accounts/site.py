@@ -50,11 +50,11 @@ def _record(tx: "Connection", site: "Site") -> dict[str, Any]:
 @command.command("list", epilog=examples("site list", "site list --account 'Amina Foods'"))
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @page_options
-def list_(session: CommandRun, account: str | None, limit: int, before: str | None) -> None:
+def list_(run: CommandRun, account: str | None, limit: int, before: str | None) -> None:
     """List linked sites, newest first."""
     from heliograph import accounts, plugin
 
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         before_id = plugin.find(tx, before).id if before is not None else None
         records = [
@@ -64,7 +64,7 @@ def list_(session: CommandRun, account: str | None, limit: int, before: str | No
             )
         ]
     show_list(
-        session,
+        run,
         records,
         (
             "id",
@@ -83,7 +83,7 @@ def list_(session: CommandRun, account: str | None, limit: int, before: str | No
 @command.command("logs", epilog=examples("site logs", "site logs --site site_01k5…"))
 @click.option("--site", metavar="ID", help="Only this site's.")
 @page_options
-def logs(session: CommandRun, site: str | None, limit: int, before: str | None) -> None:
+def logs(run: CommandRun, site: str | None, limit: int, before: str | None) -> None:
     """List what sites told of the texts that they sent, newest first. The texts themselves are not
     shown.
 
@@ -92,14 +92,14 @@ def logs(session: CommandRun, site: str | None, limit: int, before: str | None) 
     """
     from heliograph import plugin
 
-    with session.read() as tx:
+    with run.read() as tx:
         site_id = plugin.find(tx, site).id if site is not None else None
         found = plugin.logs_page(tx, limit=limit, site_id=site_id, before=before)
         sites = {entry.site_id: plugin.by_id(tx, entry.site_id) for entry in found}
         records = [plugin.as_log_record(entry, sites[entry.site_id]) for entry in found]
-    if not session.as_json:
+    if not run.as_json:
         records = [{**record, "meta": _shortened(record["meta"])} for record in records]
-    show_list(session, records, _LOG_COLUMNS, limit=limit)
+    show_list(run, records, _LOG_COLUMNS, limit=limit)
 
 
 def _shortened(meta: Any) -> str | None:

@@ -4,28 +4,28 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import Whole
+from heliograph.cli.values import WholeNumber
 
 command = Noun("tier", help="Rate tiers: how many requests a minute a key may make.")
 
 
 @command.command("set", epilog=examples("tier set bulk 5000"))
 @click.argument("name")
-@click.argument("per_minute", type=Whole(1))
-def set_(session: CommandRun, name: str, per_minute: int) -> None:
+@click.argument("per_minute", type=WholeNumber(1))
+def set_(run: CommandRun, name: str, per_minute: int) -> None:
     """Add a tier, or change what it allows."""
     from heliograph.keys import set_tier
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = set_tier(tx, name, per_minute)._asdict()
-    show(session, record)
+    show(run, record)
 
 
 @command.command("list", epilog=examples("tier list"))
-def list_(session: CommandRun) -> None:
+def list_(run: CommandRun) -> None:
     """List all tiers, the slowest first."""
     from heliograph.keys import all_tiers
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [tier._asdict() for tier in all_tiers(tx)]
-    show_list(session, records, ("name", "per_minute"))
+    show_list(run, records, ("name", "per_minute"))

@@ -52,8 +52,8 @@ def _record(tx: "Connection", user: "User") -> dict[str, Any]:
     }
 
 
-def _link(session: CommandRun, secret: str) -> str:
-    return f"{session.settings.base_url or 'http://127.0.0.1:8080'}/portal/sign-in/{secret}"
+def _link(run: CommandRun, secret: str) -> str:
+    return f"{run.settings.base_url or 'http://127.0.0.1:8080'}/portal/sign-in/{secret}"
 
 
 @command.command(
@@ -78,7 +78,7 @@ def _link(session: CommandRun, secret: str) -> str:
     " approvals, accounts, messages. Finance: money. Auditor: looks at all of it.",
 )
 def add(
-    session: CommandRun, email: str, account: str | None, role: str | None, operator: str | None
+    run: CommandRun, email: str, account: str | None, role: str | None, operator: str | None
 ) -> None:
     """Give a user a role in an account, or in the operator's console, and show a link that signs
     in.
@@ -93,7 +93,7 @@ def add(
     if (role is None) == (account is not None):
         raise click.UsageError("--role is the role in the account of --account: give both.")
     now_ms = clock.now_ms()
-    with session.write() as tx:
+    with run.write() as tx:
         account_id = None if account is None else accounts.find(tx, account).id
         user = users.add(tx, email, now_ms=now_ms)
         if account_id is not None and role is not None:
@@ -102,7 +102,7 @@ def add(
             users.set_operator(tx, user.id, users.OperatorRole(operator), now_ms=now_ms)
         secret = users.make_link(tx, user.id, now_ms=now_ms)
         record = _record(tx, user)
-    show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
+    show(run, {"id": record.pop("id"), "link": _link(run, secret), **record})
 
 
 command.add_command(add, "create")  # the name that other nouns have for it
@@ -110,28 +110,28 @@ command.add_command(add, "create")  # the name that other nouns have for it
 
 @command.command("link", epilog=examples("user link ama@example.com"))
 @click.argument("user", metavar="USER")
-def link(session: CommandRun, user: str) -> None:
+def link(run: CommandRun, user: str) -> None:
     """Show a new link that signs a user in. It is valid once, for a day."""
     from heliograph import users
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         found = users.find(tx, user)
         secret = users.make_link(tx, found.id, now_ms=clock.now_ms())
         record = _record(tx, found)
-    show(session, {"id": record.pop("id"), "link": _link(session, secret), **record})
+    show(run, {"id": record.pop("id"), "link": _link(run, secret), **record})
 
 
 @command.command("list", epilog=examples("user list", "user list --json"))
 @page_options
-def list_(session: CommandRun, limit: int, before: str | None) -> None:
+def list_(run: CommandRun, limit: int, before: str | None) -> None:
     """List users, newest first."""
     from heliograph import users
 
-    with session.read() as tx:
+    with run.read() as tx:
         before_id = users.find(tx, before).id if before is not None else None
         records = [_record(tx, user) for user in users.page(tx, limit=limit, before_id=before_id)]
-    show_list(session, records, ("id", "email", "roles", "operator", "signed_in_at"), limit=limit)
+    show_list(run, records, ("id", "email", "roles", "operator", "signed_in_at"), limit=limit)
 
 
 @command.command(
@@ -148,7 +148,7 @@ def list_(session: CommandRun, limit: int, before: str | None) -> None:
     is_flag=True,
     help="Remove all passkeys, too, and end what the user has open.",
 )
-def two_step_off(session: CommandRun, user: str, without_passkeys: bool) -> None:
+def two_step_off(run: CommandRun, user: str, without_passkeys: bool) -> None:
     """Ask a user for no code of an authenticator app any more, nor for a recovery code.
 
     It is for somebody who has lost the phone and the recovery codes, and with --passkeys, for an
@@ -156,13 +156,13 @@ def two_step_off(session: CommandRun, user: str, without_passkeys: bool) -> None
     from heliograph import users
     from heliograph.users import passkeys
 
-    with session.write() as tx:
+    with run.write() as tx:
         found = users.find(tx, user)
         users.two_step.turn_off(tx, found.id)
         if without_passkeys:
             passkeys.remove_all(tx, found.id)
         record = _record(tx, found)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -175,33 +175,33 @@ def two_step_off(session: CommandRun, user: str, without_passkeys: bool) -> None
 @click.argument("user", metavar="USER")
 @_account_option
 @click.option("--operator", is_flag=True, help="The role in the operator's console.")
-def remove(session: CommandRun, user: str, account: str | None, operator: bool) -> None:
+def remove(run: CommandRun, user: str, account: str | None, operator: bool) -> None:
     """Take a user's role in an account, or in the operator's console, away. What the user has open
     in a browser ends at once."""
     from heliograph import accounts, users
 
     _require_either(account, operator or None)
-    with session.write() as tx:
+    with run.write() as tx:
         found = users.find(tx, user)
         if account is not None:
             users.remove_member(tx, found.id, accounts.find(tx, account).id)
         else:
             users.remove_operator(tx, found.id)
         record = _record(tx, found)
-    show(session, record)
+    show(run, record)
 
 
 @command.command("disable", epilog=examples("user disable ama@example.com"))
 @click.argument("user", metavar="USER")
-def disable(session: CommandRun, user: str) -> None:
+def disable(run: CommandRun, user: str) -> None:
     """Take all roles of a user away, the one in the console too. What the user has open in a
     browser ends at once.
 
     `user add` gives a role again."""
     from heliograph import users
 
-    with session.write() as tx:
+    with run.write() as tx:
         found = users.find(tx, user)
         users.disable(tx, found.id)
         record = _record(tx, found)
-    show(session, record)
+    show(run, record)

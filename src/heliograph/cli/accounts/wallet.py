@@ -60,12 +60,12 @@ _COLUMNS: Final = (
 )
 @reference_options
 def topup(
-    session: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
+    run: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Add money to an account's wallet."""
     from heliograph import wallet
 
-    post_entry(session, wallet.topup, account, amount, reason, reference)
+    post_entry(run, wallet.topup, account, amount, reason, reference)
 
 
 @command.command(
@@ -82,12 +82,12 @@ def topup(
 )
 @reference_options
 def adjust(
-    session: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
+    run: CommandRun, account: str, amount: Decimal, reason: str, reference: str | None
 ) -> None:
     """Correct the money in an account's wallet, up or down."""
     from heliograph import wallet
 
-    post_entry(session, wallet.adjust_money, account, amount, reason, reference)
+    post_entry(run, wallet.adjust_money, account, amount, reason, reference)
 
 
 @command.command(
@@ -103,7 +103,7 @@ def adjust(
 @span_options
 @page_options
 def transactions(
-    session: CommandRun,
+    run: CommandRun,
     account: str,
     entry_type: str | None,
     since: int | None,
@@ -123,7 +123,7 @@ def transactions(
     before_id = raw_of_text("txn", before) if before is not None else None
     if before is not None and before_id is None:
         raise NotFound(f"There is no transaction {shown(before)}.")
-    with session.read() as tx:
+    with run.read() as tx:
         found = wallet.history(
             tx,
             accounts.find(tx, account).id,
@@ -131,4 +131,4 @@ def transactions(
             Span(since, until),
             entry_type,
         )
-    show_list(session, [wallet.as_record(entry) for entry in found[:limit]], _COLUMNS, limit=limit)
+    show_list(run, [wallet.as_record(entry) for entry in found[:limit]], _COLUMNS, limit=limit)

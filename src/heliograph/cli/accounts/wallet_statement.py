@@ -33,7 +33,7 @@ from heliograph.cli.values import month_option
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def statement(
-    session: CommandRun, account: str, file: str, month: str, file_format: str, force: bool
+    run: CommandRun, account: str, file: str, month: str, file_format: str, force: bool
 ) -> None:
     """Write the statement of a month, to FILE or to standard output: what the account ACC held
     when the month began, what its entries add up to by their types, and what it held at the end.
@@ -46,7 +46,7 @@ def statement(
     is_printed = file == "-" or is_standard_output(file)
     if is_printed and file_format == "pdf" and sys.stdout.isatty():
         raise click.BadParameter("A PDF is not for a terminal; name a file.", param_hint="--format")
-    with session.snapshot() as tx:
+    with run.snapshot() as tx:
         found = accounts.find(tx, account)
         told = wallet.statement(tx, found.id, month)
         if file_format == "csv":
@@ -61,4 +61,4 @@ def statement(
         return
     with whole_binary_file(file, force=force) as opened:
         opened.write(octets)
-    show(session, {"file": file, "proven": told.is_proven})
+    show(run, {"file": file, "proven": told.is_proven})

@@ -7,7 +7,14 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import LISTED_MAX, Past, Whole, account_option, mode_option, page_options
+from heliograph.cli.values import (
+    LISTED_MAX,
+    Past,
+    WholeNumber,
+    account_option,
+    mode_option,
+    page_options,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -52,7 +59,7 @@ def _record(tx: "Connection", endpoint: "WebhookEndpoint") -> dict[str, Any]:
     "--include-customers", is_flag=True, help="Also those of the account's Connect customers."
 )
 def add(
-    session: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
+    run: CommandRun, url: str, account: str, events: str, sandbox: bool, include_customers: bool
 ) -> None:
     """Send an account's events to a URL, and show the secret that they are signed with, this once.
 
@@ -64,8 +71,8 @@ def add(
     from heliograph.webhooks import endpoints
     from heliograph.webhooks.http.address_guard import allowed_networks, check_url
 
-    check_url(url, allow := allowed_networks(session.settings))
-    with session.write() as tx:
+    check_url(url, allow := allowed_networks(run.settings))
+    with run.write() as tx:
         endpoint, secret = endpoints.add(
             tx,
             accounts.find(tx, account).id,
@@ -73,13 +80,13 @@ def add(
             checked_values.kinds_of(events),
             sandbox=sandbox,
             include_customers=include_customers,
-            secret_key=session.secret_keys(tx),
+            secret_key=run.secret_keys(tx),
             allow=allow,
             now_ms=clock.now_ms(),
         )
         record = _record(tx, endpoint)
     show(
-        session,
+        run,
         {"id": record.pop("id"), "secret": secret, **record},
         note="Keep the secret now: it cannot be shown again.",
     )
@@ -91,24 +98,24 @@ def add(
 @click.option("--account", metavar="ACC", help="Only this account's.")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show, oldest first.",
 )
-def list_(session: CommandRun, account: str | None, limit: int) -> None:
+def list_(run: CommandRun, account: str | None, limit: int) -> None:
     """List endpoints: where they lead, what they hear, whether and why they are disabled."""
     from heliograph import accounts
     from heliograph.webhooks import endpoints
 
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         records = [
             _record(tx, endpoint)
             for endpoint in endpoints.all_endpoints(tx, account_id, limit=limit)
         ]
     show_list(
-        session,
+        run,
         records,
         ("id", "account_id", "mode", "events", "status", "disabled_reason", "failing_since", "url"),
     )
@@ -121,7 +128,7 @@ def list_(session: CommandRun, account: str | None, limit: int) -> None:
 @click.option(
     "--finish", is_flag=True, help="Sign with the new secret only: the receiver has it now."
 )
-def rotate(session: CommandRun, endpoint: str, finish: bool) -> None:
+def rotate(run: CommandRun, endpoint: str, finish: bool) -> None:
     """Make a new secret, and show it, this once. For 24 h, or until --finish, the former one signs
     as well.
 
@@ -131,15 +138,13 @@ def rotate(session: CommandRun, endpoint: str, finish: bool) -> None:
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
-    with session.write() as tx:
+    with run.write() as tx:
         if finish:
-            return show(session, _record(tx, endpoints.finish_rotation(tx, endpoint)))
-        rotated, secret = endpoints.rotate(
-            tx, endpoint, session.secret_keys(tx), now_ms=clock.now_ms()
-        )
+            return show(run, _record(tx, endpoints.finish_rotation(tx, endpoint)))
+        rotated, secret = endpoints.rotate(tx, endpoint, run.secret_keys(tx), now_ms=clock.now_ms())
         record = _record(tx, rotated)
     return show(
-        session,
+        run,
         {"id": record.pop("id"), "secret": secret, **record},
         note="Keep the secret now: it cannot be shown again.",
     )
@@ -147,59 +152,59 @@ def rotate(session: CommandRun, endpoint: str, finish: bool) -> None:
 
 @command.command("disable", epilog=examples("webhook disable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def disable(session: CommandRun, endpoint: str) -> None:
+def disable(run: CommandRun, endpoint: str) -> None:
     """Send nothing more to an endpoint. Its events are kept for 30 days, and can be replayed."""
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = _record(tx, endpoints.disable(tx, endpoint, now_ms=clock.now_ms()))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("enable", epilog=examples("webhook enable whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def enable(session: CommandRun, endpoint: str) -> None:
+def enable(run: CommandRun, endpoint: str) -> None:
     """Send events to an endpoint again, from now on; `webhook replay` sends what it missed."""
     from heliograph.webhooks import endpoints
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = _record(tx, endpoints.enable(tx, endpoint))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("remove", epilog=examples("webhook remove whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def remove(session: CommandRun, endpoint: str) -> None:
+def remove(run: CommandRun, endpoint: str) -> None:
     """Remove an endpoint for good, with the events that wait for it and the record of what became
     of its events. `disable` keeps them.
     """
     from heliograph.base import clock
     from heliograph.webhooks import endpoints
 
-    with session.write() as tx:
+    with run.write() as tx:
         endpoints.remove(tx, endpoint, now_ms=clock.now_ms())
-    show(session, {"id": endpoint, "removed": True})
+    show(run, {"id": endpoint, "removed": True})
 
 
 @command.command("test", epilog=examples("webhook test whe_01k5…"))
 @click.argument("endpoint", metavar="ID")
-def test(session: CommandRun, endpoint: str) -> None:
+def test(run: CommandRun, endpoint: str) -> None:
     """Send a signed sample now, from this machine, and show the answer. Nothing of it is stored."""
     from heliograph.webhooks import endpoints
     from heliograph.webhooks.http.address_guard import allowed_networks
     from heliograph.webhooks.sample_event import send_sample
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = endpoints.endpoint_of(tx, endpoint)
         record = _record(tx, found)
-        signing = endpoints.secrets_of(tx, found.id, session.settings.secret_keys, _now_ms())
-    outcome = session.awaited(
+        signing = endpoints.secrets_of(tx, found.id, run.settings.secret_keys, _now_ms())
+    outcome = run.awaited(
         lambda _: send_sample(
-            found, record["account_id"], signing, allowed_networks(session.settings), _now_ms()
+            found, record["account_id"], signing, allowed_networks(run.settings), _now_ms()
         )
     )
-    show(session, {"id": endpoint, "url": found.url, **outcome})
+    show(run, {"id": endpoint, "url": found.url, **outcome})
     if outcome["reason"] is not None:
         raise SystemExit(1)
 
@@ -223,18 +228,16 @@ def _now_ms() -> int:
     ),
 )
 @page_options
-def events(
-    session: CommandRun, endpoint: str, failed: bool, limit: int, before: str | None
-) -> None:
+def events(run: CommandRun, endpoint: str, failed: bool, limit: int, before: str | None) -> None:
     """List an endpoint's events, newest first, and what became of each."""
     from heliograph.webhooks import endpoints, history
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = history.events(
             tx, endpoints.endpoint_of(tx, endpoint), limit=limit, before=before, failed=failed
         )
     show_list(
-        session,
+        run,
         records,
         ("id", "event", "created_at", "outcome", "tries", "status", "took_ms", "next_try_at"),
         limit=limit,
@@ -249,22 +252,22 @@ def events(
 @click.option("--event", metavar="ID", help="List only the attempts to deliver this event.")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show, newest first.",
 )
-def attempts(session: CommandRun, endpoint: str, event: str | None, limit: int) -> None:
+def attempts(run: CommandRun, endpoint: str, event: str | None, limit: int) -> None:
     """List attempts to deliver the newest events: what was answered, how long it took, the answer's
     first KiB. Kept for 30 days.
     """
     from heliograph.webhooks import endpoints, history
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = history.attempts(
             tx, endpoints.endpoint_of(tx, endpoint), limit=limit, event_id=event
         )
-    show_list(session, records, ("event_id", "try", "at", "status", "reason", "took_ms", "answer"))
+    show_list(run, records, ("event_id", "try", "at", "status", "reason", "took_ms", "answer"))
 
 
 @command.command(
@@ -285,7 +288,7 @@ def attempts(session: CommandRun, endpoint: str, event: str | None, limit: int) 
 )
 @click.option("--until", type=Past(), metavar="T", help="Of those, only the ones before then.")
 def replay(
-    session: CommandRun, endpoint: str, event: str | None, since: int | None, until: int | None
+    run: CommandRun, endpoint: str, event: str | None, since: int | None, until: int | None
 ) -> None:
     """Send events again, with the ids that they had: one, or all that were not delivered
     since a time.
@@ -300,7 +303,7 @@ def replay(
         raise click.UsageError("--until goes with --since.")
     replayed, last = 0, REPLAYED_AT_ONCE
     while last == REPLAYED_AT_ONCE:
-        with session.write() as tx:
+        with run.write() as tx:
             found = endpoints.endpoint_of(tx, endpoint)
             if since is not None:
                 last = replay_span(tx, found, since, until, now_ms=clock.now_ms())
@@ -308,4 +311,4 @@ def replay(
                 replay_one(tx, found, event or "", now_ms=clock.now_ms())
                 last = 1
         replayed += last
-    show(session, {"id": endpoint, "replayed": replayed})
+    show(run, {"id": endpoint, "replayed": replayed})

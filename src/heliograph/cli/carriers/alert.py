@@ -6,10 +6,16 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import LISTED_MAX, Whole
+from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
-    from heliograph.alerts import AlertRecipient, AlertRule, KnownAlert, Telling, WatchedWallet
+    from heliograph.alerts import (
+        AlertNotification,
+        AlertRecipient,
+        AlertRule,
+        KnownAlert,
+        WatchedWallet,
+    )
 
 command = Noun(
     "alert",
@@ -28,32 +34,32 @@ KINDS: Final = (
 @command.command("list", epilog=examples("alert list", "alert list --limit 5 --json"))
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show of those that are open, and of those that are over.",
 )
-def list_(session: CommandRun, limit: int) -> None:
+def list_(run: CommandRun, limit: int) -> None:
     """List alerts: those that are open, then those that ended last."""
     from heliograph import alerts
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = [*alerts.open_alerts(tx, limit=limit), *alerts.ended_alerts(tx, limit=limit)]
     show_list(
-        session,
+        run,
         [_alert(alert) for alert in found],
         ("id", "rule", "title", "began_at", "over_at", "told", "failed"),
     )
 
 
 @command.command("rules", epilog=examples("alert rules"))
-def rules(session: CommandRun) -> None:
+def rules(run: CommandRun) -> None:
     """List the rules: whether each is on, its threshold, and how long it is held."""
     from heliograph import alerts
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_rule(rule) for rule in alerts.all_rules(tx)]
-    show_list(session, records, ("rule", "on", "threshold", "unit", "hold_s"))
+    show_list(run, records, ("rule", "on", "threshold", "unit", "hold_s"))
 
 
 @command.command(
@@ -64,39 +70,39 @@ def rules(session: CommandRun) -> None:
 @click.option("--on/--off", "is_on", default=None, help="Whether it opens alerts.")
 @click.option(
     "--threshold",
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="N",
     help="In the unit that `alert rules` shows.",
 )
 @click.option(
     "--hold",
-    type=Whole(0),
+    type=WholeNumber(0),
     metavar="S",
     help="For so many seconds it is broken before an alert opens, and all is well before it ends.",
 )
 def set_(
-    session: CommandRun, kind: str, is_on: bool | None, threshold: int | None, hold: int | None
+    run: CommandRun, kind: str, is_on: bool | None, threshold: int | None, hold: int | None
 ) -> None:
     """Change a rule. What is not given stays."""
     from heliograph import alerts
 
-    with session.write() as tx:
+    with run.write() as tx:
         rule = alerts.change_rule(
             tx, alerts.AlertKind(kind), is_on=is_on, threshold=threshold, hold_s=hold
         )
-    show(session, _rule(rule))
+    show(run, _rule(rule))
 
 
 @command.command("recipients", epilog=examples("alert recipients"))
-def recipients(session: CommandRun) -> None:
+def recipients(run: CommandRun) -> None:
     """List who is told, and what became of the last that each was told."""
     from heliograph import alerts
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = alerts.all_recipients(tx)
-        last = alerts.last_told(tx, [recipient.id for recipient in found])
+        last = alerts.last_notifications(tx, [recipient.id for recipient in found])
     show_list(
-        session,
+        run,
         [_recipient(recipient) | _last(last.get(recipient.id)) for recipient in found],
         ("id", "by", "address", "last_event", "told_at", "failure"),
     )
@@ -106,26 +112,26 @@ def recipients(session: CommandRun) -> None:
     "add", epilog=examples("alert add ops@example.com", "alert add https://ops.example.com/alerts")
 )
 @click.argument("address", metavar="E-MAIL|URL")
-def add(session: CommandRun, address: str) -> None:
+def add(run: CommandRun, address: str) -> None:
     """Tell an email address or a webhook of alerts. A webhook's secret is shown this once."""
     from heliograph import alerts
     from heliograph.base import clock
     from heliograph.webhooks.http.address_guard import allowed_networks
 
-    allow = allowed_networks(session.settings)
-    with session.write() as tx:
+    allow = allowed_networks(run.settings)
+    with run.write() as tx:
         recipient, secret = alerts.add_recipient(
             tx,
             address,
-            secret_key=session.secret_keys(tx),
+            secret_key=run.secret_keys(tx),
             allow=allow,
             now_ms=clock.now_ms(),
         )
     record = _recipient(recipient)
     if secret is None:
-        return show(session, record)
+        return show(run, record)
     return show(
-        session,
+        run,
         record | {"secret": secret},
         note="Keep the secret now: it cannot be shown again.",
     )
@@ -133,61 +139,61 @@ def add(session: CommandRun, address: str) -> None:
 
 @command.command("remove", epilog=examples("alert remove alr_01k5…"))
 @click.argument("recipient", metavar="ID")
-def remove(session: CommandRun, recipient: str) -> None:
+def remove(run: CommandRun, recipient: str) -> None:
     """Tell a recipient nothing more."""
     from heliograph import alerts
 
-    with session.write() as tx:
+    with run.write() as tx:
         gone = alerts.remove_recipient(tx, recipient)
-    show(session, _recipient(gone) | {"removed": True})
+    show(run, _recipient(gone) | {"removed": True})
 
 
 @command.command("test", epilog=examples("alert test alr_01k5…"))
 @click.argument("recipient", metavar="ID")
-def test(session: CommandRun, recipient: str) -> None:
+def test(run: CommandRun, recipient: str) -> None:
     """Send a test, which the process that tells alerts sends. `alert recipients` says what became
     of it.
     """
     from heliograph import alerts
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         found = alerts.recipient_of(tx, recipient)
-        alerts.queue_telling(tx, found, alerts.TEST, None, clock.now_ms())
-    show(session, _recipient(found) | {"test": "on its way"})
+        alerts.queue_notification(tx, found, alerts.TEST, None, clock.now_ms())
+    show(run, _recipient(found) | {"test": "on its way"})
 
 
 @command.command("wallets", epilog=examples("alert wallets"))
-def wallets(session: CommandRun) -> None:
+def wallets(run: CommandRun) -> None:
     """List the accounts whose wallets are watched."""
     from heliograph import alerts
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_watched(each) for each in alerts.all_watched(tx)]
-    show_list(session, records, ("account_id", "name", "below_credits"))
+    show_list(run, records, ("account_id", "name", "below_credits"))
 
 
 @command.command("watch", epilog=examples("alert watch 'Amina Foods' --below 1000"))
 @click.argument("account", metavar="ACC")
-@click.option("--below", required=True, type=Whole(1), metavar="N", help="SMS credits.")
-def watch(session: CommandRun, account: str, below: int) -> None:
+@click.option("--below", required=True, type=WholeNumber(1), metavar="N", help="SMS credits.")
+def watch(run: CommandRun, account: str, below: int) -> None:
     """Set below how many SMS credits an account's wallet is an alert."""
     from heliograph import alerts
 
-    with session.write() as tx:
+    with run.write() as tx:
         made = alerts.watch_wallet(tx, account, below)
-    show(session, _watched(made))
+    show(run, _watched(made))
 
 
 @command.command("unwatch", epilog=examples("alert unwatch 'Amina Foods'"))
 @click.argument("account", metavar="ACC")
-def unwatch(session: CommandRun, account: str) -> None:
+def unwatch(run: CommandRun, account: str) -> None:
     """Remove an account's wallet from those that are watched."""
     from heliograph import alerts
 
-    with session.write() as tx:
+    with run.write() as tx:
         ended = alerts.unwatch_wallet(tx, account)
-    show(session, _watched(ended) | {"watched": False})
+    show(run, _watched(ended) | {"watched": False})
 
 
 def _alert(alert: "KnownAlert") -> dict[str, Any]:
@@ -202,8 +208,8 @@ def _alert(alert: "KnownAlert") -> dict[str, Any]:
         "began_at": rfc3339(alert.began_at_ms),
         "opened_at": rfc3339(alert.opened_at_ms),
         "over_at": None if alert.over_at_ms is None else rfc3339(alert.over_at_ms),
-        "told": sum(each.told_at_ms is not None for each in alert.tellings),
-        "failed": sum(each.failure is not None for each in alert.tellings),
+        "told": sum(each.told_at_ms is not None for each in alert.notifications),
+        "failed": sum(each.failure is not None for each in alert.notifications),
     }
 
 
@@ -228,15 +234,15 @@ def _recipient(recipient: "AlertRecipient") -> dict[str, Any]:
     }
 
 
-def _last(telling: "Telling | None") -> dict[str, Any]:
+def _last(notification: "AlertNotification | None") -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
 
-    if telling is None:
+    if notification is None:
         return {"last_event": None, "told_at": None, "failure": None}
     return {
-        "last_event": telling.event,
-        "told_at": None if telling.told_at_ms is None else rfc3339(telling.told_at_ms),
-        "failure": telling.failure,
+        "last_event": notification.event,
+        "told_at": None if notification.told_at_ms is None else rfc3339(notification.told_at_ms),
+        "failure": notification.failure,
     }
 
 

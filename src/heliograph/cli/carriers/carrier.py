@@ -9,7 +9,7 @@ from heliograph.cli.command import Command, CommandRun, Noun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show, show_list
 from heliograph.cli.programs.worker import metrics_options, work
-from heliograph.cli.values import given, read_password
+from heliograph.cli.values import given_options, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers import Carrier
@@ -87,14 +87,14 @@ def _record(carrier: "Carrier") -> dict[str, Any]:
     "--host", required=True, metavar="H", help="Where the carrier listens: a name or an address."
 )
 @carrier_options
-def add(
-    session: CommandRun, name: str, kind: str, password_file: str | None, **options: Any
-) -> None:
+def add(run: CommandRun, name: str, kind: str, password_file: str | None, **options: Any) -> None:
     """Add an SMPP carrier. A running server connects to it within a second."""
     from heliograph.base import clock
     from heliograph.carriers import add_carrier
 
-    settings = {name: value for name, value in given(**options).items() if value is not None}
+    settings = {
+        name: value for name, value in given_options(**options).items() if value is not None
+    }
     if said := settings.get("status_overrides"):
         settings["status_overrides"] = {
             status: meaning for status, meaning in said.items() if meaning is not None
@@ -102,18 +102,18 @@ def add(
     if missing := [option for option in ("port", "system_id") if option not in settings]:
         raise click.UsageError(f"Missing option '--{missing[0].replace('_', '-')}'.")
     password = read_password(password_file, of=f"{settings['system_id']} at {settings['host']}")
-    with session.write() as tx:
+    with run.write() as tx:
         record = _record(
             add_carrier(
                 tx,
                 name,
                 settings,
                 password,
-                secret_key=session.secret_keys(tx),
+                secret_key=run.secret_keys(tx),
                 now_ms=clock.now_ms(),
             )
         )
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -127,102 +127,100 @@ def add(
 @click.argument("name")
 @click.option("--host", metavar="H", help="Where the carrier listens: a name or an address.")
 @carrier_options
-def set_(session: CommandRun, name: str, password_file: str | None, **options: Any) -> None:
+def set_(run: CommandRun, name: str, password_file: str | None, **options: Any) -> None:
     """Change settings of a carrier; a running server connects anew."""
     from heliograph.carriers import set_carrier
 
-    settings = given(**options)
+    settings = given_options(**options)
     if not settings and password_file is None:
         raise click.UsageError("Say what to set: give at least one option.")
     password = read_password(password_file, of=name) if password_file is not None else None
-    with session.write() as tx:
-        record = _record(
-            set_carrier(tx, name, settings, password, secret_key=session.secret_keys(tx))
-        )
-    show(session, record)
+    with run.write() as tx:
+        record = _record(set_carrier(tx, name, settings, password, secret_key=run.secret_keys(tx)))
+    show(run, record)
 
 
 @command.command("list", epilog=examples("carrier list"))
-def list_(session: CommandRun) -> None:
+def list_(run: CommandRun) -> None:
     """List carriers, with the state of their connections."""
     from heliograph.carriers import all_carriers
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_record(carrier) for carrier in all_carriers(tx)]
-    show_list(session, records, ("name", "type", "state", "state_detail", "draining", "paused"))
+    show_list(run, records, ("name", "type", "state", "state_detail", "draining", "paused"))
 
 
 @command.command("show", epilog=examples("carrier show gh-main", "carrier show gh-main --json"))
 @click.argument("name")
-def show_(session: CommandRun, name: str) -> None:
+def show_(run: CommandRun, name: str) -> None:
     """Show all settings of a carrier, the state of its connections and why, and what was learnt of
     it: the base that its receipts print ids in.
     """
     from heliograph.carriers import carrier_named
 
-    with session.read() as tx:
+    with run.read() as tx:
         record = _record(carrier_named(tx, name))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("drain", epilog=examples("carrier drain gh-main", "carrier drain gh-main --stop"))
 @click.argument("name")
 @click.option("--stop", is_flag=True, help="Give it new messages again.")
-def drain(session: CommandRun, name: str, stop: bool) -> None:
+def drain(run: CommandRun, name: str, stop: bool) -> None:
     """Give a carrier no new messages. What it already has is sent."""
     from heliograph.carriers import drain_carrier
     from heliograph.messages.queue import waiting_for_carrier
 
-    with session.write() as tx:
+    with run.write() as tx:
         carrier = drain_carrier(tx, name, draining=not stop)
         waiting = waiting_for_carrier(tx, carrier.id)
-    show(session, {**_record(carrier), "messages_waiting": waiting})
+    show(run, {**_record(carrier), "messages_waiting": waiting})
 
 
 @command.command("pause", epilog=examples("carrier pause gh-main", "carrier resume gh-main"))
 @click.argument("name")
-def pause(session: CommandRun, name: str) -> None:
+def pause(run: CommandRun, name: str) -> None:
     """Give a carrier nothing at all. Its binds stay. What waits for it takes the next carrier of
     its route, or waits.
     """
     from heliograph.carriers import pause_carrier
     from heliograph.messages.queue import waiting_for_carrier
 
-    with session.write() as tx:
+    with run.write() as tx:
         carrier = pause_carrier(tx, name)
         waiting = waiting_for_carrier(tx, carrier.id)
-    show(session, {**_record(carrier), "messages_waiting": waiting})
+    show(run, {**_record(carrier), "messages_waiting": waiting})
 
 
 @command.command("resume", epilog=examples("carrier resume gh-main"))
 @click.argument("name")
-def resume(session: CommandRun, name: str) -> None:
+def resume(run: CommandRun, name: str) -> None:
     """Let a carrier that drains or is paused take messages again."""
     from heliograph.carriers import resume_carrier
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = _record(resume_carrier(tx, name))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("remove", epilog=examples("carrier remove gh-main"))
 @click.argument("name")
-def remove(session: CommandRun, name: str) -> None:
+def remove(run: CommandRun, name: str) -> None:
     """Remove a carrier and its numbers. No route may lead to it, and no message wait for it."""
     from heliograph.base import clock
     from heliograph.carriers import carrier_named
     from heliograph.inbound import remove_carrier_and_numbers
     from heliograph.messages.queue import waiting_for_carrier
 
-    with session.write() as tx:
+    with run.write() as tx:
         waiting = waiting_for_carrier(tx, carrier_named(tx, name).id)
         remove_carrier_and_numbers(tx, name, messages_waiting=waiting, now_ms=clock.now_ms())
-    show(session, {"name": name, "removed": True})
+    show(run, {"name": name, "removed": True})
 
 
 @command.command("test", epilog=examples("carrier test gh-main"))
 @click.argument("name")
-def test(session: CommandRun, name: str) -> None:
+def test(run: CommandRun, name: str) -> None:
     """Bind to an SMPP carrier with its settings, and unbind again. The exit status is 1 if it
     refuses us or cannot be reached.
     """
@@ -231,20 +229,20 @@ def test(session: CommandRun, name: str) -> None:
     from heliograph.carriers import LinkState, carrier_named, connection_settings
     from heliograph.carriers.smpp.trial_bind import tried_bind
 
-    with session.read() as tx:
+    with run.read() as tx:
         carrier = carrier_named(tx, name)
         if carrier.type != "smpp":
             raise Failure(f"The carrier {name} is built in: there is nothing to bind to.")
-        connection = connection_settings(tx, carrier, session.settings.secret_keys)
+        connection = connection_settings(tx, carrier, run.settings.secret_keys)
     logging.disable(logging.WARNING)  # the link's own notes say the same as the one line below
     state, detail = tried_bind(connection)
     if state is not LinkState.BOUND:
         raise Failure(f"{name} at {connection.host}:{connection.port} cannot be bound: {detail}")
-    show(session, {"name": name, "state": state.value, "detail": detail})
+    show(run, {"name": name, "state": state.value, "detail": detail})
 
 
-def _run(session: CommandRun, name: str, metrics_host: str, metrics_port: int | None) -> None:
-    work(session, "carrier", name, metrics_host, metrics_port)
+def _run(run: CommandRun, name: str, metrics_host: str, metrics_port: int | None) -> None:
+    work(run, "carrier", name, metrics_host, metrics_port)
 
 
 command.add_command(

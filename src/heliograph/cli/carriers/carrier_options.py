@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from heliograph.cli.checked_values import MaybeEmpty
-from heliograph.cli.values import Number, OrWord, Whole
+from heliograph.cli.values import Number, OrWord, WholeNumber
 
 
 class TonNpi(click.ParamType[list[int]]):
@@ -55,7 +55,9 @@ def _together(
 
 
 _OPTIONS: Final = (
-    click.option("--port", type=Whole(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."),
+    click.option(
+        "--port", type=WholeNumber(1, 65_535), metavar="P", help="Usually 2775, with TLS 3550."
+    ),
     click.option("--system-id", metavar="S", help="The name to bind with."),
     click.option(
         "--password-file",
@@ -70,10 +72,10 @@ _OPTIONS: Final = (
         default=None,
         help="Use TLS, and check the certificate. Default: no TLS.",
     ),
-    click.option("--binds", type=Whole(), metavar="N", help="Sessions at once. Default: 1."),
+    click.option("--binds", type=WholeNumber(), metavar="N", help="Sessions at once. Default: 1."),
     click.option(
         "--window",
-        type=Whole(),
+        type=WholeNumber(),
         metavar="W",
         help="submit_sm without an answer, per bind. Default: 10.",
     ),
@@ -135,7 +137,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--unmatched-max",
-        type=Whole(),
+        type=WholeNumber(),
         metavar="N",
         help=(
             "How many receipts that found no message are kept at most: the newest ones. "

@@ -8,7 +8,7 @@ import click
 from heliograph.cli import checked_values
 from heliograph.cli.checked_values import MaybeEmpty
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list, tell_loss
+from heliograph.cli.output import show, show_list, warn_of_loss
 from heliograph.cli.values import Money
 
 if TYPE_CHECKING:
@@ -43,48 +43,48 @@ def _record(cost: "CarrierCost", names: "Mapping[int, str]") -> dict[str, Any]:
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("amount", type=Money())
 @click.argument("currency", type=checked_values.CURRENCY)
-def set_(session: CommandRun, name: str, prefix: str, amount: Decimal, currency: str) -> None:
+def set_(run: CommandRun, name: str, prefix: str, amount: Decimal, currency: str) -> None:
     """Set what a segment costs with a carrier. AMOUNT has at most six decimals. What sells below
     cost then is told.
     """
     from heliograph.pricing import changed_with_warning, set_cost
 
-    with session.write() as tx:
+    with run.write() as tx:
         cost = changed_with_warning(
-            tx, lambda: set_cost(tx, name, prefix, amount, currency), tell_loss
+            tx, lambda: set_cost(tx, name, prefix, amount, currency), warn_of_loss
         )
-    show(session, _record(cost, {cost.carrier_id: name}))
+    show(run, _record(cost, {cost.carrier_id: name}))
 
 
 @command.command("list", epilog=examples("cost list", "cost list --carrier simulator"))
 @click.option("--carrier", metavar="NAME", help="Only the costs of this carrier.")
-def list_(session: CommandRun, carrier: str | None) -> None:
+def list_(run: CommandRun, carrier: str | None) -> None:
     """List costs, by carrier and prefix."""
     from heliograph.carriers import all_carriers, carrier_named
     from heliograph.pricing import load_costs
 
-    with session.read() as tx:
+    with run.read() as tx:
         names = {each.id: each.name for each in all_carriers(tx)}
         costs = load_costs(tx, None if carrier is None else carrier_named(tx, carrier).id)
     records = [_record(cost, names) for cost in costs]
-    show_list(session, records, ("carrier", "prefix", "amount", "currency"))
+    show_list(run, records, ("carrier", "prefix", "amount", "currency"))
 
 
 @command.command("remove", epilog=examples("cost remove simulator 233"))
 @click.argument("name", metavar="CARRIER")
 @click.argument("prefix", type=MaybeEmpty())
-def remove(session: CommandRun, name: str, prefix: str) -> None:
+def remove(run: CommandRun, name: str, prefix: str) -> None:
     """Remove a cost, so that the next shorter prefix counts."""
     from heliograph.pricing import changed_with_warning, remove_cost
 
-    with session.write() as tx:
-        cost = changed_with_warning(tx, lambda: remove_cost(tx, name, prefix), tell_loss)
-    show(session, {**_record(cost, {cost.carrier_id: name}), "removed": True})
+    with run.write() as tx:
+        cost = changed_with_warning(tx, lambda: remove_cost(tx, name, prefix), warn_of_loss)
+    show(run, {**_record(cost, {cost.carrier_id: name}), "removed": True})
 
 
 @command.command("days", epilog=examples("cost days", "cost days --carrier simulator --json"))
 @click.option("--carrier", metavar="NAME", help="Only what this carrier took.")
-def days(session: CommandRun, carrier: str | None) -> None:
+def days(run: CommandRun, carrier: str | None) -> None:
     """List what carriers took in the last 30 days, by day in UTC: segments, the credits that they
     were charged, and their cost. Sold for is what these credits cost now, in the currency of the
     cost, and margin is what the cost leaves of it. Both are missing where credits are not sold
@@ -95,7 +95,7 @@ def days(session: CommandRun, carrier: str | None) -> None:
     from heliograph.carriers import carrier_named
     from heliograph.monitoring import carrier_days, carrier_money_began_ms
 
-    with session.snapshot() as tx:
+    with run.snapshot() as tx:
         if carrier is not None:
             carrier_named(tx, carrier)  # refuses an unknown one
         found = carrier_days(tx, clock.now_ms())
@@ -111,7 +111,7 @@ def days(session: CommandRun, carrier: str | None) -> None:
             err=True,
         )
     records = [_day_record(each) for each in found if carrier in (None, each.carrier)]
-    show_list(session, records, columns)
+    show_list(run, records, columns)
 
 
 def _day_record(of: "CarrierDay") -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show_list
-from heliograph.cli.values import LISTED_MAX, Whole
+from heliograph.cli.values import LISTED_MAX, WholeNumber
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,25 +52,25 @@ def _record(
 @click.option("--unowned", is_flag=True, help="Only texts that are no account's.")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show, newest first.",
 )
-def list_(session: CommandRun, account: str | None, unowned: bool, limit: int) -> None:
+def list_(run: CommandRun, account: str | None, unowned: bool, limit: int) -> None:
     """List texts that came in, newest first. A text in the encoding `binary` is shown in base64."""
     from heliograph import accounts, inbound
     from heliograph.carriers import all_carriers
 
     if account is not None and unowned:
         raise click.UsageError("Give --account or --unowned, not both.")
-    with session.read() as tx:
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         found = inbound.newest_inbound(tx, limit=limit, account_id=account_id, unowned=unowned)
         carriers = {carrier.id: carrier.name for carrier in all_carriers(tx)}
         records = [_record(tx, each, carriers) for each in found]
     show_list(
-        session,
+        run,
         records,
         ("id", "account_id", "carrier", "from", "to", "text", "complete", "repeats", "received_at"),
     )

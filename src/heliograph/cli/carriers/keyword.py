@@ -56,7 +56,7 @@ def _owner(tx: "Connection", account: str, sandbox: bool) -> "KeywordOwner":
 @click.option("--language", metavar="CODE", help="The language of the built-in answer, such as fr.")
 @click.option("--sandbox", is_flag=True, help="Add it to the sandbox.")
 def add(
-    session: CommandRun,
+    run: CommandRun,
     account: str,
     carrier: str | None,
     *,
@@ -67,33 +67,33 @@ def add(
     from heliograph.base import clock
     from heliograph.inbound.keywords import as_keyword_record, save_keyword_for
 
-    with session.write() as tx:
+    with run.write() as tx:
         owner = _owner(tx, account, sandbox)
         saved = save_keyword_for(tx, owner, body, carrier, clock.now_ms())
         record = as_keyword_record(saved.keyword)
-    show(session, {**record, "created": saved.created})
+    show(run, {**record, "created": saved.created})
 
 
 @command.command("list", epilog=examples("keyword list --account 'Amina Foods'"))
 @click.option("--account", required=True, metavar="ACC", help="Whose keywords.")
 @click.option("--sandbox", is_flag=True, help="List those of the sandbox.")
-def list_(session: CommandRun, account: str, *, sandbox: bool) -> None:
+def list_(run: CommandRun, account: str, *, sandbox: bool) -> None:
     """List the keywords of an account."""
     from heliograph.inbound.keywords import all_keywords, as_keyword_record
 
-    with session.read() as tx:
+    with run.read() as tx:
         owner = _owner(tx, account, sandbox)
         records = [as_keyword_record(each) for each in all_keywords(tx, owner)]
-    show_list(session, records, _COLUMNS)
+    show_list(run, records, _COLUMNS)
 
 
 @command.command("remove", epilog=examples("keyword remove kw_01j8…"))
 @click.argument("keyword_id")
-def remove(session: CommandRun, keyword_id: str) -> None:
+def remove(run: CommandRun, keyword_id: str) -> None:
     """Remove a keyword. A built-in word does again what it does by itself."""
     from heliograph.base import clock
     from heliograph.inbound.keywords import as_keyword_record, remove_any_keyword
 
-    with session.write() as tx:
+    with run.write() as tx:
         record = as_keyword_record(remove_any_keyword(tx, keyword_id, clock.now_ms()))
-    show(session, {**record, "removed": True})
+    show(run, {**record, "removed": True})

@@ -48,7 +48,7 @@ command.add_command(export)
     type=click.Path(path_type=Path),
     help="Ids of messages, msg_…, one a line: clients were answered 200 for each of them.",
 )
-def verify(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
+def verify(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> None:
     """Prove the ledger. Wallets are the sum of their entries, charges and refunds are those of the
     messages, and nothing is below zero. Each campaign's statistics are what its messages add up to.
     Each state that a message has reached is one webhook event, for each endpoint that was made a
@@ -63,9 +63,9 @@ def verify(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | No
     It works beside a running server. If something is wrong, the exit status is 1, and the output
     says what is wrong with which account or message.
     """
-    proof = _prove(session, smsc_logs, accepted)
-    show(session, _record(proof, as_json=session.as_json))
-    if proof.discrepancies and not session.as_json:
+    proof = _prove(run, smsc_logs, accepted)
+    show(run, _record(proof, as_json=run.as_json))
+    if proof.discrepancies and not run.as_json:
         click.echo("\n".join(f"{account_id}: {what}" for account_id, what in proof.discrepancies))
     _say(proof.audited)
     if proof.discrepancies:
@@ -94,18 +94,18 @@ class _Proof(NamedTuple):
     audited: "Audit | None"
 
 
-def _prove(session: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
+def _prove(run: CommandRun, smsc_logs: "Sequence[Path]", accepted: Path | None) -> _Proof:
     from heliograph.audit import audit, events_size, prove
     from heliograph.base import clock
     from heliograph.wallet import read_one_snapshot, size
 
     promised = _read_accepted(accepted) if accepted else set[str]()
     asked_ms = clock.now_ms()
-    with session.read() as tx:
+    with run.read() as tx:
         read_one_snapshot(tx)
         found = prove(tx, asked_ms)
         counts = size(tx) | {"webhook_events": events_size(tx)}
-        told = _told(tx, found)
+        told = _with_shown_ids(tx, found)
         log = _read_logs(smsc_logs, asked_ms)
         audited = audit(tx, log, promised) if smsc_logs or accepted else None
     return _Proof(counts, len(promised) if accepted else None, told, audited)
@@ -189,7 +189,7 @@ def _read_accepted(path: Path) -> set[str]:
     return promised
 
 
-def _told(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
+def _with_shown_ids(tx: "Connection", found: "Sequence[Discrepancy]") -> list[tuple[str, str]]:
     """Returns discrepancies with the accounts' ids as they are shown."""
     from heliograph.accounts import by_id, text_id
     from heliograph.base.errors import NotFound

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
 def export(
-    session: CommandRun,
+    run: CommandRun,
     file: str,
     account: str | None,
     month: str | None,
@@ -53,25 +53,25 @@ def export(
     from heliograph.wallet.files import BeancountLedger, CsvLedger, ExportWanted
 
     span = ALWAYS if month is None else wallet.read_month(month)
-    with session.read() as tx:  # before a file is made
+    with run.read() as tx:  # before a file is made
         account_id = None if account is None else accounts.find(tx, account).id
     wanted = ExportWanted(span, account_id)
     of = CsvLedger() if file_format == "csv" else BeancountLedger(wanted)
     if file == "-" or is_standard_output(file):
-        _write(session, wanted, of, sys.stdout)
+        _write(run, wanted, of, sys.stdout)
         return
     with whole_file(file, force=force) as opened:
-        _write(session, wanted, of, opened)
-    show(session, {"file": file, "format": file_format})
+        _write(run, wanted, of, opened)
+    show(run, {"file": file, "format": file_format})
 
 
-def _write(session: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: IO[str]) -> None:
+def _write(run: CommandRun, wanted: "ExportWanted", of: "LedgerFormat", to: IO[str]) -> None:
     from heliograph.wallet.files import read_pieces
 
     read, above = read_pieces(wanted, of), None
     to.write(of.head())
     while True:
-        with session.snapshot() as tx:
+        with run.snapshot() as tx:
             text, above = read(tx, above)
         to.write(text)
         if above is None:

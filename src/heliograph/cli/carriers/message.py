@@ -103,7 +103,7 @@ _IN_DOUBT_COLUMNS: Final = (
 @span_options
 @page_options
 def list_(
-    session: CommandRun,
+    run: CommandRun,
     in_doubt: bool,
     carrier: str | None,
     account: str | None,
@@ -134,7 +134,7 @@ def list_(
         raise click.UsageError(
             "--older-than says how long a message has been in doubt: give --in-doubt too."
         )
-    with session.read() as tx:
+    with run.read() as tx:
         read_one_snapshot(tx)
         wanted = wanted_of(tx, carrier, account, older_than)._replace(
             before=trace.raw_of(before) if before is not None else None,
@@ -148,7 +148,7 @@ def list_(
             else trace.newest(tx, wanted, limit)
         )
         records = records_of(tx, found)
-    show_list(session, records, _IN_DOUBT_COLUMNS if in_doubt else _COLUMNS, limit=limit)
+    show_list(run, records, _IN_DOUBT_COLUMNS if in_doubt else _COLUMNS, limit=limit)
     if go_on_at is not None:
         click.echo(
             f"Looked through {LOOKED_AT_MAX} messages. There may be more: --before"
@@ -159,7 +159,7 @@ def list_(
 
 @command.command("show", epilog=examples("message show msg_01k5…"))
 @click.argument("message_id", metavar="ID")
-def show_(session: CommandRun, message_id: str) -> None:
+def show_(run: CommandRun, message_id: str) -> None:
     """Show a message: what became of it, where each of its segments is, and what was
     decided about it by hand.
     """
@@ -169,7 +169,7 @@ def show_(session: CommandRun, message_id: str) -> None:
     from heliograph.messages.read import timeline
     from heliograph.wallet import read_one_snapshot
 
-    with session.read() as tx:
+    with run.read() as tx:
         read_one_snapshot(tx)
         found = trace.one(tx, message_id)
         names = carrier_names(tx)
@@ -198,9 +198,9 @@ def show_(session: CommandRun, message_id: str) -> None:
         name: [{_SHOWN_AS.get(key, key): value for key, value in row.items()} for row in rows]
         for name, rows in lists.items()
     }
-    if session.as_json:
-        return show(session, {**record, **lists})
-    show(session, record)
+    if run.as_json:
+        return show(run, {**record, **lists})
+    show(run, record)
     for rows in lists.values():
         if rows:
             click.echo()
@@ -219,7 +219,7 @@ _SHOWN_AS: Final = {
 
 @command.command("cancel", epilog=examples("message cancel --account 'Amina Foods'"))
 @account_option
-def cancel(session: CommandRun, account: str) -> None:
+def cancel(run: CommandRun, account: str) -> None:
     """Cancel all that is queued of an account, live and sandbox: what no carrier has been given
     fails as canceled, and is refunded.
 
@@ -229,16 +229,16 @@ def cancel(session: CommandRun, account: str) -> None:
     from heliograph.base import clock
     from heliograph.messages.sweeps import fail_queued
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = accounts.find(tx, account)
 
-    async def all_of_it(db: "Database") -> int:
+    async def cancel_everything(db: "Database") -> int:
         canceled = 0
         while some := await fail_queued(db, found.id, clock.now_ms()):
             canceled += some
         return canceled
 
-    show(session, {"account_id": accounts.text_id(found), "canceled": session.awaited(all_of_it)})
+    show(run, {"account_id": accounts.text_id(found), "canceled": run.awaited(cancel_everything)})
 
 
 def _recipient(tx: "Connection", account: str | None, phone: str | None) -> int | None:

@@ -8,7 +8,7 @@ import click
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
 from heliograph.cli.output import show_list
-from heliograph.cli.values import Duration, who_decides
+from heliograph.cli.values import Duration, decision_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -55,9 +55,9 @@ def _which(callback: Callable[..., None]) -> Callable[..., None]:
         "any more; it fails and is refunded."
     ),
 )
-@who_decides
+@decision_options
 def settle(
-    session: CommandRun,
+    run: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -73,7 +73,7 @@ def settle(
     message show`.
     """
     _decide(
-        session,
+        run,
         message_ids,
         carrier,
         account=account,
@@ -94,9 +94,9 @@ def settle(
     ),
 )
 @_which
-@who_decides
+@decision_options
 def resend(
-    session: CommandRun,
+    run: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -111,7 +111,7 @@ def resend(
     takes at most 500 segments.
     """
     _decide(
-        session,
+        run,
         message_ids,
         carrier,
         account=account,
@@ -123,7 +123,7 @@ def resend(
 
 
 def _decide(
-    session: CommandRun,
+    run: CommandRun,
     message_ids: tuple[str, ...],
     carrier: str | None,
     account: str | None,
@@ -145,7 +145,7 @@ def _decide(
             " doubt there."
         )
     who = decide.decided_by(by, reason)
-    with session.read() as tx:
+    with run.read() as tx:
         ids = trace.found(tx, message_ids)
         doubts = trace.doubts_by_carrier(
             tx,
@@ -161,7 +161,7 @@ def _decide(
         if message_id not in in_doubt
     ]
     try:
-        session.awaited(
+        run.awaited(
             lambda db: decide.decide(db, doubts, facts, decide.Decision(decision), who, done.extend)
         )
     except ServiceError as error:
@@ -170,10 +170,10 @@ def _decide(
             f"{error} {decided} messages were decided about before that; the same command goes on"
             " with the rest."
         ) from error
-    _tell(session, done, all_or_failure=bool(ids))
+    _print_result(run, done, all_or_failure=bool(ids))
 
 
-def _tell(session: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
+def _print_result(run: CommandRun, done: "list[DecisionResult]", *, all_or_failure: bool) -> None:
     from heliograph.base.ids import text_of_raw
 
     refused = [each.refused for each in done if each.refused is not None]
@@ -182,9 +182,9 @@ def _tell(session: CommandRun, done: "list[DecisionResult]", *, all_or_failure: 
     )
     if all_or_failure and len(done) == len(refused) == 1:
         raise Failure(refused[0])
-    shown = done if session.as_json else [each for each in done if each.refused is None]
+    shown = done if run.as_json else [each for each in done if each.refused is None]
     show_list(
-        session,
+        run,
         [
             {
                 "id": text_of_raw("msg", each.message_id),

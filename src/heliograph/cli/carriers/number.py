@@ -61,32 +61,30 @@ def _record(tx: "Connection", number: "OwnNumber") -> dict[str, Any]:
     help="Who gets the texts to a shared number that are no other account's.",
 )
 def add(
-    session: CommandRun, number: str, carrier: str, account: str | None, catch_all: str | None
+    run: CommandRun, number: str, carrier: str, account: str | None, catch_all: str | None
 ) -> None:
     """Add a number or short code. Texts that came before stay as they are."""
     from heliograph import accounts, inbound
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         account_id = accounts.find(tx, account).id if account is not None else None
         catch_all_id = accounts.find(tx, catch_all).id if catch_all is not None else None
         added = inbound.add_number(
             tx, number, carrier, account_id, catch_all_id=catch_all_id, now_ms=clock.now_ms()
         )
         record = _record(tx, added)
-    show(session, record)
+    show(run, record)
 
 
 @command.command("list", epilog=examples("number list"))
-def list_(session: CommandRun) -> None:
+def list_(run: CommandRun) -> None:
     """List all numbers."""
     from heliograph import inbound
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_record(tx, number) for number in inbound.all_numbers(tx)]
-    show_list(
-        session, records, ("id", "number", "carrier", "account_id", "catch_all_id", "created_at")
-    )
+    show_list(run, records, ("id", "number", "carrier", "account_id", "catch_all_id", "created_at"))
 
 
 @command.command(
@@ -102,7 +100,7 @@ def list_(session: CommandRun) -> None:
 )
 @click.option("--no-catch-all", is_flag=True, help="Let no account have such texts.")
 def set_(
-    session: CommandRun,
+    run: CommandRun,
     number: str,
     carrier: str | None,
     catch_all: str | None,
@@ -114,11 +112,11 @@ def set_(
 
     if (catch_all is None) != no_catch_all:
         raise click.UsageError("Give --catch-all ACC or --no-catch-all, and not both.")
-    with session.write() as tx:
+    with run.write() as tx:
         catch_all_id = accounts.find(tx, catch_all).id if catch_all is not None else None
         changed = inbound.set_catch_all(tx, number, carrier, catch_all_id, now_ms=clock.now_ms())
         record = _record(tx, changed)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -140,7 +138,7 @@ def set_(
     help="Of whose texts one opts out on it: all of the account's, or this number's alone.",
 )
 def keywords_(
-    session: CommandRun,
+    run: CommandRun,
     number: str,
     carrier: str | None,
     first_word: bool | None,
@@ -152,7 +150,7 @@ def keywords_(
 
     if first_word is None and opt_out_scope is None:
         raise click.UsageError("Give --first-word, --whole-text or --opt-out-scope.")
-    with session.write() as tx:
+    with run.write() as tx:
         changed = inbound.set_keyword_rules(
             tx,
             number,
@@ -162,7 +160,7 @@ def keywords_(
             now_ms=clock.now_ms(),
         )
         record = _record(tx, changed)
-    show(session, record)
+    show(run, record)
 
 
 @command.command(
@@ -170,12 +168,12 @@ def keywords_(
 )
 @click.argument("number")
 @click.option("--carrier", metavar="NAME", help="Needed only if several carriers have the number.")
-def remove(session: CommandRun, number: str, carrier: str | None) -> None:
+def remove(run: CommandRun, number: str, carrier: str | None) -> None:
     """Remove a number. Texts that come to it from now on are kept for nobody."""
     from heliograph import inbound
     from heliograph.base import clock
 
-    with session.write() as tx:
+    with run.write() as tx:
         removed = inbound.remove_number(tx, number, carrier, now_ms=clock.now_ms())
         record = _record(tx, removed)
-    show(session, {**record, "removed": True})
+    show(run, {**record, "removed": True})

@@ -7,8 +7,8 @@ import click
 
 from heliograph.cli import checked_values
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list, tell_loss
-from heliograph.cli.values import Money, Whole
+from heliograph.cli.output import show, show_list, warn_of_loss
+from heliograph.cli.values import Money, WholeNumber
 
 if TYPE_CHECKING:
     from heliograph.wallet import Price
@@ -43,36 +43,36 @@ def _record(price: "Price") -> dict[str, Any]:
 @click.option(
     "--per",
     required=True,
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="CREDITS",
     help="How many credits AMOUNT buys. Other numbers cost in proportion, rounded up.",
 )
-def set_(session: CommandRun, currency: str, amount: Decimal, per: int) -> None:
+def set_(run: CommandRun, currency: str, amount: Decimal, per: int) -> None:
     """Set what credits cost in a currency, from now on. What sells below cost then is told."""
     from heliograph.pricing import changed_with_warning
     from heliograph.wallet import set_price
 
-    with session.write() as tx:
-        price = changed_with_warning(tx, lambda: set_price(tx, currency, amount, per), tell_loss)
-    show(session, _record(price))
+    with run.write() as tx:
+        price = changed_with_warning(tx, lambda: set_price(tx, currency, amount, per), warn_of_loss)
+    show(run, _record(price))
 
 
 @command.command("list", epilog=examples("price list"))
-def list_(session: CommandRun) -> None:
+def list_(run: CommandRun) -> None:
     """List prices, by currency."""
     from heliograph.wallet import all_prices
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = all_prices(tx)
-    show_list(session, [_record(price) for price in found], ("currency", "amount", "per"))
+    show_list(run, [_record(price) for price in found], ("currency", "amount", "per"))
 
 
 @command.command("remove", epilog=examples("price remove KWD"))
 @click.argument("currency", type=checked_values.CURRENCY)
-def remove(session: CommandRun, currency: str) -> None:
+def remove(run: CommandRun, currency: str) -> None:
     """Stop selling credits for a currency."""
     from heliograph.wallet import remove_price
 
-    with session.write() as tx:
+    with run.write() as tx:
         remove_price(tx, currency)
-    show(session, {"currency": currency.upper(), "removed": True})
+    show(run, {"currency": currency.upper(), "removed": True})

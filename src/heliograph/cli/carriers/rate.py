@@ -6,8 +6,8 @@ import click
 
 from heliograph.cli.carriers.rate_sheet import export, import_, sheets_, withdraw
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list, tell_loss
-from heliograph.cli.values import OrWord, Whole, given
+from heliograph.cli.output import show, show_list, warn_of_loss
+from heliograph.cli.values import OrWord, WholeNumber, given_options
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -56,9 +56,9 @@ def _account_id(tx: "Connection", account: str | None) -> str:
     ),
 )
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
-@click.argument("per_segment", type=OrWord(Whole(0), "none"), metavar="CREDITS|none")
+@click.argument("per_segment", type=OrWord(WholeNumber(0), "none"), metavar="CREDITS|none")
 @click.option("--account", metavar="ACC", help="For this account only.")
-def set_(session: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
+def set_(run: CommandRun, destination: str, per_segment: object, account: str | None) -> None:
     """Set what a segment costs there; none: messages there are refused. What sells below cost then
     is told.
     """
@@ -66,41 +66,44 @@ def set_(session: CommandRun, destination: str, per_segment: object, account: st
     from heliograph.carriers import set_rate
     from heliograph.pricing import changed_with_warning, sheets
 
-    with session.write() as tx:
+    with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
-        account_id, credits = _account_id(tx, account), given(credits=per_segment)["credits"]
+        account_id, credits = (
+            _account_id(tx, account),
+            given_options(credits=per_segment)["credits"],
+        )
         rate = changed_with_warning(
-            tx, lambda: set_rate(tx, destination, credits, account_id=account_id), tell_loss
+            tx, lambda: set_rate(tx, destination, credits, account_id=account_id), warn_of_loss
         )
         record = _record(tx, rate)
-    show(session, record)
+    show(run, record)
 
 
 @command.command("list", epilog=examples("rate list", "rate list --account 'Amina Foods'"))
 @click.option("--account", metavar="ACC", help="Only the rates of this account.")
-def list_(session: CommandRun, account: str | None) -> None:
+def list_(run: CommandRun, account: str | None) -> None:
     """List rates, the general ones first."""
     from heliograph.carriers import load_rates
 
-    with session.read() as tx:
+    with run.read() as tx:
         rates = load_rates(tx, _account_id(tx, account) if account is not None else None)
         records = [_record(tx, rate) for rate in rates]
-    show_list(session, records, ("destination", "credits", "account_id"))
+    show_list(run, records, ("destination", "credits", "account_id"))
 
 
 @command.command("remove", epilog=examples("rate remove 23324 --account 'Amina Foods'"))
 @click.argument("destination", metavar="PREFIX|COUNTRY|default")
 @click.option("--account", metavar="ACC", help="Remove the rate of this account.")
-def remove(session: CommandRun, destination: str, account: str | None) -> None:
+def remove(run: CommandRun, destination: str, account: str | None) -> None:
     """Remove a rate; the next more general one holds."""
     from heliograph.base import clock
     from heliograph.carriers import remove_rate
     from heliograph.pricing import changed_with_warning, sheets
 
-    with session.write() as tx:
+    with run.write() as tx:
         sheets.apply_due(tx, now_ms=clock.now_ms())  # first: this change is the newer one
         account_id = _account_id(tx, account)
         changed_with_warning(
-            tx, lambda: remove_rate(tx, destination, account_id=account_id), tell_loss
+            tx, lambda: remove_rate(tx, destination, account_id=account_id), warn_of_loss
         )
-    show(session, {"destination": destination, "account": account, "removed": True})
+    show(run, {"destination": destination, "account": account, "removed": True})

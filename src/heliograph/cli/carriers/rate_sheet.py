@@ -35,7 +35,7 @@ def _record(sheet: "RateSheet") -> dict[str, Any]:
     }
 
 
-def _told(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
+def _outlook_record(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
     from heliograph.pricing import ChangeKind, loss_words
 
     found = outlook.difference
@@ -65,7 +65,7 @@ def _told(outlook: "SheetOutlook", names: dict[int, str]) -> dict[str, Any]:
 @click.option("--reason", metavar="TEXT", help="Why, for whoever looks at the sheet later.")
 @click.option("--dry-run", is_flag=True, help="Only say what it would change.")
 def import_(
-    session: CommandRun,
+    run: CommandRun,
     file: str,
     at: int | None,
     whole: bool,
@@ -86,14 +86,14 @@ def import_(
         raise click.UsageError("--allow-loss takes a --reason.")
     with open(file, "rb") as opened:
         octets = opened.read()
-    with session.read() as tx:
+    with run.read() as tx:
         rates = _read(tx, octets)
         outlook = sheets.outlook_of(tx, rates, is_whole=whole)
-        told = _told(outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)})
+        told = _outlook_record(outlook, {carrier.id: carrier.name for carrier in all_carriers(tx)})
     if dry_run:
-        show(session, told)
+        show(run, told)
         return
-    with session.write() as tx:
+    with run.write() as tx:
         now_ms = clock.now_ms()
         name = os.path.basename(file)
         draft = sheets.upload(tx, name, rates, None, is_whole=whole, now_ms=now_ms)
@@ -106,7 +106,7 @@ def import_(
             by=None,
             now_ms=now_ms,
         )
-    show(session, _record(sheet) | told)
+    show(run, _record(sheet) | told)
 
 
 def _read(tx: "Connection", octets: bytes) -> Any:
@@ -131,13 +131,13 @@ def _read(tx: "Connection", octets: bytes) -> Any:
 @click.argument("file", type=click.Path(dir_okay=False, writable=True), required=False)
 @click.option("--account", metavar="ACC", help="Only the own rates of this account.")
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-def export(session: CommandRun, file: str | None, account: str | None, force: bool) -> None:
+def export(run: CommandRun, file: str | None, account: str | None, force: bool) -> None:
     """Write rates as CSV, as `rate import` reads them. Default: to standard output."""
     from heliograph import accounts
     from heliograph.carriers import load_rates
     from heliograph.pricing import write_sheet
 
-    with session.read() as tx:
+    with run.read() as tx:
         rates = load_rates(tx, None if account is None else accounts.find(tx, account).id)
         text = write_sheet(
             rates, lambda account_id: accounts.text_id(accounts.by_id(tx, account_id))
@@ -147,26 +147,26 @@ def export(session: CommandRun, file: str | None, account: str | None, force: bo
         return
     with whole_file(file, force=force) as opened:
         opened.write(text)
-    show(session, {"file": file, "rates": len(rates)})
+    show(run, {"file": file, "rates": len(rates)})
 
 
 @click.command("sheets", cls=Command, epilog=examples("rate sheets"))
-def sheets_(session: CommandRun) -> None:
+def sheets_(run: CommandRun) -> None:
     """List the newest rate sheets, and whether they are planned, applied or withdrawn."""
     from heliograph.pricing import sheets
 
-    with session.read() as tx:
+    with run.read() as tx:
         records = [_record(sheet) for sheet in sheets.newest_sheets(tx)]
-    show_list(session, records, COLUMNS)
+    show_list(run, records, COLUMNS)
 
 
 @click.command("withdraw", cls=Command, epilog=examples("rate withdraw rsh_01k…"))
 @click.argument("sheet_id", metavar="SHEET")
-def withdraw(session: CommandRun, sheet_id: str) -> None:
+def withdraw(run: CommandRun, sheet_id: str) -> None:
     """Take back a planned rate sheet before its time."""
     from heliograph.base import clock
     from heliograph.pricing import sheets
 
-    with session.write() as tx:
+    with run.write() as tx:
         sheet = sheets.withdraw(tx, sheets.sheet_by_id(tx, sheet_id), now_ms=clock.now_ms())
-    show(session, _record(sheet))
+    show(run, _record(sheet))

@@ -8,7 +8,7 @@ import click
 
 from heliograph.cli.command import CommandRun, Noun, examples
 from heliograph.cli.output import show, show_list
-from heliograph.cli.values import LISTED_MAX, Whole, by_option
+from heliograph.cli.values import LISTED_MAX, WholeNumber, by_option
 
 if TYPE_CHECKING:
     from heliograph.messages.doubt.unmatched import ReceiptToMatch
@@ -26,7 +26,7 @@ command = Noun(
 def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> dict[str, Any]:
     from heliograph.base.clock import rfc3339
     from heliograph.base.ids import text_of_raw
-    from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why
+    from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, text_id, why_unmatched
 
     may_be = [text_of_raw("msg", message_id) for message_id in candidates]
     meant = f"{len(may_be) or 'no'} message{'s' * (len(may_be) != 1)} in doubt may be meant"
@@ -41,7 +41,9 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
         "user_message_reference": receipt.reference,
         "received_at": rfc3339(receipt.at_ms),
         "kept_until": rfc3339(receipt.kept_until_ms),
-        "why": f"{why(receipt)}; {meant}" if receipt.state is not None else why(receipt),
+        "why": f"{why_unmatched(receipt)}; {meant}"
+        if receipt.state is not None
+        else why_unmatched(receipt),
         "may_be": may_be[:CANDIDATES_MAX],
     }
 
@@ -59,12 +61,12 @@ def _record(receipt: "ReceiptToMatch", carrier: str, candidates: list[str]) -> d
 @click.option("--carrier", metavar="NAME", help="Only this carrier's.")
 @click.option(
     "--limit",
-    type=Whole(1, LISTED_MAX),
+    type=WholeNumber(1, LISTED_MAX),
     default=100,
     show_default=True,
     help="The most to show, newest first.",
 )
-def list_(session: CommandRun, only_unmatched: bool, carrier: str | None, limit: int) -> None:
+def list_(run: CommandRun, only_unmatched: bool, carrier: str | None, limit: int) -> None:
     """List receipts that found no message, newest first: why, and to which messages in doubt they
     may belong.
     """
@@ -77,7 +79,7 @@ def list_(session: CommandRun, only_unmatched: bool, carrier: str | None, limit:
             "Give --unmatched: receipts that found their message are shown with it, by `heliograph"
             " message show`."
         )
-    with session.read() as tx:
+    with run.read() as tx:
         read_one_snapshot(tx)
         found = unmatched.unmatched(
             tx, carrier_named(tx, carrier).id if carrier is not None else None, limit + 1
@@ -93,7 +95,7 @@ def list_(session: CommandRun, only_unmatched: bool, carrier: str | None, limit:
             for receipt, candidates in zip(shown, unmatched.candidates(tx, shown), strict=True)
         ]
     show_list(
-        session, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")
+        run, records, ("id", "state", "recipient", "received_at", "kept_until", "why", "may_be")
     )
     if len(found) > limit:
         click.echo(
@@ -119,7 +121,7 @@ def list_(session: CommandRun, only_unmatched: bool, carrier: str | None, limit:
     help="A message that is sent, or in doubt with the receipt's carrier.",
 )
 @by_option
-def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
+def match(run: CommandRun, receipt_id: str, message_id: str, by: str) -> None:
     """Say which message a receipt belongs to: it settles a message that is in doubt, or says what
     became of one that is sent.
 
@@ -134,15 +136,15 @@ def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> Non
     from heliograph.messages.doubt.match_receipt import match_to
 
     name, place = unmatched.parse_id(receipt_id)
-    with session.read() as tx:
+    with run.read() as tx:
         raw = trace.one(tx, message_id).message.id
         carrier_id = unmatched.carrier_of(tx, place) if name is None else None
         carrier = next(
             (each for each in all_carriers(tx) if each.name == name or each.id == carrier_id), None
         )
     if carrier is None:
-        raise unmatched.none_such(receipt_id)
-    session.awaited(
+        raise unmatched.receipt_not_found(receipt_id)
+    run.awaited(
         lambda db: run_again(
             lambda: match_to(
                 db,
@@ -155,10 +157,10 @@ def match(session: CommandRun, receipt_id: str, message_id: str, by: str) -> Non
             )
         )
     )
-    with session.read() as tx:
+    with run.read() as tx:
         message = trace.one(tx, message_id).message
     show(
-        session,
+        run,
         {
             "id": message_id,
             "status": message.status,

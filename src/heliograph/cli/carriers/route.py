@@ -6,7 +6,7 @@ import click
 
 from heliograph.cli.checked_values import MaybeEmpty
 from heliograph.cli.command import CommandRun, Noun, examples
-from heliograph.cli.output import show, show_list, tell_loss
+from heliograph.cli.output import show, show_list, warn_of_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ def _record(route: "Route", names: "Mapping[int, str]") -> dict[str, Any]:
 )
 @click.argument("prefix", type=MaybeEmpty())
 @click.argument("carriers", metavar="CARRIER[:WEIGHT][,CARRIER[:WEIGHT]…]")
-def set_(session: CommandRun, prefix: str, carriers: str) -> None:
+def set_(run: CommandRun, prefix: str, carriers: str) -> None:
     """Set the carriers of a prefix. The next one is used while those before it have been down for a
     minute or are paused. Carriers with a weight, from 1 to 100, stand first: they share what the
     prefix gets in these proportions, as far as they are up. What sells below cost then is told.
@@ -52,35 +52,35 @@ def set_(session: CommandRun, prefix: str, carriers: str) -> None:
     from heliograph.carriers import all_carriers, set_route
     from heliograph.pricing import changed_with_warning
 
-    with session.write() as tx:
+    with run.write() as tx:
         route = changed_with_warning(
-            tx, lambda: set_route(tx, prefix, carriers.split(",")), tell_loss
+            tx, lambda: set_route(tx, prefix, carriers.split(",")), warn_of_loss
         )
         record = _record(route, _names(all_carriers(tx)))
-    show(session, record)
+    show(run, record)
 
 
 @command.command("list", epilog=examples("route list"))
-def list_(session: CommandRun) -> None:
+def list_(run: CommandRun) -> None:
     """List all routes."""
     from heliograph.carriers import all_carriers, all_routes
 
-    with session.read() as tx:
+    with run.read() as tx:
         names = _names(all_carriers(tx))
         records = [_record(route, names) for route in all_routes(tx)]
-    show_list(session, records, ("prefix", "carriers", "weights"))
+    show_list(run, records, ("prefix", "carriers", "weights"))
 
 
 @command.command("remove", epilog=examples("route remove 233"))
 @click.argument("prefix", type=MaybeEmpty())
-def remove(session: CommandRun, prefix: str) -> None:
+def remove(run: CommandRun, prefix: str) -> None:
     """Remove a route; the next shorter prefix takes its numbers."""
     from heliograph.carriers import remove_route
     from heliograph.pricing import changed_with_warning
 
-    with session.write() as tx:
-        changed_with_warning(tx, lambda: remove_route(tx, prefix), tell_loss)
-    show(session, {"prefix": prefix, "removed": True})
+    with run.write() as tx:
+        changed_with_warning(tx, lambda: remove_route(tx, prefix), warn_of_loss)
+    show(run, {"prefix": prefix, "removed": True})
 
 
 @command.command(
@@ -89,17 +89,17 @@ def remove(session: CommandRun, prefix: str) -> None:
 )
 @click.argument("number")
 @click.option("--account", metavar="ACC", help="Of this account: its id or unique name.")
-def which(session: CommandRun, number: str, account: str | None) -> None:
+def which(run: CommandRun, number: str, account: str | None) -> None:
     """Say which way a live text to NUMBER would go now, what it would cost, and why. Nothing is
     sent. Without an account, no account's own rates and countries count.
     """
     from heliograph import accounts
     from heliograph.base import clock
     from heliograph.carriers import all_carriers
-    from heliograph.messages.accept import way_in_words, which_way
+    from heliograph.messages.accept import route_in_words, which_way
     from heliograph.text import parse_phone
 
-    with session.read() as tx:
+    with run.read() as tx:
         found = None if account is None else accounts.find(tx, account)
         phone = parse_phone(number, None, found and found.country_code)
         if phone is None:
@@ -110,13 +110,13 @@ def which(session: CommandRun, number: str, account: str | None) -> None:
             )
         way = which_way(tx, phone, found and found.id, now_ms=clock.now_ms())
         names = _names(all_carriers(tx))
-        told = way_in_words(phone, found, way, all_carriers(tx))
-    if not session.as_json:
+        told = route_in_words(phone, found, way, all_carriers(tx))
+    if not run.as_json:
         click.echo("\n".join(told))
         return
     plan, refusal = way.offer
     show(
-        session,
+        run,
         {
             "to": phone.digits,
             "country": phone.country_code,

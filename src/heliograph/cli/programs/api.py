@@ -6,16 +6,16 @@ import click
 
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
-from heliograph.cli.values import Whole, listen_options
+from heliograph.cli.values import WholeNumber, listen_options
 
 WORKERS_MAX = 64
 
 
-def _api(session: CommandRun, host: str, port: int, workers: int) -> None:
+def _api(run: CommandRun, host: str, port: int, workers: int) -> None:
     from heliograph.api.listening import AddressInUse
     from heliograph.processes import api_processes, logs
 
-    settings = session.settings
+    settings = run.settings
     logs.set_up(settings)
     try:
         sys.exit(api_processes.run(settings, host, port, workers))
@@ -33,7 +33,7 @@ command = Command(
             ["--workers"],
             default=1,
             show_default=True,
-            type=Whole(1, WORKERS_MAX),
+            type=WholeNumber(1, WORKERS_MAX),
             metavar="N",
             help="Processes that share the port.",
         ),

@@ -7,11 +7,11 @@ from heliograph.cli.values import listen_options
 PORT = 8090
 
 
-def _console(session: CommandRun, host: str, port: int) -> None:
+def _console(run: CommandRun, host: str, port: int) -> None:
     from heliograph.api.listening import AddressInUse
     from heliograph.processes import console_process, logs
 
-    settings = session.settings
+    settings = run.settings
     logs.set_up(settings)
     try:
         console_process.run(settings, host, port)

@@ -9,12 +9,12 @@ from heliograph.cli.values import listen_options
 DATA_DIR = "heliograph-demo"
 
 
-def _demo(session: CommandRun, host: str, port: int, once: bool) -> None:
+def _demo(run: CommandRun, host: str, port: int, once: bool) -> None:
     from dataclasses import replace
 
     from heliograph.processes import demo, logs, serve
 
-    settings = session.settings
+    settings = run.settings
     if not settings.database_url.startswith(f"sqlite:///{settings.data_dir}/"):
         raise Failure("The demo has a database of its own: unset DATABASE_URL.")
     logs.set_up(replace(settings, log_level="warning"))

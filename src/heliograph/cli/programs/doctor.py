@@ -8,11 +8,11 @@ from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.output import coloured
 
 
-def _doctor(session: CommandRun) -> None:
+def _doctor(run: CommandRun) -> None:
     from heliograph.processes.checks.doctor import examine
 
-    findings = list(examine(session.settings_as_found))
-    if session.as_json:
+    findings = list(examine(run.settings_as_found))
+    if run.as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
     else:
         width = max(len(finding.check) for finding in findings)

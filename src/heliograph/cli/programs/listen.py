@@ -36,7 +36,7 @@ from heliograph.cli.values import account_option, mode_option
     help="Such as message.delivered,message.failed.",
 )
 @mode_option("Which mode's events are sent.")
-def command(session: CommandRun, account: str, url: str, events: str, sandbox: bool) -> None:
+def command(run: CommandRun, account: str, url: str, events: str, sandbox: bool) -> None:
     """Show an account's events as they happen, and forward each to an address of yours: for
     development without a public URL.
 
@@ -50,9 +50,9 @@ def command(session: CommandRun, account: str, url: str, events: str, sandbox: b
     from heliograph.base.ids import text_of_raw
     from heliograph.processes import listen, logs
     from heliograph.webhooks.http.address_guard import allowed_networks, check_url
-    from heliograph.webhooks.record_attempts import AttemptOutcome
+    from heliograph.webhooks.record_attempts import AttemptResult
 
-    def show(kind: str, body: str, tried: AttemptOutcome) -> None:
+    def show(kind: str, body: str, tried: AttemptResult) -> None:
         answered = (
             f"{tried.status}"
             if tried.status is not None
@@ -69,12 +69,12 @@ def command(session: CommandRun, account: str, url: str, events: str, sandbox: b
             f" this run: {secret}"
         )
 
-    check_url(url, replace(allowed_networks(session.settings), loopback=True))
-    logs.set_up(replace(session.settings, log_level="warning"))
-    with session.read() as tx:
+    check_url(url, replace(allowed_networks(run.settings), loopback=True))
+    logs.set_up(replace(run.settings, log_level="warning"))
+    with run.read() as tx:
         account_id = accounts.find(tx, account).id
     listen.run(
-        session.settings,
+        run.settings,
         account_id,
         url,
         checked_values.kinds_of(events),

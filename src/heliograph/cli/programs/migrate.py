@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from heliograph.database.database import Database
 
 
-def _migrate(session: CommandRun) -> None:
+def _migrate(run: CommandRun) -> None:
     import click
 
     from heliograph.cli.output import show
@@ -18,8 +18,8 @@ def _migrate(session: CommandRun) -> None:
     from heliograph.database.schema import newest_version
     from heliograph.processes.checks.secret_key import require_secret_key
 
-    settings = session.settings
-    processes.be_known_as("migrate")
+    settings = run.settings
+    processes.set_process_kind("migrate")
     database = Database(settings.database_url)
     try:
         _look(database, settings)
@@ -30,7 +30,7 @@ def _migrate(session: CommandRun) -> None:
     finally:
         database.close()
     show(
-        session,
+        run,
         {"database": "postgresql" if database.postgresql else "sqlite", "schema": newest_version()},
     )
 

@@ -14,7 +14,7 @@ _COLUMNS = ("account_id", "carrier", "type", "mode", "messages", "segments", "ex
 
 
 def _restore_check(
-    session: CommandRun,
+    run: CommandRun,
     decision: str | None,
     since: int | None,
     leave_later: bool,
@@ -31,18 +31,16 @@ def _restore_check(
             "--leave-later is about what was accepted after a time: give --since."
         )
     if decision is not None:
-        return _decide(session, decision, account, carrier)
+        return _decide(run, decision, account, carrier)
     if account is not None or carrier is not None:
         raise click.UsageError(
             "--account and --carrier say what to decide about: give send or cancel with them."
             " --since always keeps everything."
         )
-    return (
-        _keep(session, since, leave_later) if since is not None else _show(session, _kept(session))
-    )
+    return _keep(run, since, leave_later) if since is not None else _show(run, _kept(run))
 
 
-def _keep(session: CommandRun, since: int, leave_later: bool) -> None:
+def _keep(run: CommandRun, since: int, leave_later: bool) -> None:
     from heliograph.base import clock
     from heliograph.base.short_texts import refused
     from heliograph.database import processes
@@ -50,29 +48,31 @@ def _keep(session: CommandRun, since: int, leave_later: bool) -> None:
 
     if since > clock.now_ms():
         raise refused("since", "must not be in the future")
-    processes.be_known_as("restore-check")
-    done = session.awaited(
-        lambda db: restore_check.keep(db, session.settings, since, leave_later=leave_later)
+    processes.set_process_kind("restore-check")
+    done = run.awaited(
+        lambda db: restore_check.keep_from_carriers(
+            db, run.settings, since, leave_later=leave_later
+        )
     )
-    _show(session, done.kept, [campaign._asdict() for campaign in done.campaigns])
+    _show(run, done.kept, [campaign._asdict() for campaign in done.campaigns])
 
 
-def _kept(session: CommandRun) -> "list[KeptMessages]":
+def _kept(run: CommandRun) -> "list[KeptMessages]":
     from heliograph.messages.sweeps import restored
 
-    with session.read() as tx:
+    with run.read() as tx:
         return restored.kept(tx)
 
 
 def _show(
-    session: CommandRun, found: "list[KeptMessages]", campaigns: list[dict[str, str]] | None = None
+    run: CommandRun, found: "list[KeptMessages]", campaigns: list[dict[str, str]] | None = None
 ) -> None:
     from heliograph import accounts
     from heliograph.base.clock import rfc3339
     from heliograph.carriers import all_carriers
     from heliograph.cli.output import print_table, show
 
-    with session.read() as tx:
+    with run.read() as tx:
         names = {carrier.id: carrier.name for carrier in all_carriers(tx)}
         rows: list[dict[str, Any]] = [
             {
@@ -86,9 +86,9 @@ def _show(
             }
             for kept in found
         ]
-    if session.as_json:
+    if run.as_json:
         return show(
-            session, {"kept": rows, **({"campaigns": campaigns} if campaigns is not None else {})}
+            run, {"kept": rows, **({"campaigns": campaigns} if campaigns is not None else {})}
         )
     if campaigns:
         print_table(campaigns, ("id", "status"))
@@ -105,24 +105,24 @@ def _show(
     return None
 
 
-def _decide(session: CommandRun, decision: str, account: str | None, carrier: str | None) -> None:
+def _decide(run: CommandRun, decision: str, account: str | None, carrier: str | None) -> None:
     from heliograph import accounts
     from heliograph.carriers import carrier_named
     from heliograph.cli.output import show
     from heliograph.messages.sweeps.restored import Selection
     from heliograph.processes.checks import restore_check
 
-    with session.read() as tx:
+    with run.read() as tx:
         which = Selection(
             accounts.find(tx, account).id if account is not None else None,
             carrier_named(tx, carrier).id if carrier is not None else None,
         )
-    decided = session.awaited(lambda db: restore_check.decide(db, which, send=decision == "send"))
+    decided = run.awaited(lambda db: restore_check.decide(db, which, send=decision == "send"))
     show(
-        session,
+        run,
         {
             "sent" if decision == "send" else "canceled": decided,
-            "kept": sum(kept.messages for kept in _kept(session)),
+            "kept": sum(kept.messages for kept in _kept(run)),
         },
     )
 

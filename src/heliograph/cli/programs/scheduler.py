@@ -4,8 +4,8 @@ from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.programs.worker import metrics_options, work
 
 
-def _scheduler(session: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
-    work(session, "scheduler", None, metrics_host, metrics_port)
+def _scheduler(run: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
+    work(run, "scheduler", None, metrics_host, metrics_port)
 
 
 command = Command(

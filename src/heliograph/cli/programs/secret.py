@@ -18,7 +18,7 @@ command = Noun(
     is_flag=True,
     help="The key in use is lost. Go on without it, and without what was encrypted with it.",
 )
-def rotate(session: CommandRun, lost: bool) -> None:
+def rotate(run: CommandRun, lost: bool) -> None:
     """Bring HELIOGRAPH_SECRET_KEY into use, and encrypt with it what is stored under
     HELIOGRAPH_SECRET_KEY_OLD.
 
@@ -30,11 +30,11 @@ def rotate(session: CommandRun, lost: bool) -> None:
     from heliograph.database import processes
     from heliograph.processes.checks import sealed_secrets
 
-    processes.be_known_as("secret-rotate")
-    session.any_key = lost
-    rotated = sealed_secrets.rotate(session.database, session.settings, lost=lost)
+    processes.set_process_kind("secret-rotate")
+    run.any_key = lost
+    rotated = sealed_secrets.rotate(run.database, run.settings, lost=lost)
     show(
-        session,
+        run,
         {
             "resealed": rotated.resealed,
             "unreadable": rotated.unreadable,

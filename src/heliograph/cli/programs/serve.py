@@ -5,10 +5,10 @@ from heliograph.cli.failure import Failure
 from heliograph.cli.values import listen_options
 
 
-def _serve(session: CommandRun, host: str, port: int) -> None:
+def _serve(run: CommandRun, host: str, port: int) -> None:
     from heliograph.processes import logs, serve
 
-    settings = session.settings
+    settings = run.settings
     logs.set_up(settings)
     try:
         serve.run(settings, host, port)

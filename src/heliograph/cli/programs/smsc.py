@@ -9,7 +9,7 @@ import click
 
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
-from heliograph.cli.values import Number, Whole, read_password
+from heliograph.cli.values import Number, WholeNumber, read_password
 
 if TYPE_CHECKING:
     from heliograph.carriers.smsc import Rule
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def _smsc(
-    session: CommandRun,
+    run: CommandRun,
     host: str,
     port: int,
     system_id: str | None,
@@ -73,7 +73,7 @@ def _smsc(
         stats_s=stats,
     )
     try:
-        smsc.run(told, lambda said: click.echo(smsc.as_line(said, as_json=session.as_json)))
+        smsc.run(told, lambda said: click.echo(smsc.as_line(said, as_json=run.as_json)))
     except smsc.NotRun as error:
         raise Failure(str(error)) from error
 
@@ -124,7 +124,7 @@ command = _SmscCommand(
             ["--port"],
             default=2775,
             show_default=True,
-            type=Whole(0, 65_535),
+            type=WholeNumber(0, 65_535),
             help="Port to listen on; 0: any free one.",
         ),
         click.Option(["--system-id"], metavar="S", help="Who may bind. Default: anybody."),
@@ -137,7 +137,7 @@ command = _SmscCommand(
             ["--window"],
             default=10_000,
             show_default=True,
-            type=Whole(1, 10_000),
+            type=WholeNumber(1, 10_000),
             help=(
                 "How many submit_sm of a session may wait for an answer. It matters only with a "
                 "delay."
@@ -154,14 +154,14 @@ command = _SmscCommand(
             ["--answer-delay-ms"],
             default=0,
             show_default=True,
-            type=Whole(0, 3_600_000),
+            type=WholeNumber(0, 3_600_000),
             help="How long answers to submit_sm are delayed.",
         ),
         click.Option(
             ["--receipt-delay-ms"],
             default=50,
             show_default=True,
-            type=Whole(0, 3_600_000),
+            type=WholeNumber(0, 3_600_000),
             help="How long after submit_sm its receipt is sent.",
         ),
         click.Option(
@@ -223,7 +223,7 @@ command = _SmscCommand(
         ),
         click.Option(
             ["--seed"],
-            type=Whole(0, SEED_MAX),
+            type=WholeNumber(0, SEED_MAX),
             help="The same seed makes the same chaos. Default: a new one, which is shown.",
         ),
         click.Option(

@@ -4,16 +4,16 @@ import click
 
 from heliograph.cli.command import Command, CommandRun, examples
 from heliograph.cli.failure import Failure
-from heliograph.cli.values import Whole
+from heliograph.cli.values import WholeNumber
 
 
 def work(
-    session: CommandRun, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
+    run: CommandRun, kind: str, carrier: str | None, metrics_host: str, metrics_port: int | None
 ) -> None:
     """Runs a process that sends, of a kind of entry.roles, until it is stopped."""
     from heliograph.processes import logs, worker
 
-    settings = session.settings
+    settings = run.settings
     logs.set_up(settings)
     try:
         worker.run(settings, kind, carrier, metrics_host, metrics_port)
@@ -32,13 +32,16 @@ def metrics_options() -> list[click.Parameter]:
             help="Where, with HELIOGRAPH_METRICS_TOKEN set, other machines may read /metrics too.",
         ),
         click.Option(
-            ["--metrics-port"], type=Whole(1, 65_535), metavar="P", help="Answer /metrics there."
+            ["--metrics-port"],
+            type=WholeNumber(1, 65_535),
+            metavar="P",
+            help="Answer /metrics there.",
         ),
     ]
 
 
-def _worker(session: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
-    work(session, "worker", None, metrics_host, metrics_port)
+def _worker(run: CommandRun, metrics_host: str, metrics_port: int | None) -> None:
+    work(run, "worker", None, metrics_host, metrics_port)
 
 
 command = Command(

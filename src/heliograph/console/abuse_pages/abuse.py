@@ -28,7 +28,7 @@ from heliograph.messages.reports.sudden_volume import (
 )
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 
 ABUSES_SHOWN_MAX: Final = 100  # of each list
 EVERYWHERE: Final = "all"  # in place of a country: the account's, wherever they go
@@ -121,7 +121,7 @@ def block(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     digits = form.get("range", "")
     otp.block(tx, account.id, digits, asking.now_ms)
     _audit(tx, visit, account, "otp.block", place=digits, reason=reason)
-    return led_on(ABUSE, Said.SAVED)
+    return redirect(ABUSE, DoneNotice.SAVED)
 
 
 def ask_unblock(
@@ -169,7 +169,7 @@ def unblock(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respon
         country_code = otp.ALL_COUNTRIES if place == EVERYWHERE else place
         otp.forgive(tx, account.id, country_code, asking.now_ms)
     _audit(tx, visit, account, "otp.unblock", place=place, reason=reason)
-    return led_on(ABUSE, Said.SAVED)
+    return redirect(ABUSE, DoneNotice.SAVED)
 
 
 def _audit(

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from starlette.responses import RedirectResponse, Response
 
 from heliograph import alerts
-from heliograph.alerts import AlertKind, AlertRecipient, AlertRule, Telling
+from heliograph.alerts import AlertKind, AlertNotification, AlertRecipient, AlertRule
 from heliograph.base.errors import FieldError
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
@@ -49,7 +49,7 @@ class ShownRecipient(NamedTuple):
     """Holds somebody who is told, and what was told last."""
 
     recipient: AlertRecipient
-    last: Telling | None
+    last: AlertNotification | None
 
 
 def fields_of(kind: AlertKind) -> tuple[str, str, str]:
@@ -64,10 +64,10 @@ def shown_field(kind: AlertKind) -> str:
 
 def is_changed(rule: AlertRule, sent: Mapping[str, str]) -> bool:
     """Returns whether a rule is not what the page of a form has shown."""
-    return sent.get(shown_field(rule.kind), "") != told(rule)
+    return sent.get(shown_field(rule.kind), "") != rule_in_words(rule)
 
 
-def told(rule: AlertRule) -> str:
+def rule_in_words(rule: AlertRule) -> str:
     """Returns a rule as the log holds it, such as `on, threshold 300 s, held 60 s`."""
     parts = ["on" if rule.is_on else "off"]
     if rule.threshold is not None:
@@ -75,7 +75,7 @@ def told(rule: AlertRule) -> str:
     return ", ".join([*parts, f"held {rule.hold_s} s"])
 
 
-def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def redirect_to_alerts(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Leads to the page: a form that was sent here has none of its own."""
     return RedirectResponse(ALERTS, SEE_OTHER, HEADERS)
 
@@ -93,12 +93,12 @@ def listed(
             *RULE_WORDS[rule.kind],
             *fields_of(rule.kind),
             shown_field(rule.kind),
-            told(rule),
+            rule_in_words(rule),
         )
         for rule in alerts.all_rules(tx)
     ]
     recipients = alerts.all_recipients(tx)
-    last = alerts.last_told(tx, [recipient.id for recipient in recipients])
+    last = alerts.last_notifications(tx, [recipient.id for recipient in recipients])
     return page(
         "alerts.html",
         asking,

@@ -13,7 +13,7 @@ from heliograph.console.rendering import page
 from heliograph.database.secret_key_canary import keys_in_use
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 CHANGES: Final = ("test", "remove")
 
@@ -29,7 +29,7 @@ def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     )
     visit.audit(tx, None, "alert.add", recipient.text_id, after=cut(recipient.address, REASON_MAX))
     if secret is None:
-        return led_on(ALERTS, Said.SAVED)
+        return redirect(ALERTS, DoneNotice.SAVED)
     return page("alert_secret.html", asking, visit, recipient=recipient, secret=secret)
 
 
@@ -46,8 +46,8 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     if wanted == "remove":
         gone = alerts.remove_recipient(tx, text_id)
         visit.audit(tx, None, "alert.remove", text_id, before=cut(gone.address, REASON_MAX))
-        return led_on(ALERTS, Said.REMOVED)
+        return redirect(ALERTS, DoneNotice.REMOVED)
     recipient = alerts.recipient_of(tx, text_id)
-    alerts.queue_telling(tx, recipient, alerts.TEST, None, asking.now_ms)
+    alerts.queue_notification(tx, recipient, alerts.TEST, None, asking.now_ms)
     visit.audit(tx, None, "alert.test", text_id, after=cut(recipient.address, REASON_MAX))
-    return led_on(ALERTS, Said.ON_ITS_WAY)
+    return redirect(ALERTS, DoneNotice.ON_ITS_WAY)

@@ -10,12 +10,17 @@ from starlette.responses import Response
 from heliograph import alerts
 from heliograph.alerts import AlertRule
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.console.alert_pages.alert_list import fields_of, is_changed, shown_field, told
+from heliograph.console.alert_pages.alert_list import (
+    fields_of,
+    is_changed,
+    rule_in_words,
+    shown_field,
+)
 from heliograph.console.navigation import ALERTS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 WHOLE: Final = re.compile(r"[0-9]{1,10}", re.ASCII)
 NO_NUMBER: Final = -1  # no rule takes it, so each says in its own words what it takes
@@ -33,7 +38,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     body = body_of(asking)
     rules = alerts.locked_rules(tx)
     errors = [
-        FieldError(shown_field(rule.kind), CHANGED_SINCE.format(told(rule)))
+        FieldError(shown_field(rule.kind), CHANGED_SINCE.format(rule_in_words(rule)))
         for rule in rules
         if is_changed(rule, body)
     ]
@@ -48,10 +53,17 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             names = {"threshold": threshold_field, "hold_s": hold_field}
             errors += [FieldError(names[each.field], each.message) for each in refused.fields]
             continue
-        visit.audit(tx, None, "alert.set", before.kind, before=told(before), after=told(after))
+        visit.audit(
+            tx,
+            None,
+            "alert.set",
+            before.kind,
+            before=rule_in_words(before),
+            after=rule_in_words(after),
+        )
     if errors:
         raise InvalidRequest("A rule was refused.", fields=errors)
-    return led_on(ALERTS, Said.SAVED)
+    return redirect(ALERTS, DoneNotice.SAVED)
 
 
 def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -65,12 +77,12 @@ def watch(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         visit.audit(
             tx, None, "alert.unwatch", ended.text_id, before=was[ended.text_id], after="none"
         )
-        return led_on(ALERTS, Said.REMOVED)
+        return redirect(ALERTS, DoneNotice.REMOVED)
     made = alerts.watch_wallet(tx, account, _whole(body.get("credits", "")))
     before, after = was.get(made.text_id, "none"), str(made.credits_min)
     if after != before:
         visit.audit(tx, None, "alert.watch", made.text_id, before=before, after=after)
-    return led_on(ALERTS, Said.SAVED)
+    return redirect(ALERTS, DoneNotice.SAVED)
 
 
 def _read(before: AlertRule, body: Mapping[str, str]) -> AlertRule:

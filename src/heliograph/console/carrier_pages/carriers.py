@@ -22,7 +22,7 @@ from heliograph.messages.queue import waiting_for_carrier
 from heliograph.monitoring import last_waiting
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 CARRIERS_SHOWN_MAX: Final = 200  # carriers on the list; fifty are many
 CHANGES: Final = ("drain", "pause", "resume", "remove")
@@ -120,7 +120,7 @@ def add(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
         now_ms=asking.now_ms,
     )
     visit.audit(tx, None, "carrier.add", carrier.name, after=_at(carrier), reason=reason)
-    return led_on(f"{CARRIERS}/{carrier.name}", Said.SAVED)
+    return redirect(f"{CARRIERS}/{carrier.name}", DoneNotice.SAVED)
 
 
 def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
@@ -133,7 +133,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         waiting = waiting_for_carrier(tx, before.id)
         remove_carrier_and_numbers(tx, before.name, messages_waiting=waiting, now_ms=asking.now_ms)
         visit.audit(tx, None, "carrier.remove", before.name, before=_at(before), reason=reason)
-        return led_on(CARRIERS, Said.REMOVED)
+        return redirect(CARRIERS, DoneNotice.REMOVED)
     change_one = {
         "drain": carriers.drain_carrier,
         "pause": carriers.pause_carrier,
@@ -150,7 +150,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             after=_taking(after),
             reason=reason,
         )
-    return led_on(f"{CARRIERS}/{before.name}", Said.SAVED)
+    return redirect(f"{CARRIERS}/{before.name}", DoneNotice.SAVED)
 
 
 def _listed(carrier: Carrier, waiting: int | None, routes: Sequence[Route]) -> ListedCarrier:

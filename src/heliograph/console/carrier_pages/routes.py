@@ -17,10 +17,10 @@ from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.database import config
-from heliograph.messages.accept import way_in_words, which_way
+from heliograph.messages.accept import route_in_words, which_way
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.text import parse_phone
 
 SHOWN_MAX: Final = 500  # routes; an operator has some dozens
@@ -88,7 +88,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     wanted = choice_of("do", asking.sent.form.get("do", ""), CHANGES)
     reason = reason_of(asking)
     _change_route(tx, body_of(asking), visit, reason, is_removed=wanted.startswith("remove"))
-    return led_on(ROUTES, Said.REMOVED if wanted.startswith("remove") else Said.SAVED)
+    return redirect(ROUTES, DoneNotice.REMOVED if wanted.startswith("remove") else DoneNotice.SAVED)
 
 
 def _change_route(
@@ -131,4 +131,4 @@ def _answer(tx: Connection, asking: PageRequest, asked: dict[str, str]) -> list[
         except NotFound as error:
             raise refused("account", f"names none: {error}") from error
     found = which_way(tx, phone, account and account.id, now_ms=asking.now_ms)
-    return way_in_words(phone, account, found, carriers.all_carriers(tx))
+    return route_in_words(phone, account, found, carriers.all_carriers(tx))

@@ -18,7 +18,7 @@ from heliograph.console.navigation import MESSAGES
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.messages.doubt import trace, work_lists
-from heliograph.messages.doubt.find import SOUGHT_MAX, Sought, find
+from heliograph.messages.doubt.find import SOUGHT_MAX, SearchQuery, find
 from heliograph.messages.read import as_record
 from heliograph.portal.list_page import older_query
 from heliograph.portal.page_request import PageRequest
@@ -54,7 +54,7 @@ def listed(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         if text:
             found = find(
                 tx,
-                Sought(text, account_id, wanted.before),
+                SearchQuery(text, account_id, wanted.before),
                 limit=min(wanted.limit, MESSAGES_SHOWN_MAX),
                 now_ms=asking.now_ms,
             )

@@ -31,7 +31,7 @@ from heliograph.messages.states import RESEND_AFTER_MS
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import list_page, one_more
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 SHOWN_MAX: Final = audited_decisions.AT_ONCE_MAX
 CHOICES: Final = (
@@ -130,7 +130,7 @@ def decide(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     left = [result for result in results if result.refused is not None]
     if left:
         return _results(tx, asking, visit, wanted, left, is_done=len(results) - len(left))
-    return led_on(f"{IN_DOUBT}?carrier={wanted.carrier.id}", Said.SAVED)
+    return redirect(f"{IN_DOUBT}?carrier={wanted.carrier.id}", DoneNotice.SAVED)
 
 
 def _after(result: DecisionResult) -> str:
@@ -174,7 +174,7 @@ def _asked(
     wanted: _WantedDecision,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    results = audited_decisions.tried_out(
+    results = audited_decisions.preview_of(
         tx, lambda: _settle(tx, asking, visit, wanted, "tried out")
     )
     return _results(tx, asking, visit, wanted, results, errors=errors)

@@ -97,7 +97,7 @@ def _shown(
         paid=paid(tx, message, traced.account_id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
-            for each in history.told(tx, traced.account_id, event_ids(message))
+            for each in history.deliveries_of(tx, traced.account_id, event_ids(message))
         ],
     )
 

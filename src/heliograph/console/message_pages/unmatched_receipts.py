@@ -33,7 +33,7 @@ from heliograph.messages.doubt.unmatched import CANDIDATES_MAX, ReceiptToMatch
 from heliograph.messages.read import MESSAGE_PREFIX
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 
 RECEIPTS_SHOWN_MAX: Final = 50
 RECEIPT_ID_MAX: Final = 130  # a carrier's name, a slash and its id
@@ -104,7 +104,7 @@ def _lines(
         ListedReceipt(
             receipt,
             unmatched.text_id(receipt, carrier_name),
-            unmatched.why(receipt),
+            unmatched.why_unmatched(receipt),
             [ids.text_of_raw(MESSAGE_PREFIX, each) for each in messages[:CANDIDATES_MAX]],
         )
         for receipt, messages in zip(found, unmatched.candidates(tx, found), strict=True)
@@ -147,14 +147,14 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
     chosen_receipt, is_tried = _receipt(tx, asking), asking.sent.form.get("do") != "match"
     traced = trace.one(tx, _message_id(asking))
     if is_tried:
-        tried = audited_decisions.tried_out(
+        tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, tried=tried)
     try:
         reason = reason_of(asking)
     except InvalidRequest as missing:
-        tried = audited_decisions.tried_out(
+        tried = audited_decisions.preview_of(
             tx, lambda: _matched(tx, asking, visit, chosen_receipt, traced.message.id)
         )
         return one(tx, asking, visit, missing.fields, tried)
@@ -168,7 +168,7 @@ def match(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
         after=f"{done.status}, {done.credits_refunded} credits back",
         reason=reason,
     )
-    return led_on(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", Said.SAVED)
+    return redirect(f"{UNMATCHED}?carrier={chosen_receipt.carrier.id}", DoneNotice.SAVED)
 
 
 def _message_id(asking: PageRequest) -> str:
@@ -218,4 +218,4 @@ def _receipt(tx: Connection, asking: PageRequest) -> ReceiptChosen:
             if found is not None:
                 [line] = _lines(tx, [found], carrier.name)
                 return ReceiptChosen(carrier, line)
-    raise unmatched.none_such(text_id)
+    raise unmatched.receipt_not_found(text_id)

@@ -20,7 +20,7 @@ from heliograph.portal.export import pieces
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.once import once_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Download, Said, led_on
+from heliograph.portal.rendering import DoneNotice, Download, redirect
 from heliograph.wallet import Entry, Posted, ledger_file
 
 ENTRIES_SHOWN: Final = 20
@@ -101,7 +101,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
         visit.audit(
             tx, account.id, chosen.action, text_id, before=before, after=after, reason=reason
         )
-    return led_on(f"{MONEY}/{text_id}", Said.SAVED)
+    return redirect(f"{MONEY}/{text_id}", DoneNotice.SAVED)
 
 
 def entries(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:

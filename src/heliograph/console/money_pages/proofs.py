@@ -14,7 +14,7 @@ from heliograph.console.navigation import PROOFS
 from heliograph.console.operator_visit import OperatorVisit
 from heliograph.console.rendering import page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 
 
 class ShownFinding(NamedTuple):
@@ -62,7 +62,7 @@ def ask(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     asked = audit.ask_proof(tx, visit.by, asking.now_ms)
     if asked is not None:
         visit.audit(tx, None, "ledger.verify", asked.text_id)
-    return led_on(PROOFS, Said.ON_ITS_WAY)
+    return redirect(PROOFS, DoneNotice.ON_ITS_WAY)
 
 
 def _findings(tx: Connection, proof: StoredProof) -> list[ShownFinding]:

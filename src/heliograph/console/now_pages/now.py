@@ -49,7 +49,7 @@ class SpanLink(NamedTuple):
     is_shown: bool
 
 
-def led_there(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
+def redirect_to_first_page(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Leads to what happens now: it is the first page."""
     return RedirectResponse(NOW, SEE_OTHER, HEADERS)
 

@@ -25,10 +25,10 @@ _OF_KIND: Final = {
 
 
 def works_of(processes: Sequence[RegisteredProcess], carriers: Mapping[int, str]) -> dict[int, str]:
-    """Returns by epoch what each process does. `carriers` are the names of all of them."""
-    common = common_worker({process.epoch: process.kind for process in processes})
+    """Returns by number what each process does. `carriers` are the names of all of them."""
+    common = common_worker({process.number: process.kind for process in processes})
     return {
-        process.epoch: _work_of(process, carriers, does_common=process.epoch == common)
+        process.number: _work_of(process, carriers, does_common=process.number == common)
         for process in processes
     }
 

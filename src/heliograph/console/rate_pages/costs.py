@@ -16,7 +16,7 @@ from heliograph.console.rendering import page
 from heliograph.database import config
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.pricing import CarrierCost
 
 COSTS_SHOWN_MAX: Final = 500
@@ -79,7 +79,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     if after != before:
         action = "cost.remove" if after is None else "cost.set"
         visit.audit(tx, None, action, name, before=before, after=after, reason=reason)
-    return led_on(COSTS, Said.REMOVED if after is None else Said.SAVED)
+    return redirect(COSTS, DoneNotice.REMOVED if after is None else DoneNotice.SAVED)
 
 
 def _in_words(cost: CarrierCost) -> str:

@@ -17,7 +17,7 @@ from heliograph.console.rendering import page
 from heliograph.database import config
 from heliograph.portal.filled_form import NUMBER, body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.wallet import Price
 
 CHANGES: Final = ("set price", "remove price")
@@ -72,7 +72,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
     if after != before:
         action = "price.remove" if after is None else "price.set"
         visit.audit(tx, None, action, currency, before=before, after=after, reason=reason)
-    return led_on(PRICES, Said.REMOVED if after is None else Said.SAVED)
+    return redirect(PRICES, DoneNotice.REMOVED if after is None else DoneNotice.SAVED)
 
 
 def _number(field: str, body: dict[str, str]) -> str:

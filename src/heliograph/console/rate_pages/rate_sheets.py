@@ -14,7 +14,7 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.base.forms import shown
 from heliograph.base.short_texts import refused
 from heliograph.carriers import GENERAL, Rate
-from heliograph.console.handlers import in_steps
+from heliograph.console.handlers import in_own_transactions
 from heliograph.console.navigation import SHEETS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.rate_pages.weighed_rows import weighed_rows
@@ -22,7 +22,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, redirect
 from heliograph.pricing import BadRow, ChangeKind, sheets
 from heliograph.users import OperatorRight
 
@@ -99,8 +99,8 @@ def upload(asking: PageRequest) -> Response:
     return RedirectResponse(f"{SHEETS}/{asking.db.transact(store)}", SEE_OTHER, HEADERS)
 
 
-may_upload_at_all = in_steps(may_upload)
-upload_it = in_steps(upload)
+may_upload_at_all = in_own_transactions(may_upload)
+upload_it = in_own_transactions(upload)
 
 
 def one(
@@ -161,13 +161,13 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             by=visit.session.user,
             now_ms=asking.now_ms,
         )
-        return led_on(f"{SHEETS}/{sheet.text_id}", Said.SAVED)
+        return redirect(f"{SHEETS}/{sheet.text_id}", DoneNotice.SAVED)
     at_ms = sheets.withdraw(tx, sheet, now_ms=asking.now_ms).effective_at_ms
     before = at_ms and f"planned for {rfc3339(at_ms)}"
     visit.audit(
         tx, None, "rate.withdraw", sheet.text_id, before=before or "uploaded", reason=reason
     )
-    return led_on(SHEETS, Said.SAVED)
+    return redirect(SHEETS, DoneNotice.SAVED)
 
 
 def _require(visit: OperatorVisit) -> None:

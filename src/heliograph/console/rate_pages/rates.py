@@ -18,7 +18,7 @@ from heliograph.console.reasons import reason_of
 from heliograph.console.rendering import page
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Download, Said, led_on
+from heliograph.portal.rendering import DoneNotice, Download, redirect
 
 RATES_SHOWN_MAX: Final = 500  # rates; an operator has some dozens
 CHANGES: Final = ("set rate", "remove rate")
@@ -96,7 +96,7 @@ def change(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Respons
             after=done.then and f"{done.then.destination}: {_in_words(done.then.credits)}",
             reason=reason,
         )
-    return led_on(f"{RATES}{whose.query}", Said.REMOVED if is_removed else Said.SAVED)
+    return redirect(f"{RATES}{whose.query}", DoneNotice.REMOVED if is_removed else DoneNotice.SAVED)
 
 
 def export(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:

@@ -12,15 +12,15 @@ from starlette.responses import RedirectResponse, Response
 
 from heliograph import accounts, users
 from heliograph.base.errors import Forbidden
-from heliograph.console.handlers import asking_second_step
+from heliograph.console.handlers import requiring_second_step
 from heliograph.console.navigation import ACCOUNTS
 from heliograph.console.operator_visit import OperatorVisit, operator_visit_of
 from heliograph.console.reasons import reason_of
-from heliograph.portal.handlers import Handler, PageRoute, does, shows, takes_file
+from heliograph.portal.handlers import Handler, PageRoute, file_form_route, form_route, page_route
 from heliograph.portal.page_request import CONSOLE, PageRequest
 from heliograph.portal.pages import OF_ACCOUNT, PAGES
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Said, led_on, page
-from heliograph.portal.visit import OnlyLooks, OperatorLook, Visit, visit_of
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, page, redirect
+from heliograph.portal.visit import OperatorView, ReadOnlyView, Visit, visit_of
 from heliograph.users import OperatorRight, Role
 
 SEEN: Final = f"{CONSOLE}/seen"
@@ -28,7 +28,7 @@ SEEN_ACCOUNT: Final = f"{SEEN}/{{account}}"
 FILES: Final = ("/export", "/file")  # how the paths of files end: who looks saves none
 
 
-class LookOver(Forbidden):
+class ViewEnded(Forbidden):
     """This look at the portal of an account is over."""
 
     reason = "look_over"
@@ -46,7 +46,7 @@ def begin(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response
 def leave(tx: Connection, asking: PageRequest, visit: OperatorVisit) -> Response:
     """Ends the operator's look, and leads back to the account."""
     users.end_view(tx, visit.session, now_ms=asking.now_ms)
-    return led_on(_account_page(asking), Said.ENDED)
+    return redirect(_account_page(asking), DoneNotice.ENDED)
 
 
 def seen_pages() -> tuple[PageRoute, ...]:
@@ -62,36 +62,36 @@ def seen_pages() -> tuple[PageRoute, ...]:
 
 def _seen_route(route: PageRoute, path: str) -> PageRoute:
     if route.may is not None:
-        return takes_file(path, _raising_refusal, _refused)
+        return file_form_route(path, _raising_refusal, _refused)
     if route.is_form:
-        return does(path, _refused)
+        return form_route(path, _refused)
     if path.endswith(FILES):
-        return shows(path, _refused)
-    return shows(path, _looking(route.handle))
+        return page_route(path, _refused)
+    return page_route(path, _showing_portal(route.handle))
 
 
-def _looking(handle: Handler) -> Handler:
+def _showing_portal(handle: Handler) -> Handler:
     """Returns a handler that shows what a page of the portal shows, to who may look at it."""
 
     def look(asking: PageRequest) -> Response:
         seen = asking._replace(visit_of=_visit_of)
         try:
             return handle(seen)
-        except OnlyLooks as why:
-            return _only_looks(seen, why)
+        except ReadOnlyView as why:
+            return _read_only_page(seen, why)
 
     return _until_over(look)
 
 
 def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
     """Returns the visit of an operator who looks at the account that the path names. It is judged
-    with each page. Raises LookOver, and what `operator_visit_of` raises; NotFound.
+    with each page. Raises ViewEnded, and what `operator_visit_of` raises; NotFound.
     """
     operator = operator_visit_of(tx, asking)
     account = accounts.with_text_id(tx, asking.path["account"])
     view = users.view_of(tx, operator.session, account.id, now_ms=asking.now_ms)
     if view is None:
-        raise LookOver()
+        raise ViewEnded()
     operator.require(OperatorRight.SEE)
     return Visit(
         operator.session,
@@ -99,7 +99,7 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
         Role.OWNER,
         not accounts.is_active(tx, account),
         others=(),
-        looking=OperatorLook(
+        looking=OperatorView(
             operator.session.user.email,
             view.ends_at_ms,
             f"{SEEN}/{view.account}",
@@ -109,20 +109,20 @@ def _visit_of(tx: Connection, asking: PageRequest) -> Visit:
 
 
 def _raising_refusal(asking: PageRequest) -> Response:
-    """Refuses a form with a file before the file is read. Raises OnlyLooks, and what `_visit_of`
+    """Refuses a form with a file before the file is read. Raises ReadOnlyView, and what `_visit_of`
     raises.
     """
     with asking.db.read() as tx:
         _visit_of(tx, asking)
-    raise OnlyLooks()
+    raise ReadOnlyView()
 
 
 def _refuse(asking: PageRequest) -> Response:
     """Refuses whatever would change, make or save something. All forms of the portal end here."""
-    return _only_looks(asking._replace(visit_of=_visit_of), OnlyLooks())
+    return _read_only_page(asking._replace(visit_of=_visit_of), ReadOnlyView())
 
 
-def _only_looks(asking: PageRequest, why: OnlyLooks) -> Response:
+def _read_only_page(asking: PageRequest, why: ReadOnlyView) -> Response:
     with asking.db.read() as tx:
         visit = visit_of(tx, asking)
         return page("only_looks.html", asking, status=why.status, visit=visit, here="", why=why)
@@ -134,10 +134,10 @@ def _until_over(handle: Callable[[PageRequest], Response]) -> Handler:
     def look(asking: PageRequest) -> Response:
         try:
             return handle(asking)
-        except LookOver:
-            return led_on(_account_page(asking), Said.ENDED)
+        except ViewEnded:
+            return redirect(_account_page(asking), DoneNotice.ENDED)
 
-    return asking_second_step(look)
+    return requiring_second_step(look)
 
 
 _refused: Final = _until_over(_refuse)

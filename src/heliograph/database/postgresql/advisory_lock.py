@@ -55,19 +55,19 @@ class AdvisoryLock:
             connection.terminate()
         return taken
 
-    async def alone(self) -> bool:
-        """Returns whether nobody shares the lock. If so, nobody else can until `together`. A
+    async def become_exclusive(self) -> bool:
+        """Returns whether nobody shares the lock. If so, nobody else can until `share_again`. A
         process that is stopped meanwhile loses the lock within seconds, by the time limit of
         idle transactions. Raises Unavailable.
         """
         await self._ask("BEGIN")
         if await self._ask("SELECT pg_try_advisory_xact_lock($1)", self._number):
             return True
-        await self.together()
+        await self.share_again()
         return False
 
-    async def together(self) -> None:
-        """Lets others share it, after `alone`. Raises Unavailable."""
+    async def share_again(self) -> None:
+        """Lets others share it, after `become_exclusive`. Raises Unavailable."""
         await self._ask("COMMIT")
 
     async def _ask(self, sql: str, *values: int) -> object:

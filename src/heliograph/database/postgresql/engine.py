@@ -30,7 +30,7 @@ from heliograph.database.sessions import (
     KEEPALIVE_INTERVAL_S,
     SYNC_CONNECTIONS_MAX,
     UNACKNOWLEDGED_MS,
-    name,
+    session_name,
 )
 
 # past its own limit, PostgreSQL has fallen silent: then the connection is closed from here
@@ -170,7 +170,7 @@ def postgres_engine(hosts: Hosts, commits: Commits, synchronous_commit: str = DU
             raise sa.exc.InvalidatePoolError  # whatever is as old as it, too: another one is made
 
     @sa.event.listens_for(engine, "handle_error")
-    def _tell_hosts(context: sa.engine.ExceptionContext) -> None:
+    def _notify_hosts(context: sa.engine.ExceptionContext) -> None:
         if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_SQLSTATE:
             context.is_disconnect = True
         if context.is_disconnect and context.connection is not None:
@@ -227,7 +227,7 @@ def _open(host: Host) -> ImpatientConnection:
         autocommit=True,
         target_session_attrs=ANY_HOST,
         connect_timeout=CONNECT_TIMEOUT_S,
-        application_name=name(),
+        application_name=session_name(),
         tcp_user_timeout=UNACKNOWLEDGED_MS,
         keepalives_idle=KEEPALIVE_IDLE_S,
         keepalives_interval=KEEPALIVE_INTERVAL_S,

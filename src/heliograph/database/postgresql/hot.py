@@ -83,7 +83,7 @@ class PostgresHot:
                 # it may have taken long to be made: nobody begins what would only wait for a lock
                 self._commits.check()
                 # not of one that could not be made: those that exist stay in use
-                with self._told(connection.chosen_host.turn):
+                with self._reporting_loss(connection.chosen_host.turn):
                     connection.asking.may_cut = True
                     with connection.asking:
                         await connection.execute("BEGIN")
@@ -159,7 +159,7 @@ class PostgresHot:
         except BaseException as error:
             if not told.done():
                 told.set_exception(error) if isinstance(error, Exception) else told.cancel()
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if not isinstance(error, Exception):
                 raise
         else:
@@ -178,7 +178,7 @@ class PostgresHot:
             told.set_exception(Unconfirmed())
 
     @contextmanager
-    def _told(self, turn: int) -> Iterator[None]:
+    def _reporting_loss(self, turn: int) -> Iterator[None]:
         """Tells the hosts when a connection is lost: none of its age is tried after it,
         each of which would cost as long as this one did.
         """

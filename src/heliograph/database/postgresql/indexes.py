@@ -23,7 +23,7 @@ def invalid(tx: Connection) -> list[str]:
     return list(tx.execute(_INVALID).scalars())
 
 
-def mend(alone: Connection, name: str) -> None:
+def repair(alone: Connection, name: str) -> None:
     """Builds an index again beside all who write, or drops it when it is only what a rebuilding
     has left; in no transaction.
     """

@@ -35,11 +35,11 @@ from heliograph.database.sessions import (
     KEEPALIVE_INTERVAL_S,
     POSTGRES_STATEMENT_TIMEOUT_MS,
     UNACKNOWLEDGED_MS,
-    name,
+    session_name,
 )
 
 
-class Asking:
+class AnswerWatch:
     """Watches over an answer that is waited for, from the beginning of a `with` block to its end.
     Whenever one is overdue the host is asked whether it is there; if it is not, the connection is
     cut without a word, unless `may_cut` is False: asyncpg would wait for the cancellation of what
@@ -89,7 +89,7 @@ class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # the drive
     """
 
     chosen_host: ChosenHost
-    asking: Asking
+    asking: AnswerWatch
     backend: Backend
 
     def __init__(self, protocol: Any, transport: Any, *more: Any, **named: Any) -> None:
@@ -120,7 +120,7 @@ async def postgres_pool(
             connect=connect,
             connection_class=PostgresConnection,
             init=_prepare_hot,
-            reset=_as_it_is,
+            reset=_keep_session_state,
         )
 
 
@@ -148,17 +148,17 @@ async def _connected(
                     command_timeout=command_timeout_s,
                     target_session_attrs=ANY_HOST,
                     connection_class=PostgresConnection,
-                    server_settings={"application_name": name()},
+                    server_settings={"application_name": session_name()},
                 )
                 connection.chosen_host = hosts.accepted(
                     chosen, await _status(hosts, connection, settings)
                 )
-            connection.asking = Asking(hosts, connection)
+            connection.asking = AnswerWatch(hosts, connection)
             return connection
         except BaseException as error:
             if connection is not None:
                 connection.terminate()
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if is_lost(error):
                 hosts.not_reached(chosen, silent=isinstance(error, TimeoutError))
             if is_last or not is_lost(error):
@@ -192,7 +192,7 @@ async def _prepare_hot(connection: PostgresConnection) -> None:
     )
 
 
-async def _as_it_is(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def _keep_session_state(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Leaves a connection as it is. Our transactions leave nothing behind in a session, and the
     driver's RESET ALL after each would be a round trip more.
     """

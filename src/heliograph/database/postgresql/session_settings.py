@@ -10,7 +10,7 @@ def session_settings(synchronous_commit: str) -> dict[str, str]:
     return {
         # whatever the server, the database or the role has: accepted means stored
         "synchronous_commit": synchronous_commit,
-        "application_name": sessions.name(),
+        "application_name": sessions.session_name(),
         "lock_timeout": str(sessions.POSTGRES_LOCK_TIMEOUT_MS),
         "statement_timeout": str(sessions.POSTGRES_STATEMENT_TIMEOUT_MS),
         "idle_in_transaction_session_timeout": str(sessions.POSTGRES_IDLE_IN_TRANSACTION_MS),

@@ -131,5 +131,5 @@ def columns_of(row: type[Row]) -> str:
 
 
 def values_of(row: type[Row]) -> str:
-    """Returns its fields as parameters, as an INSERT of one row lists values."""
+    """Returns a row's fields as parameters, as an INSERT of one row lists values."""
     return ", ".join(f":{name}" for name in row.__struct_fields__)

@@ -90,8 +90,8 @@ class Statement(_Declared[RowT], Generic[GivenT, RowT]):
         super().__init__(fields_of(given), row, postgresql, sqlite)
 
     async def rows(self, tx: HotTx, given: GivenT) -> list[RowT]:
-        """Asks it. Raises what the database raises (`database/outage.py` says what becomes
-        of it).
+        """Runs the statement. Raises what the database raises (`database/outage.py` says what
+        becomes of it).
         """
         values = astuple(given)
         if tx.postgresql:
@@ -135,7 +135,7 @@ class BatchStatement(_Declared[RowT], Generic[GivenT, RowT]):
         )
 
     async def rows(self, tx: HotTx, given: Sequence[GivenT]) -> list[RowT]:
-        """Asks it. The rows come back in any order. Raises what the database raises."""
+        """Runs the statement. The rows come back in any order. Raises what the database raises."""
         return await self._rows_of(tx, given, Nothing())
 
     async def _rows_of(self, tx: HotTx, given: Sequence[GivenT], shared: Row) -> list[RowT]:
@@ -170,7 +170,7 @@ class SharingStatement(BatchStatement[GivenT, RowT], Generic[GivenT, SharedT, Ro
         super().__init__(given, row, shared, postgresql=postgresql, sqlite=sqlite)
 
     async def rows_with(self, tx: HotTx, given: Sequence[GivenT], shared: SharedT) -> list[RowT]:
-        """Asks it, as `rows` does."""
+        """Runs the statement, as `rows` does."""
         return await self._rows_of(tx, given, shared)
 
 
@@ -205,7 +205,7 @@ class TablesStatement(_Declared[RowT], Generic[GivenT, RowT]):
         self._long = tuple(place for place, parameter in enumerate(parameters) if parameter.is_long)
 
     async def rows(self, tx: HotTx, given: GivenT) -> list[RowT]:
-        """Asks it. Raises what the database raises."""
+        """Runs the statement. Raises what the database raises."""
         values: list[Any] = []
         for value, (width, by_rows) in zip(astuple(given), self._fields, strict=True):
             if not width:

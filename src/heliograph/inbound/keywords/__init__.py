@@ -9,7 +9,7 @@ from heliograph.inbound.keywords.by_operator import (
 )
 from heliograph.inbound.keywords.find_keywords import (
     NOTHING,
-    CameIn,
+    IncomingText,
     KeywordBrand,
     brands,
     find_keywords,
@@ -26,7 +26,7 @@ from heliograph.inbound.keywords.request import NUMBER_MAX
 __all__ = [
     "NOTHING",
     "NUMBER_MAX",
-    "CameIn",
+    "IncomingText",
     "KeywordAction",
     "KeywordBrand",
     "KeywordLanguage",

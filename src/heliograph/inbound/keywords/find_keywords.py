@@ -22,7 +22,7 @@ from heliograph.text import parse_phone
 _NO_NUMBER: Final = "0" * 32  # a raw id: a sandbox has keywords, and no numbers
 
 
-class CameIn(NamedTuple):
+class IncomingText(NamedTuple):
     """Holds what is known of a text that came in to a number. Ids are raw. `written` is the sender
     as the carrier wrote it, or the phone itself if a message of ours has told which phone that is.
     `is_repeat` says that it is stored already, and came once more.
@@ -50,7 +50,7 @@ class KeywordBrand(NamedTuple):
     is_active: bool
 
 
-class Heard(NamedTuple):
+class ReadText(NamedTuple):
     """Says whose a text is (a raw id), who wrote it, and what it is: a keyword, or one that seems
     to opt out. `one_sender` says that who opts out on its number does so for that number's texts
     alone.
@@ -63,10 +63,12 @@ class Heard(NamedTuple):
     one_sender: bool = False
 
 
-NOTHING: Final = Heard()
+NOTHING: Final = ReadText()
 
 
-async def find_keywords(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> dict[str, Heard]:
+async def find_keywords(
+    tx: HotTx, carrier_id: int, texts: Sequence[IncomingText]
+) -> dict[str, ReadText]:
     """Returns what texts are, by their raw ids. What is nobody's, is no text, or lacks a part, is
     no keyword. On a number that several accounts share, a text is the account's whose keyword it
     is, whoever it was before, and a sender as it is dialled at home is read by its country.
@@ -94,7 +96,7 @@ async def find_keywords(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> 
     heard = {}
     for each in readable:
         number, matched = _number(each, settings), words.get(each.id)
-        heard[each.id] = Heard(
+        heard[each.id] = ReadText(
             each.account_id,
             each.sender,
             matched,
@@ -104,7 +106,9 @@ async def find_keywords(tx: HotTx, carrier_id: int, texts: Sequence[CameIn]) -> 
     return heard
 
 
-def _number(text: CameIn, settings: dict[str, sql.NumberSettings]) -> sql.NumberSettings | None:
+def _number(
+    text: IncomingText, settings: dict[str, sql.NumberSettings]
+) -> sql.NumberSettings | None:
     """Returns the number that was texted; None in a sandbox, whose phones text its senders."""
     return None if text.sandbox else settings.get(text.recipient)
 
@@ -114,8 +118,8 @@ def _number_id(number: sql.NumberSettings | None) -> str:
 
 
 async def _of_word_owners(
-    tx: HotTx, texts: Sequence[CameIn], settings: dict[str, sql.NumberSettings]
-) -> list[CameIn]:
+    tx: HotTx, texts: Sequence[IncomingText], settings: dict[str, sql.NumberSettings]
+) -> list[IncomingText]:
     """Returns the texts, and those to shared numbers with the account whose word they are. Words
     that are built in are nobody's alone: STOP is for who texted the phone last.
     """
@@ -144,7 +148,7 @@ async def _of_word_owners(
 
 
 async def _by_nobody(
-    tx: HotTx, texts: Sequence[CameIn], words: dict[str, MatchedKeyword | None]
+    tx: HotTx, texts: Sequence[IncomingText], words: dict[str, MatchedKeyword | None]
 ) -> set[str]:
     """Returns the texts by which somebody wants to opt out whose address is no phone number, as a
     name or a short code is none.
@@ -164,7 +168,7 @@ async def _by_nobody(
 
 
 async def _own_keywords(
-    tx: HotTx, texts: Sequence[CameIn], settings: dict[str, sql.NumberSettings]
+    tx: HotTx, texts: Sequence[IncomingText], settings: dict[str, sql.NumberSettings]
 ) -> dict[tuple[str, str], dict[str, KeywordRule]]:
     """Returns what the accounts' own keywords do, by account and number and folded word. One of a
     number goes before one of all numbers.

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from heliograph.inbound.keywords.built_in import BUILT_IN, KeywordAction, KeywordLanguage
 from heliograph.inbound.keywords.fold import fold
-from heliograph.inbound.keywords.suspicion import asks_to_be_left_alone
+from heliograph.inbound.keywords.suspicion import seems_to_opt_out
 from heliograph.inbound.tables import KEYWORD_MAX
 
 WORDS_MAX: Final = 4  # that a keyword is made of
@@ -69,4 +69,4 @@ def is_opt_out_suspected(text: str, matched: MatchedKeyword | None) -> bool:
     """Returns whether somebody should read the text, because it seems to opt out and does not."""
     if matched is not None and matched.rule.action is not KeywordAction.NONE:
         return False
-    return asks_to_be_left_alone(text)
+    return seems_to_opt_out(text)

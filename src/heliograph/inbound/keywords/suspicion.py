@@ -76,7 +76,7 @@ _DIGITS: Final = re.compile(r"\d+")
 _LONGEST: Final = max(phrase.count(" ") for phrase in _PHRASES) + 1
 
 
-def asks_to_be_left_alone(text: str) -> bool:
+def seems_to_opt_out(text: str) -> bool:
     """Returns whether a text seems to opt out: a word or a phrase in it says so, or it is short and
     has a word that opts out, or it spells one. Digits part words, as in `stop2end`.
     """

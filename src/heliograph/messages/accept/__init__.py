@@ -14,7 +14,7 @@ from heliograph.messages.accept.chunk import (
     ChunkRequest,
 )
 from heliograph.messages.accept.judge import SANDBOX_SENDER, AccountFacts, approved_sender
-from heliograph.messages.accept.opt_out_looks import LOOKS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.opted_out import can_still_help
 from heliograph.messages.accept.refusals import REJECTED_REPORTED_MAX
 from heliograph.messages.accept.reply import Replier, Reply
@@ -29,10 +29,10 @@ from heliograph.messages.accept.request import (
     answer_to,
     read_send,
 )
+from heliograph.messages.accept.route_in_words import route_in_words
 from heliograph.messages.accept.sealed_text import text_sealer
 from heliograph.messages.accept.tariff import Tariff
-from heliograph.messages.accept.unapproved_sender import accept_or_tell
-from heliograph.messages.accept.way_in_words import way_in_words
+from heliograph.messages.accept.unapproved_sender import accept_or_explain
 from heliograph.messages.accept.which_way import which_way
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "DAILY_CAP_REACHED",
     "FACTS",
     "INSUFFICIENT_CREDITS",
-    "LOOKS_BEFORE_LOCK",
+    "LOOKUPS_BEFORE_LOCK",
     "RECIPIENTS_PER_SEND_MAX",
     "REFERENCE_MAX",
     "REJECTED_REPORTED_MAX",
@@ -61,14 +61,14 @@ __all__ = [
     "SendRequest",
     "SendResult",
     "Tariff",
-    "accept_or_tell",
+    "accept_or_explain",
     "answer_to",
     "approved_sender",
     "can_still_help",
     "load_tariff",
     "read_send",
+    "route_in_words",
     "send_answer",
     "text_sealer",
-    "way_in_words",
     "which_way",
 ]

@@ -26,7 +26,7 @@ from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.batch import SendBatch, SendResult, key_of, replayed
 from heliograph.messages.accept.extension import BatchExtension, SendExtension
 from heliograph.messages.accept.judge import Accepted, AccountFacts
-from heliograph.messages.accept.opted_out import OptedOut, OptOutLooks
+from heliograph.messages.accept.opted_out import OptedOut, OptOutLookups
 from heliograph.messages.accept.read_sql import LockedWallet
 from heliograph.messages.accept.request import RECIPIENTS_PER_SEND_MAX, SendRequest
 from heliograph.messages.accept.tariff import Tariff
@@ -77,7 +77,7 @@ class Acceptor:
         self.on_queued = on_queued
         self._queue = queue
         self._extensions = extensions
-        self._opt_outs = OptOutLooks()
+        self._opt_outs = OptOutLookups()
         self._judges = OwnThreads("judge")
         self._small = self._lane(BATCHES_AT_ONCE if db.postgresql else 1)  # SQLite has one writer
         self._large = self._lane(1)
@@ -120,7 +120,7 @@ class Acceptor:
         with self._queue.places() as places:
             async with self._db.hot() as tx:
                 asked, recipients = _asked_keys(requests), self._opt_outs.to_ask(requests)
-                locked, may_be_known, may_be_out = await read_sql.lock_and_look(
+                locked, may_be_known, may_be_out = await read_sql.lock_and_look_up(
                     tx, self._to_lock(requests, facts), asked, recipients
                 )
                 if not self.cache.confirm(locked[0].config_epoch, started_s):
@@ -151,7 +151,7 @@ class Acceptor:
                     await store_sql.store_answers(tx, answering(batch.accepted))
                     for extension in batch.extensions.values():
                         await extension.store(tx)
-                    await batch.tell(tx)
+                    await batch.emit_low_balance(tx)
         metrics.transaction("accept", len(requests), clock.monotonic_s() - started_s)
         if batch.accepted:
             batch.count()
@@ -161,10 +161,10 @@ class Acceptor:
         return outcomes
 
     def _to_lock(self, requests: Sequence[SendRequest], facts: Sequence[AccountFacts]) -> list[str]:
-        """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are
-        used, for two requests of a partner for two of its customers must wait for each other. A
-        live send that has an extension locks its partner as well (SendRequest.partner_id):
-        extensions count for a partner and its customers together.
+        """Returns the accounts to lock: those that pay, and those whose Idempotency-Keys are used,
+        because two requests of a partner for two of its customers must wait for each other. A live
+        send that has an extension locks its partner as well (SendRequest.partner_id): extensions
+        count for a partner and its customers together.
         """
         wanted = {r.account_id for r in requests} | {
             r.key_account_id for r in requests if r.idempotency_key is not None
@@ -261,7 +261,7 @@ def _asked_keys(requests: Sequence[SendRequest]) -> list[KeyPlace]:
 
 
 async def _used_keys(tx: HotTx, asked: Sequence[KeyPlace]) -> UsedKeys[Send]:
-    """Returns those that were used, with their sends."""
+    """Returns which of the Idempotency-Keys were used, with the sends that used them."""
     stored = await find_keys(tx, asked, clock.now_ms())
     send_ids = [key.send_id for key in stored if key.send_id is not None]
     sends = {send.id: send for send in await read_sql.find_sends(tx, send_ids)}

@@ -54,8 +54,8 @@ class SendBatch:
         rooms: Mapping[StoragePlace, Room] = MappingProxyType({}),
         opted_out: OptedOut = NOBODY,
     ) -> None:
-        """Begins a batch. `rooms` holds the room of those places of which it is known; in others
-        there is room for all. `opted_out` holds whoever of its recipients has opted out.
+        """Begins a batch. `rooms` says how many octets may still be stored for some places; for
+        others there is no limit. `opted_out` holds the recipients who have opted out.
         """
         # a run, made under the locks: the ledger lists entries in the order in which they were
         # decided
@@ -92,8 +92,8 @@ class SendBatch:
         tariff: Tariff,
         keys_quota: int | None = None,
     ) -> SendResult | ServiceError:
-        """Replays a known key, finds what was stored already, or judges. `keys_quota` is that of
-        the account whose Idempotency-Key it is, as in AccountFacts.
+        """Replays a known key, finds what was stored already, or judges. `keys_quota` is the quota
+        of the account whose Idempotency-Key the request has, as in AccountFacts.
         """
         send_id = ids.raw_of_number(request.number)
         if send_id in self._stored:
@@ -198,7 +198,7 @@ class SendBatch:
     def wallet(self, account_id: str) -> WalletState:
         return self._wallets[account_id]
 
-    async def tell(self, tx: HotTx) -> None:
+    async def emit_low_balance(self, tx: HotTx) -> None:
         """Emits events of the accounts whose low-balance alarm this batch fires."""
         low = [
             account_id
@@ -272,7 +272,7 @@ class SendBatch:
         )
 
     def lay_out(self) -> BatchRows:
-        """Returns the rows of what was accepted since the last time."""
+        """Returns the rows of the sends that were accepted since the last call."""
         rows = self.rows()
         self.accepted, self._sends, self._entries = [], [], []
         return rows
@@ -318,8 +318,8 @@ class SendBatch:
         return columns
 
     def _wallet_row(self, account_id: str) -> WalletRow:
-        """Returns a wallet's row. Credits and alarm of a wallet that nothing was taken from (in
-        sandbox, or of a partner whose key acts for a customer) stay as they are.
+        """Returns a wallet's row. Credits and alarm stay as they are if nothing was taken from the
+        wallet: in sandbox, or if a partner's key acts for a customer.
         """
         wallet, keys = self._wallets[account_id], self._key_counts[account_id]
         credits, armed = None, self._locked[account_id].credits_alarm_armed
@@ -338,8 +338,8 @@ class SendBatch:
 
 
 def key_of(request: SendRequest) -> KeyPlace | None:
-    """Returns what the request's Idempotency-Key is known by, or None without one. A dry run
-    uses none.
+    """Returns the place of the request's Idempotency-Key, or None without one. A dry run uses
+    none.
     """
     return (
         None

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from heliograph.base import clock, ids
 from heliograph.database.cache import ConfigCache
-from heliograph.database.hot import HotTx, meanwhile
+from heliograph.database.hot import HotTx, run_meanwhile
 from heliograph.messages import groups
 from heliograph.messages.accept import read_sql, store_sql
 from heliograph.messages.accept.acceptor import facts_of, tariff_of
@@ -84,7 +84,7 @@ class Chunk(NamedTuple):
 
 
 class Chunker:
-    """Makes chunks in one process. `queue` says where in the queues."""
+    """Makes chunks in one process. `queue` gives messages their places in the queues."""
 
     def __init__(self, cache: ConfigCache, queue: FairQueue) -> None:
         self._cache = cache
@@ -93,8 +93,8 @@ class Chunker:
     async def store(
         self, tx: HotTx, places: Ranks, wanted: ChunkRequest, recipients: Sequence[ChunkRecipient]
     ) -> Chunk:
-        """Stores, charges and queues as many as may be sent, within a transaction that has locked
-        nothing but whose list it is.
+        """Stores, charges and queues as many messages as may be sent, in a transaction that has
+        locked nothing but the list of recipients.
         """
         started_s = clock.monotonic_s()
         facts, tariff = await self._facts_and_tariff(wanted)
@@ -113,10 +113,10 @@ class Chunker:
         filling = _ChunkFilling(batch, wanted, sender, facts, tariff, recipients)
         piece = filling.piece()
         while not filling.is_done:
-            piece = await meanwhile(store_sql.store(tx, piece), filling.piece)
+            piece = await run_meanwhile(store_sql.store(tx, piece), filling.piece)
         if filling.tally.queued:
             await store_sql.store(tx, piece)
-            await batch.tell(tx)
+            await batch.emit_low_balance(tx)
             await groups.add(tx, [(wanted.group_id, filling.tally)], 0)
         return Chunk(
             filling.taken,
@@ -167,8 +167,8 @@ class _ChunkFilling:
         return GroupTally(self._queued, 0, 0, 0, self._segments, self._credits)
 
     def piece(self) -> BatchRows:
-        """Returns the next of the recipients, to be stored, and with the last of them the charge
-        for all.
+        """Returns the rows of the next recipients. The last rows come with the charge for all of
+        them.
         """
         some = self._recipients[self._next : self._next + self._most]
         self._next += len(some)
@@ -220,12 +220,12 @@ class _ChunkFilling:
             self._wallet.sms_credits -= accepted.credits_used
             self._left -= accepted.credits_used
         if priced.short_of is not None:
-            self.stopped, self.wanted = self._why_not(priced.short_of), priced.short_of
+            self.stopped, self.wanted = self._refusal(priced.short_of), priced.short_of
         if priced.recipients:
             self._keep(accepted)
 
-    def _why_not(self, cost: int) -> str:
-        """Returns which balance a recipient who costs so much is too dear for."""
+    def _refusal(self, cost: int) -> str:
+        """Returns which balance does not pay for a recipient who costs so many credits."""
         return INSUFFICIENT_CREDITS if cost > self._wallet.sms_credits else DAILY_CAP_REACHED
 
     def _keep(self, accepted: Accepted) -> None:
@@ -243,7 +243,7 @@ class _ChunkFilling:
         self._credits += accepted.credits_used
 
     def _charge(self) -> None:
-        """Charges all of it with one ledger entry."""
+        """Charges the whole chunk with one ledger entry."""
         credits = self._credits
         if not credits:
             return

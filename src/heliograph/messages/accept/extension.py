@@ -27,7 +27,7 @@ class BatchExtension(Protocol):
         ...
 
     async def store(self, tx: HotTx) -> None:
-        """Writes what goes with those that were accepted."""
+        """Stores the extension's rows of the sends that were accepted."""
         ...
 
     def stored(self) -> None:

@@ -38,7 +38,7 @@ class OptedOut(NamedTuple):
 NOBODY: Final = OptedOut({})
 
 
-class OptOutLooks:
+class OptOutLookups:
     """Looks for opt-outs on behalf of one process, and remembers which accounts have any."""
 
     def __init__(self) -> None:
@@ -65,8 +65,8 @@ class OptOutLooks:
         *,
         may_be_any: bool,
     ) -> OptedOut:
-        """Returns who has opted out. `asked` are those about whom was asked when the wallets were
-        locked, and `may_be_any` is the answer.
+        """Returns who has opted out. `asked` are the recipients that were looked up when the
+        wallets were locked, and `may_be_any` says whether any of them may have opted out.
         """
         having = {wallet.account_id for wallet in locked if wallet.has_opt_outs}
         if not having <= self._with_any:
@@ -89,8 +89,8 @@ class OptOutLooks:
 def can_still_help(
     tx: Connection, account_id: str, texts: Sequence[AnsweredText]
 ) -> list[AnsweredText]:
-    """Returns those of these texts, by which phones have asked an account (raw id) for help, that
-    were not answered as often as may be. An answer to them passes an opt-out.
+    """Returns which of these texts may be answered once more. By each of them, a phone has asked an
+    account (raw id) for help. An answer to such a text passes an opt-out.
     """
     asked = [
         HelpAsked(account_id, int(text.helped), text.id)
@@ -103,7 +103,9 @@ def can_still_help(
 
 
 async def _helping(tx: HotTx, answers: Sequence[SendRequest]) -> frozenset[int]:
-    """Returns which of these sends, which go to who has asked for help, are not one too many."""
+    """Returns which of these sends, which all answer requests for help, are within the number of
+    answers that is allowed.
+    """
     asked = {
         HelpAsked(each.account_id, int(phone.digits), each.answers_id or "")
         for each in answers

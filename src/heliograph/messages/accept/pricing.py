@@ -41,8 +41,8 @@ class Priced:
 def price(
     phones: Iterable[Phone], segments: int, offers: Offers, balance: int | None = None
 ) -> Priced:
-    """Prices a message of so many segments to each phone. With a `balance` in credits it stops at
-    the first one that this does not pay for any more.
+    """Prices a message of so many segments to each phone. With a `balance` in credits, it stops at
+    the first phone that the balance does not pay for.
     """
     recipients: list[int] = []
     countries: list[str | None] = []

@@ -22,7 +22,7 @@ from heliograph.database.statements import (
     same,
 )
 from heliograph.messages.accept.answer import Send
-from heliograph.messages.accept.opt_out_looks import LOOKS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.opt_outs import of_phone
 from heliograph.requests import KeyPlace
@@ -90,13 +90,13 @@ class _AccountId(Row, frozen=True):
     account_id: Id
 
 
-class _LockAndLook(Row, frozen=True):
+class _LockAndLookUp(Row, frozen=True):
     account_ids: list[Id]
     asked: list[KeyPlace]
     recipients: list[AskedRecipient]
 
 
-class _LookedAt(LockedWallet, frozen=True):
+class _LockedAndLookedUp(LockedWallet, frozen=True):
     is_any_known: Bool
     is_any_out: Bool
 
@@ -121,7 +121,7 @@ _WALLET: Final = """
 _LOCK_WALLETS: Final = BatchStatement(
     _AccountId,
     LockedWallet,
-    postgresql=f"""{LOOKS_BEFORE_LOCK}
+    postgresql=f"""{LOOKUPS_BEFORE_LOCK}
         SELECT {_WALLET} FROM wallets WHERE account_id = ANY(:account_id) ORDER BY account_id
             FOR UPDATE""",
     sqlite=f"SELECT {_WALLET} FROM wallets WHERE account_id = :account_id",
@@ -132,9 +132,9 @@ _LOCK_WALLETS: Final = BatchStatement(
 # again. OFFSET 0 leaves PostgreSQL no way but to look into the index for each, even where it takes
 # the table for empty.
 _LOCK_AND_LOOK: Final = TablesStatement(
-    _LockAndLook,
-    _LookedAt,
-    postgresql=f"""{LOOKS_BEFORE_LOCK}
+    _LockAndLookUp,
+    _LockedAndLookedUp,
+    postgresql=f"""{LOOKUPS_BEFORE_LOCK}
         SELECT {_WALLET}, EXISTS (SELECT FROM :asked AS a, LATERAL (SELECT FROM idempotency_keys k
             WHERE k.account_id = a.account_id AND k.sandbox = a.sandbox AND k.path = a.path
                 AND k.key = a.key OFFSET 0) AS known) AS is_any_known,
@@ -193,7 +193,7 @@ async def lock_wallets(tx: HotTx, account_ids: Sequence[str]) -> list[LockedWall
     return await _LOCK_WALLETS.rows(tx, [_AccountId(account_id) for account_id in account_ids])
 
 
-async def lock_and_look(
+async def lock_and_look_up(
     tx: HotTx, account_ids: list[str], asked: list[KeyPlace], recipients: list[AskedRecipient]
 ) -> tuple[Sequence[LockedWallet], bool, bool]:
     """Locks the wallets, and tells whether any of these Idempotency-Keys may have been used, and
@@ -201,7 +201,7 @@ async def lock_and_look(
     """
     if not tx.postgresql or not (asked or recipients):
         return await lock_wallets(tx, account_ids), bool(asked), bool(recipients)
-    looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLook(account_ids, asked, recipients))
+    looked_at = await _LOCK_AND_LOOK.rows(tx, _LockAndLookUp(account_ids, asked, recipients))
     return looked_at, looked_at[0].is_any_known, looked_at[0].is_any_out
 
 
@@ -211,7 +211,7 @@ async def opt_outs(tx: HotTx, recipients: list[AskedRecipient]) -> list[_OptOut]
 
 
 async def help_answers(tx: HotTx, asked: list[HelpAsked]) -> list[_HelpAnswers]:
-    """Returns how many texts each of these was answered by."""
+    """Returns how many answers each of these texts has had."""
     return await _HELP_ANSWERS.rows(tx, asked)
 
 
@@ -226,5 +226,5 @@ async def heads(tx: HotTx, bulk_from_us: int) -> list[tuple[int, int | None]]:
 
 
 async def find_sends(tx: HotTx, send_ids: Sequence[str]) -> list[Send]:
-    """Returns those of these sends that are stored."""
+    """Returns which of these sends are stored."""
     return await _FIND_SENDS.rows(tx, [_SendId(send_id) for send_id in send_ids])

@@ -46,7 +46,7 @@ class Replier:
 
     @classmethod
     def beside(cls, acceptor: Acceptor) -> Self:
-        """Returns one that queues where an acceptor of the same process does."""
+        """Returns a replier that queues where an acceptor of the same process does."""
         return cls(acceptor.cache, acceptor.on_queued)
 
     async def send(self, tx: HotTx, replies: Sequence[Reply]) -> set[int]:
@@ -72,12 +72,12 @@ class Replier:
             return set()
         await store_sql.store(tx, batch.rows())
         await store_sql.store_answers(tx, answering(batch.accepted))
-        await batch.tell(tx)
+        await batch.emit_low_balance(tx)
         batch.count()
         return {run.carrier_id for accepted in batch.accepted for run in accepted.priced.runs}
 
     def wake(self, carrier_ids: set[int]) -> None:
-        """Is called after the commit."""
+        """Tells the carriers that something was queued for them. It is called after the commit."""
         if carrier_ids:
             self._on_queued(carrier_ids)
 

@@ -96,7 +96,9 @@ class Tariff:
         return found
 
     def make_room(self) -> None:
-        """Counts what is about to be remembered. If that is too much, the rest is forgotten."""
+        """Counts a plan that is about to be remembered. If there are too many, all plans are
+        forgotten.
+        """
         if self._remembered >= PLANS_MAX:
             for offers in self._offers.values():
                 offers.known.clear()

@@ -21,7 +21,7 @@ _STATUSES: Final = {
 }
 
 
-async def accept_or_tell(
+async def accept_or_explain(
     acceptor: Acceptor, db: Database, request: SendRequest, in_thread: InThread
 ) -> SendResult:
     """Does what `Acceptor.accept` does, but the refusal of a sender says whether it was
@@ -33,12 +33,12 @@ async def accept_or_tell(
 
         def told() -> SenderNotApproved:
             with db.read() as tx:
-                return _told(tx, request)
+                return _explained(tx, request)
 
         raise await in_thread(told) from refusal
 
 
-def _told(tx: Connection, request: SendRequest) -> SenderNotApproved:
+def _explained(tx: Connection, request: SendRequest) -> SenderNotApproved:
     of_customer = request.account_id != request.key_account_id
     whose, where = (
         ("the customer", "GET /sender-ids with its customer_id")

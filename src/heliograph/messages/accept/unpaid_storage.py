@@ -9,7 +9,7 @@ counts under its partner's row, whose wallet is not locked.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from heliograph.accounts import MEASURES, NO_BOUND, StoredKind, octets_of, quota_told
+from heliograph.accounts import MEASURES, NO_BOUND, StoredKind, octets_of, quota_of_column
 from heliograph.base.clock import DAY_MS
 from heliograph.database.hot import HotTx
 from heliograph.database.statements import BatchStatement, BigInt, Bool, Id, Row
@@ -89,8 +89,8 @@ def unpaid_octets(request: SendRequest, send: Send) -> int:
 async def count_unpaid(
     tx: HotTx, octets: Mapping[StoragePlace, int], now_ms: int
 ) -> dict[StoragePlace, Room]:
-    """Adds octets, which may be below zero, to what each place has had stored today; the rooms that
-    there were before.
+    """Adds octets, which may be below zero, to what each place has had stored today. Returns the
+    rooms that there were before.
     """
     day_ms = now_ms - now_ms % DAY_MS
     rooms = {}
@@ -98,12 +98,14 @@ async def count_unpaid(
         tx, [_StoredOctets(*place, day_ms, count) for place, count in sorted(octets.items())]
     ):
         place = StoragePlace(used.account_id, used.sandbox)
-        rooms[place] = Room(quota_told(used.quota, StoredKind.SENDS), used.octets - octets[place])
+        rooms[place] = Room(
+            quota_of_column(used.quota, StoredKind.SENDS), used.octets - octets[place]
+        )
     return rooms
 
 
 def is_too_much(octets: Mapping[StoragePlace, int], rooms: Mapping[StoragePlace, Room]) -> bool:
-    """Returns whether one of the places has not so much room."""
+    """Returns whether one of the places has less room than its octets take."""
     return any(
         room.quota is not None and room.used + octets[place] > room.quota
         for place, room in rooms.items()

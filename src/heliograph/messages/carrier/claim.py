@@ -89,7 +89,7 @@ async def claim(
         )
     }
     if tx.postgresql:
-        claimed -= await _others_say(
+        claimed -= await _give_up_contested(
             tx, [row for row in rows if (row.message_id, row.part) in claimed], attempts, worker
         )
     return Claim(
@@ -99,15 +99,14 @@ async def claim(
     )
 
 
-async def _others_say(
+async def _give_up_contested(
     tx: HotTx, rows: list[Submission | SubmitAnswer], attempts: dict[str, QueuedRun], worker: int
 ) -> set[tuple[str, int]]:
-    """Gives up the claim of parts that others know more of, and returns those. They are parts of
-    messages that came back: parts of one can be with two processes at once.
-
-    The message is locked, so that nobody settles it before this claim stands, and read again, for
-    an answer may have been stored since the first look. Whom somebody settles just now is not
-    waited for: it goes back to where it was in the queue.
+    """Gives up the claim of parts that another process may be settling, and returns these parts.
+    They are parts of messages that came back to the queue: two processes can have parts of one
+    message at once. Each such message is locked, so that nobody settles it before this claim is
+    stored. It is read again, because an answer may have been stored since the first look. A message
+    that another process has locked is not waited for: it goes back to its place in the queue.
     """
     back = [
         row

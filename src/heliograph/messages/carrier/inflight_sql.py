@@ -31,7 +31,7 @@ class Part(Row, frozen=True):
 
 
 class Try(Row, frozen=True):
-    """Identifies one attempt at a submission, and the process (its epoch) that made it."""
+    """Identifies one attempt at a submission, and the process (its number) that made it."""
 
     message_id: Id
     part: SmallInt
@@ -158,7 +158,9 @@ SUBMIT: Final = BatchStatement(
 
 
 class InFlightOf(Row, frozen=True):
-    """Identifies a message of which some segment is in flight; or may be, when it is asked for."""
+    """Identifies a message some of whose segments are in flight, or may be where it is asked
+    for.
+    """
 
     message_id: Id
 

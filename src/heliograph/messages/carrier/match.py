@@ -27,7 +27,7 @@ from heliograph.messages.carrier.refs import (
     CarrierFacts,
     Ref,
     canonical_of_receipt,
-    echo,
+    store_further_details,
     upsert,
 )
 from heliograph.messages.carrier.refs_sql import (
@@ -102,7 +102,7 @@ def _foreign(said: Sequence[Ref], settled: Sequence[Ref]) -> list[Ref]:
 
 
 def _evidence(settled: Sequence[Ref]) -> int:
-    """Returns how much it proves of the format that these receipts have matched. What a doubt has
+    """Returns how strongly these matches prove the format of the carrier's ids. What a doubt has
     adopted proves nothing when its receipt comes again: no answer ever named it.
     """
     return sum(
@@ -111,8 +111,8 @@ def _evidence(settled: Sequence[Ref]) -> int:
 
 
 async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset[str]:
-    """Returns those ids of which another reading, too, is the id of a message to the same handset;
-    or may become it, when that is answered.
+    """Returns the ids that another reading makes the id of a message to the same handset, too, or
+    may make so when that message is answered.
     """
     others = {
         ref.ref: readings(ref.ref) - {ref.ref}
@@ -141,9 +141,9 @@ async def _unclear(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> frozenset
 
 
 async def set_aside(tx: HotTx, carrier_id: int, foreign: Sequence[Ref], now_ms: int) -> None:
-    """Moves receipts out of the rows of messages that they are not of."""
+    """Moves receipts out of the rows of messages to which they do not belong."""
     keys = sorted(RefKey(carrier_id, ref.ref) for ref in foreign)
-    await echo(tx, carrier_id, foreign)
+    await store_further_details(tx, carrier_id, foreign)
     await refs_sql.SET_ASIDE.rows(tx, [_to_set_aside(key, now_ms) for key in keys])
     await refs_sql.CLEAR_REF.rows(tx, keys)
 

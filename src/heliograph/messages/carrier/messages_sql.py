@@ -135,7 +135,7 @@ async def outgoing(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
 
 
 async def outgoing_locked(tx: HotTx, message_ids: list[str]) -> list[OutgoingMessage]:
-    """Returns the same, kept from others' changes until the transaction ends; on PostgreSQL without
-    those that somebody else has locked. `message_ids` stand in their order.
+    """Does what `outgoing` does, and locks these messages until the transaction ends; on PostgreSQL
+    it leaves out those that somebody else has locked. `message_ids` stand in their order.
     """
     return await _OUTGOING_LOCKED.rows(tx, MessageIds(message_ids, message_ids[0], message_ids[-1]))

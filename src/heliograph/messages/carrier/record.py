@@ -31,9 +31,9 @@ async def record(
     arrived: Sequence[Receipt],
     now_ms: int,
 ) -> int:
-    """Stores what answers and receipts say of messages, and changes these. `worker` is the epoch of
-    the process whose submissions were answered. Returns how much has matched that proves the format
-    in which the carrier's ids are read (Matching.evidence).
+    """Stores what answers and receipts say of messages, and changes these. `worker` is the number
+    of the process whose submissions were answered. Returns how much has matched that proves the
+    format in which the carrier's ids are read (Matching.evidence).
     """
     unanswered = [answer for answer in answers if answer.outcome is Outcome.UNANSWERED]
     settled = [answer for answer in answers if answer.outcome is not Outcome.UNANSWERED]
@@ -62,8 +62,8 @@ async def record(
 async def _end_submissions(
     tx: HotTx, worker: int, settled: Sequence[SubmitAnswer]
 ) -> dict[tuple[str, int, int], InFlight]:
-    """Ends the submissions that were answered. Returns those that were in flight, by message, part
-    and attempt.
+    """Ends the submissions that were answered. Returns the submissions that were in flight, by
+    message, part and attempt.
     """
     tries = {Try(answer.message_id, answer.part, answer.attempt, worker) for answer in settled}
     return {

@@ -91,8 +91,8 @@ async def upsert(
     receipts: Sequence[Receipt],
     now_ms: int,
 ) -> list[Ref]:
-    """Stores the ids of accepted answers and all receipts; the Refs of both, each with
-    what the other side had left there.
+    """Stores the ids of accepted answers and of all receipts. Returns the Refs of both, each with
+    what the other side had stored.
     """
     of_answers: dict[str, tuple[str, int]] = {}
     for answer in answers:
@@ -113,7 +113,7 @@ async def upsert(
             ],
         )
     ]
-    readable, unreadable = _sort(receipts, id_format)
+    readable, unreadable = _one_per_id(receipts, id_format)
     await _keep(tx, carrier_id, unreadable, now_ms)
     received = [
         _with_receipt(stored, readable[stored.ref])
@@ -133,7 +133,7 @@ async def upsert(
             ],
         )
     ]
-    await echo(tx, carrier_id, [ref for ref in received if ref.message_id is None])
+    await store_further_details(tx, carrier_id, [ref for ref in received if ref.message_id is None])
     return found + received
 
 
@@ -150,8 +150,8 @@ def _with_receipt(stored: StoredRef, receipt: Receipt | None = None) -> Ref:
     )
 
 
-async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
-    """Keeps what else is said by receipts that came now and found no message."""
+async def store_further_details(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
+    """Stores the further fields of receipts that came now and found no message."""
     await ECHO.rows(
         tx,
         [
@@ -168,7 +168,9 @@ async def echo(tx: HotTx, carrier_id: int, refs: Sequence[Ref]) -> None:
     )
 
 
-def _sort(receipts: Sequence[Receipt], id_format: str) -> tuple[dict[str, Receipt], list[Receipt]]:
+def _one_per_id(
+    receipts: Sequence[Receipt], id_format: str
+) -> tuple[dict[str, Receipt], list[Receipt]]:
     """Returns one receipt an id (the first final one, else the last), and those without an id or
     a state.
     """

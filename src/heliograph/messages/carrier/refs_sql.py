@@ -84,8 +84,8 @@ _IS_FINAL: Final = "r.receipt_state NOT IN ('ACCEPTD', 'ENROUTE')"
 
 
 def _of_receipt(stays: str) -> str:
-    """Returns what a receipt changes of an id that is there. `stays` says whether its state
-    stays.
+    """Returns which columns a receipt changes of an id that is stored. `stays` says whether the
+    stored state stays.
     """
     return f"""
     ON CONFLICT (carrier_id, ref) DO UPDATE SET

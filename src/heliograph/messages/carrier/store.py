@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Final
 
 from heliograph.base import ids
-from heliograph.database.hot import HotTx, meanwhile
+from heliograph.database.hot import HotTx, run_meanwhile
 from heliograph.database.statements import (
     BatchStatement,
     BigInt,
@@ -68,7 +68,7 @@ async def store_changes(tx: HotTx, carrier_id: int, changes: Changes) -> None:
     storing = messages_sql.store_messages(
         tx, [_settled(row) for _, row in sorted(changes.messages.items()) if row.changed]
     )
-    told = await meanwhile(storing, lambda: rows_of(listeners, events_of(changes, listeners)))
+    told = await run_meanwhile(storing, lambda: rows_of(listeners, events_of(changes, listeners)))
     if refunds:
         await _pay_back(tx, refunds, changes.now_ms)
     await _queue_again(tx, carrier_id, changes)
@@ -88,8 +88,8 @@ async def _block_unwanted(tx: HotTx, changes: Changes) -> None:
 
 
 async def _queue_again(tx: HotTx, carrier_id: int, changes: Changes) -> None:
-    """Queues what comes back from a carrier. What belongs to a paused campaign goes where all of
-    it waits.
+    """Queues what comes back from a carrier. Messages of a paused campaign go to where its other
+    messages are held.
     """
     group_of = {
         message_id: changes.messages[message_id].group_id for message_id in changes.requeued

@@ -49,7 +49,7 @@ log = Log(__name__)
 
 class Turn:
     """Is the Inbox of a carrier's Link, and runs the loop of its turns. There is one for each
-    carrier in a process. `worker` is the process's epoch, `may_write` tells whether its claims are
+    carrier in a process. `worker` is the process's number, `may_write` tells whether its claims are
     still its own, and `unsealed` decrypts the text of a one-time password.
     """
 
@@ -105,7 +105,7 @@ class Turn:
     # the loop
 
     def follow(self, carrier: CarrierFacts) -> None:
-        """Follows these facts from the next turn on. What has matched in one format is no
+        """Uses these facts from the next turn on. Receipts that matched in one format are no
         evidence for another.
         """
         self.matched = self.matched if carrier.id_format == self.carrier.id_format else 0
@@ -116,7 +116,7 @@ class Turn:
         self._wake.set()
 
     async def run(self) -> None:
-        """Turns until it is cancelled."""
+        """Makes turns until it is cancelled."""
         wait_s = 0.0
         while True:
             if wait_s:
@@ -125,7 +125,7 @@ class Turn:
             try:
                 wait_s = await self.once()
             except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
-                cancelling.obey(error)
+                cancelling.raise_if_cancelled(error)
                 await self._after_fault(error)
                 wait_s = 0.0
 
@@ -189,8 +189,8 @@ class Turn:
 
     async def finish(self, within_s: float | None = None) -> None:
         """Records what is left after the link was closed; claimed but unwritten parts go back to
-        the queue. Tries for so many seconds, or for as long as it takes; what is left then stays in
-        flight, and whoever serves the carrier next finds it in doubt.
+        the queue. Tries for `within_s` seconds, or for as long as it takes if that is None; what is
+        left then stays in flight, and whoever serves the carrier next finds it in doubt.
         """
         try:
             async with asyncio.timeout(within_s):
@@ -200,7 +200,7 @@ class Turn:
                         await self.once()
                     # whatever it was, the rest must be stored
                     except Exception as error:  # noqa: BLE001
-                        cancelling.obey(error)
+                        cancelling.raise_if_cancelled(error)
                         await self._after_fault(error)
         except TimeoutError:
             log.error(
@@ -324,8 +324,9 @@ class Turn:
         self._buffer.clear()
 
     async def _take_back(self) -> None:
-        """Puts claims of ours back into the queue that a lost reply to COMMIT left stored but
-        unwritten. It does so for itself: what it may meet is no fault of what came in meanwhile.
+        """Puts claims of this process back into the queue that were stored by a COMMIT whose reply
+        was lost, and so were never written to the carrier. It does so in a transaction of its own,
+        so that a fault in it is not blamed on what came in meanwhile.
         """
         self._buffer.clear()
         async with self._db.hot() as tx:

@@ -16,7 +16,7 @@ from heliograph.messages.changes import MessageRow
 from heliograph.opt_outs import of_phone
 
 
-class _ComesBack(Row, frozen=True):
+class _ReturningMessage(Row, frozen=True):
     message_id: Id
     send_id: Id
     account_id: Id
@@ -40,7 +40,7 @@ MAY_BE_UNWANTED: Final = """s.type <> 'otp' AND NOT EXISTS (
     SELECT 1 FROM answering_sends a WHERE a.send_id = s.id AND a.outlives_opt_outs)"""
 # CROSS JOIN leaves SQLite no other way than to look into the index once for each.
 _OPTED_OUT: Final = BatchStatement(
-    _ComesBack,
+    _ReturningMessage,
     _OptedOutOf,
     postgresql=f"""
         SELECT g.message_id, found.id AS opt_out_id
@@ -78,7 +78,7 @@ async def unwanted_among(tx: HotTx, rows: Iterable[MessageRow]) -> set[str]:
     found = await _OPTED_OUT.rows(
         tx,
         [
-            _ComesBack(row.id, row.send_id, row.account_id, row.sandbox, row.recipient or 0)
+            _ReturningMessage(row.id, row.send_id, row.account_id, row.sandbox, row.recipient or 0)
             for row in by_id.values()
         ],
     )

@@ -71,7 +71,7 @@ def match(
     )
 
 
-def tried_out(tx: Connection, change: Callable[[], T]) -> T:
+def preview_of(tx: Connection, change: Callable[[], T]) -> T:
     """Returns what a change of this transaction returns, and takes the change back."""
     with tx.begin_nested() as savepoint:
         try:

@@ -193,7 +193,7 @@ async def run_again(transaction: Callable[[], Awaitable[T]]) -> T:
         try:
             return await transaction()
         except Exception as error:
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             if not is_conflict(error):
                 raise
     raise Unavailable("The database is busy.")
@@ -207,7 +207,9 @@ async def _decide_batch(
     who: DecidedBy,
     now_ms: int,
 ) -> list[DecisionResult]:
-    """Decides in one transaction what of these messages is in doubt with this carrier."""
+    """Decides in one transaction about the segments of these messages that are in doubt with this
+    carrier.
+    """
     async with db.hot() as tx:
         return await decide_within(tx, carrier, message_ids, decision, who, now_ms)
 
@@ -270,8 +272,8 @@ async def decide_within(
 async def _lock_doubts(
     tx: HotTx, carrier_id: int, message_ids: Sequence[str]
 ) -> tuple[dict[str, list[InFlight]], set[str]]:
-    """Returns what of these messages is in doubt with this carrier, kept from every other end,
-    and which of them are one-time passwords.
+    """Returns which segments of these messages are in doubt with this carrier, locked so that
+    nobody else settles them, and which of the messages are one-time passwords.
     """
     doubts: dict[str, list[InFlight]] = defaultdict(list)
     otps = set()

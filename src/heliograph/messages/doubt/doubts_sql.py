@@ -44,7 +44,7 @@ class OnTheWire(Row, frozen=True):
 
     @property
     def in_flight(self) -> InFlight:
-        """Returns what was stored of it when it was claimed."""
+        """Returns what was stored of the segment when it was claimed."""
         return InFlight(
             self.message_id, self.part, self.parts, self.attempt, self.prefix, self.expires_at_ms
         )
@@ -55,7 +55,7 @@ class OnTheWire(Row, frozen=True):
 
     @property
     def tries_in_doubt(self) -> int:
-        """Returns how many receipts of it may come: one a submission."""
+        """Returns how many receipts of the segment may come: one for each submission."""
         return 2 if self.parts_resent & self.parts else 1
 
 
@@ -79,7 +79,9 @@ class StoredReceipt(Row, frozen=True):
 
     @property
     def names_a_part(self) -> bool:
-        """Returns whether its reference can be one of ours: those of others say nothing."""
+        """Returns whether the receipt's reference can be one of ours. A reference that others made
+        says nothing.
+        """
         return self.reference is not None and 1 <= self.reference & 0xF <= PARTS_MAX
 
 

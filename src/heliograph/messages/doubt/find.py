@@ -21,7 +21,7 @@ from heliograph.text import parse_phone
 SOUGHT_MAX: Final = REF_MAX + 65  # a carrier's name and its id
 
 
-class Sought(NamedTuple):
+class SearchQuery(NamedTuple):
     """Says what is looked for: what somebody typed, of one account (raw id) or of all of them, and
     below which message (raw id) the list goes on.
     """
@@ -43,7 +43,7 @@ class FoundMessages(NamedTuple):
     since_ms: int | None = None
 
 
-def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMessages:
+def find(tx: Connection, sought: SearchQuery, *, limit: int, now_ms: int) -> FoundMessages:
     """Returns at most `limit` messages. What is digits may be a number and a carrier's id."""
     text = sought.text.strip()
     prefix = text.partition("_")[0]
@@ -64,10 +64,10 @@ def find(tx: Connection, sought: Sought, *, limit: int, now_ms: int) -> FoundMes
 
 
 def _to_number(
-    tx: Connection, sought: Sought, number: int, limit: int, now_ms: int
+    tx: Connection, sought: SearchQuery, number: int, limit: int, now_ms: int
 ) -> FoundMessages:
-    """Returns messages to a number: of one account all that is kept, of all accounts those of the
-    time that one page looks at.
+    """Returns messages to a number: of one account, all that are kept; of all accounts, those of
+    the months that one page looks at.
     """
     wanted = MessageFilter(sought.account_id, before=sought.before, recipient=number)
     if sought.account_id is not None:
@@ -79,7 +79,7 @@ def _to_number(
     return found._replace(before=looked_at.first_id, since_ms=looked_at.since_ms)
 
 
-def _own(found: Sequence[Traced], sought: Sought) -> list[Traced]:
+def _own(found: Sequence[Traced], sought: SearchQuery) -> list[Traced]:
     return [each for each in found if sought.account_id in (None, each.account_id)]
 
 
@@ -90,8 +90,8 @@ def _paged(tx: Connection, wanted: MessageFilter, limit: int, told: str) -> Foun
 
 
 def _by_ref(tx: Connection, text: str) -> list[str]:
-    """Returns the messages (raw ids) that a carrier calls so, as its answers or its receipts print
-    it. In front of the id may be the carrier's name and a slash.
+    """Returns the messages (raw ids) with this id of a carrier's, as its answers or its receipts
+    print it. The carrier's name and a slash may stand in front of the id.
     """
     name, slash, ref = text.partition("/")
     carriers = all_carriers(tx)

@@ -29,7 +29,7 @@ from heliograph.messages.doubt.doubts_sql import (
     StoredReceipt,
 )
 from heliograph.messages.doubt.receipts import adopt
-from heliograph.messages.doubt.unmatched import none_such, parse_id
+from heliograph.messages.doubt.unmatched import parse_id, receipt_not_found
 from heliograph.messages.message_lock import lock_messages
 from heliograph.messages.states import FINAL_RECEIPTS, SENT
 
@@ -193,7 +193,7 @@ async def _locked(tx: HotTx, carrier_id: int, receipt_id: str) -> StoredReceipt:
         else await _UNMATCHED_REF.rows(tx, _AtPlace(carrier_id, place))
     )
     if not found:
-        raise none_such(receipt_id)
+        raise receipt_not_found(receipt_id)
     said = found[0]
     return StoredReceipt(
         said.place,
@@ -240,8 +240,9 @@ def _check(
 
 async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple[int, str]:
     """Returns the bits of a sent message's segments that only other carriers have, and their names.
-    That is told by their ids of it, which are looked for by their age, for there is no index of
-    their messages; and by what was decided about it. What nobody is known to have may be anybody's.
+    The carriers' ids of the message tell this, and so do the decisions about it. These ids are
+    looked up by their age, because there is no index by message. A segment that no carrier is known
+    to have may be with any of them.
     """
     [times] = await _SENT_BY.rows(tx, _AskedMessage(row.id))
     since_ms, until_ms = (
@@ -263,13 +264,13 @@ async def _elsewhere(tx: HotTx, row: MessageRow, carrier: CarrierFacts) -> tuple
 
 
 def _names(receipt: StoredReceipt, message_id: str, part: int) -> bool:
-    """Returns whether it brings our reference of this segment back."""
+    """Returns whether the receipt brings back our reference of this segment."""
     return receipt.names_a_part and user_message_reference(message_id, part) == receipt.reference
 
 
 def _undelivered(receipt: StoredReceipt, row: MessageRow, left: int) -> int:
-    """Returns the bit of that one of the segments `left` that a receipt is of: the one whose
-    reference it brings back, else the first.
+    """Returns the bit of the segment to which a receipt belongs, out of those that are `left`: the
+    one whose reference the receipt brings back, else the first.
     """
     numbers = [number for number in range(1, row.segments + 1) if left >> (number - 1) & 1]
     number = next((number for number in numbers if _names(receipt, row.id, number)), numbers[0])
@@ -284,7 +285,7 @@ async def _end_sent(
     parts: int,
     now_ms: int,
 ) -> None:
-    """Does what `adopt` does, for a segment that a carrier has accepted."""
+    """Does what `receipts.adopt` does, for a segment that a carrier has accepted."""
     if not receipt.has_id:
         await FORGET_RECEIPT.rows(tx, [ReceiptKey(receipt.place)])
     else:

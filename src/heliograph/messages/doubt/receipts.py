@@ -50,7 +50,9 @@ Pair = tuple[StoredReceipt, OnTheWire]
 
 
 async def match_doubts(db: Database, carrier: CarrierFacts, since_ms: int, now_ms: int) -> int:
-    """Settles the segments in doubt that receipts since then belong to. Answers how many."""
+    """Settles the segments in doubt whose receipts came at `since_ms` or later. Returns how
+    many.
+    """
     async with db.hot() as tx:
         of_carrier = OfCarrier(carrier.id)
         if not await doubts_sql.ANY_IN_DOUBT.rows(tx, of_carrier):
@@ -110,11 +112,9 @@ def as_the_only_one(
     *,
     last_only: bool,
 ) -> list[Pair]:
-    """Pairs receipts of which only one message can be meant with its parts, in order, if what is on
-    the wire of it is all in doubt.
-
-    One that names a part by reference is not guessed about: if it is none of these, it is another
-    message's.
+    """Pairs receipts that can belong to one message only with the parts of that message, in order,
+    if all of its parts on the wire are in doubt. A receipt that names a part by reference is never
+    paired by a guess: if it names none of these parts, it is another message's.
     """
     by_digits: dict[int, list[OnTheWire]] = defaultdict(list)
     by_message: dict[str, list[OnTheWire]] = defaultdict(list)
@@ -152,7 +152,7 @@ def _by_time(receipt: StoredReceipt) -> tuple[int, str]:
 
 def may_be(receipt: StoredReceipt, segment: OnTheWire) -> bool:
     """Says whether a receipt may be a message's: the handset and the sender agree, and it came
-    after the message was made. One from before is another message's.
+    after the message was made. A receipt from before that time is another message's.
     """
     return (
         agrees(segment.recipient, receipt.recipient)
@@ -172,11 +172,11 @@ def _needs_no_id(receipt: StoredReceipt) -> bool:
 async def _may_be_of_others(
     tx: HotTx, carrier: CarrierFacts, pairs: Sequence[Pair], now_ms: int
 ) -> set[str]:
-    """Finds those messages whose receipts may also be of one that is in doubt no more: one to that
-    handset, from that sender, of which the carrier was given something whose id was never learnt,
-    or whose id one reading of the receipt's is; and where ids do not tell, one that the carrier has
-    accepted and whose receipt is still to come. What a receipt without an id is of, among the parts
-    of one message, makes no difference.
+    """Finds the messages whose receipts may also belong to another message, one that is in doubt no
+    more. That message went to the same handset, from the same sender. The carrier was given a part
+    of it whose id was never learnt, or its id is one reading of the receipt's id. Where ids do not
+    tell, it may also be a message that the carrier has accepted and whose receipt is still to come.
+    To which part of one message a receipt without an id belongs makes no difference.
     """
     since, nobody = first_id_of(now_ms - RECEIPTS_KEPT_MS), ids.raw_of_number(0)
     segments = {segment.message_id: segment for _, segment in pairs}
@@ -221,7 +221,7 @@ def _readings(receipt: StoredReceipt) -> set[str]:
 
 async def adopt(tx: HotTx, carrier: CarrierFacts, pairs: list[Pair], now_ms: int) -> int:
     """Gives the receipt's id to the segment, as if the answer had come; then the receipt counts.
-    Answers how many were adopted.
+    Returns how many were adopted.
     """
     ended = {
         (was.message_id, was.part)

@@ -89,9 +89,9 @@ def _waiting(tx: Connection, message: Message) -> _NextAttempt | None:
 
 
 def _refs(tx: Connection, traced: Traced) -> list[Any]:
-    """Returns rows of `carrier_refs`, newest first. They are looked for by their age, for there
-    is no index of their messages: from when the message was made until it was sent, or the
-    operator last decided about it.
+    """Returns rows of `carrier_refs`, newest first. They are looked up by their age, because there
+    is no index by message: from when the message was made until it was sent, or the operator last
+    decided about it.
     """
     columns = carrier_refs.c
     message = traced.message

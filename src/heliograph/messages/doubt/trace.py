@@ -118,8 +118,8 @@ def raw_of(message_id: str) -> str:
 
 
 def found(tx: Connection, message_ids: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-    """Returns the status and the error code of each of these, by their raw ids. Raises NotFound for
-    the first that there is not.
+    """Returns the status and the error code of each of these messages, by raw id. Raises NotFound
+    for the first one that does not exist.
     """
     raws = {raw_of(message_id): message_id for message_id in message_ids}
     query = sa.select(messages.c.id, messages.c.status, messages.c.error_code).where(
@@ -180,7 +180,7 @@ def _narrowed(tx: Connection, query: Any, wanted: MessageFilter) -> Any:
 
 
 def _of_message(tx: Connection, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
-    """Returns what is asked of messages and their sends."""
+    """Returns the conditions for messages and their sends."""
     conditions = [
         messages.c[name] == value
         for name in ("account_id", "status", "recipient")
@@ -246,7 +246,9 @@ def _of_sends(tx: Connection, wanted: MessageFilter) -> sa.ColumnElement[bool]:
 
 
 def _bounds(wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
-    """Returns `before`, and roughly the span, as a range of the key."""
+    """Returns the condition for `before` and, roughly, for the span, as a range of the primary
+    key.
+    """
     bounds = [] if wanted.before is None else [messages.c.id < wanted.before]
     if wanted.since_id is not None:
         bounds.append(messages.c.id >= wanted.since_id)
@@ -293,7 +295,7 @@ def one(tx: Connection, message_id: str) -> Traced:
 
 
 def traced_by_ids(tx: Connection, message_ids: Sequence[str]) -> list[Traced]:
-    """Returns those of these messages (raw ids) that there are, newest first."""
+    """Returns which of these messages (raw ids) exist, newest first."""
     if not message_ids:
         return []
     return _traced(tx, _TRACED.where(messages.c.id.in_(message_ids)).order_by(messages.c.id.desc()))
@@ -323,8 +325,8 @@ def expires_at_ms(tx: Connection, traced: Traced) -> int:
 
 
 def failure(message: Message) -> str | None:
-    """Returns why it failed, in plain words: what the carrier's command_status means, else what
-    stands in its error.
+    """Returns why a message failed, in plain words: what the carrier's command_status means, else
+    what stands in its error.
     """
     status = _STATUS.search(message.error_message or "")
     return f"{meaning_of(int(status[1], 16))} (0x{status[1]})" if status else message.error_message

@@ -66,8 +66,8 @@ class ReceiptToMatch(NamedTuple):
 
 
 def text_id(receipt: ReceiptToMatch, carrier_name: str) -> str:
-    """Returns what the operator calls it: its carrier and that one's id as it is compared, or
-    the id of its row.
+    """Returns the receipt's id as the operator sees it: its carrier's name and the carrier's id in
+    its canonical form, or the id of its row.
     """
     return (
         ids.text_of_raw(RECEIPT_PREFIX, receipt.place)
@@ -188,8 +188,8 @@ def candidates(tx: Connection, receipts: Sequence[ReceiptToMatch]) -> list[list[
     ]
 
 
-def why(receipt: ReceiptToMatch) -> str:
-    """Returns why it is no message's."""
+def why_unmatched(receipt: ReceiptToMatch) -> str:
+    """Returns why a receipt belongs to no message."""
     if receipt.state is None:
         return "it cannot be read"
     if receipt.printed is None:
@@ -208,7 +208,7 @@ def parse_id(receipt_id: str) -> tuple[str | None, str]:
         return None, raw
     carrier_name, slash, ref = receipt_id.partition("/")
     if not slash or not ref:
-        raise none_such(receipt_id)
+        raise receipt_not_found(receipt_id)
     return carrier_name, ref
 
 
@@ -219,5 +219,5 @@ def carrier_of(tx: Connection, raw_id: str) -> int | None:
     ).scalar()
 
 
-def none_such(receipt_id: str) -> NotFound:
+def receipt_not_found(receipt_id: str) -> NotFound:
     return NotFound(f"There is no unmatched receipt {shown(receipt_id)}.")

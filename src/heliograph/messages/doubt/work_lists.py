@@ -73,7 +73,7 @@ def _receipts_waiting(tx: Connection, carrier_ids: list[int]) -> dict[int, int]:
 
 
 def _count(asked: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> Any:
-    """Returns how many rows there are of a row of `asked`, as far as COUNTED_MAX."""
+    """Returns how many rows belong to a row of `asked`, COUNTED_MAX at most."""
     found = sa.select(sa.literal(1).label("one")).where(*conditions).correlate(asked)
     counted = sa.select(sa.func.count()).select_from(found.limit(COUNTED_MAX).subquery())
     return counted.scalar_subquery()

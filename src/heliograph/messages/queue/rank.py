@@ -69,9 +69,9 @@ class FairQueue:
         return clock.monotonic_s() - self._read_s > HEADS_KEPT_S
 
     def read(self, heads: Iterable[tuple[Any, Any]], reader: "Ranks") -> None:
-        """Takes in (carrier id, lowest rank of bulk in its queue or None), as the transaction of
-        `reader` sees them. What others are storing meanwhile counts as waiting. An account that has
-        nothing waiting owes nothing.
+        """Takes over (carrier id, lowest rank of bulk in its queue or None) of each carrier, as the
+        transaction of `reader` sees them. What others are storing meanwhile counts as waiting. An
+        account that has nothing waiting owes nothing.
         """
         self._read_s = clock.monotonic_s()
         self._unseen = [
@@ -86,9 +86,9 @@ class FairQueue:
         }
         self._next.clear()  # in place: the transactions under way hold both
         self._next.update(following)
-        self._forget_who_owes_nothing(lowest)
+        self._forget_passed_ends(lowest)
 
-    def _forget_who_owes_nothing(self, lowest: Mapping[int, int]) -> None:
+    def _forget_passed_ends(self, lowest: Mapping[int, int]) -> None:
         """Forgets the ends that the queues have passed. It is hot: most accounts stay, and nothing
         is made for them.
         """

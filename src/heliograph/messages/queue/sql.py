@@ -51,7 +51,7 @@ class QueuedRun(Row, frozen=True):
 
     @property
     def key(self) -> RunKey:
-        """Returns what its row is found by."""
+        """Returns the primary key of the run's row."""
         return RunKey(self.carrier_id, self.rank_us, self.first_id)
 
     def moved(self, by_us: int) -> "QueuedRun":
@@ -107,7 +107,9 @@ TAKE_RUNS: Final = BatchStatement(
 
 
 class NextRuns(Row, frozen=True):
-    """Asks for at most `most` runs that are due. `worker` is the epoch of the process that asks."""
+    """Asks for at most `most` runs that are due. `worker` is the number of the process that
+    asks.
+    """
 
     carrier_id: SmallInt
     now_ms: BigInt

@@ -82,8 +82,8 @@ class RollupCounter:
         self._due_ms: dict[int, int] = {}  # by quarter: before then it is not counted again
         self._repeated_ms = 0
 
-    def once(self, now_ms: int, goes_on: Callable[[], bool] = lambda: True) -> None:
-        """Counts the newest quarters that are marked and due, as long as `goes_on` says so. One
+    def once(self, now_ms: int, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """Counts the newest quarters that are marked and due, as long as `may_go_on` says so. One
         that cannot be counted keeps no other from it.
         """
         if self._repeated_ms + REPEATED_EVERY_MS <= now_ms:
@@ -95,7 +95,7 @@ class RollupCounter:
         for quarter in found:
             if self._when_due_ms(quarter.quarter_ms, now_ms) > now_ms:
                 continue
-            if not goes_on():
+            if not may_go_on():
                 return
             took_ms = FAILED_TOOK_MS
             with survive_faults("rollup_not_counted", quarter=rfc3339(quarter.quarter_ms)):
@@ -104,7 +104,7 @@ class RollupCounter:
         self._forget({quarter.quarter_ms for quarter in found})
 
     def _when_due_ms(self, quarter_ms: int, now_ms: int) -> int:
-        """Returns before when a quarter is not counted."""
+        """Returns the time before which a quarter is not counted."""
         if quarter_ms not in self._due_ms:
             with self._db.read() as tx:
                 present = messages_in(tx, quarter_ms, MANY)

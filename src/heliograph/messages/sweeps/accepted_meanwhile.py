@@ -17,7 +17,7 @@ from heliograph.base.periodic import until
 from heliograph.database.database import Database
 from heliograph.database.hot import HotTx, run_in
 from heliograph.database.statements import Int, Nothing, Row, Statement, Text
-from heliograph.messages.accept.opt_out_looks import LOOKS_BEFORE_LOCK
+from heliograph.messages.accept.opt_out_lookups import LOOKUPS_BEFORE_LOCK
 from heliograph.messages.accept.read_sql import lock_wallets
 from heliograph.messages.sweeps.opt_out import UnwantedTexts, cancel_those_since
 
@@ -41,13 +41,13 @@ _ACCEPTING: Final = Statement(
         SELECT pid, CAST(xact_start AS text) AS began FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
             AND state = ANY('{{active,idle in transaction}}')
-            AND starts_with(query, '{LOOKS_BEFORE_LOCK}') AND xact_start IS NOT NULL""",
+            AND starts_with(query, '{LOOKUPS_BEFORE_LOCK}') AND xact_start IS NOT NULL""",
 )
 
 
-class _Beside:
-    """Holds those of the transactions that were found first which are still found. They end by
-    themselves within seconds: the sessions of the hot paths have time limits.
+class _StillAccepting:
+    """Remembers which of the transactions that were found at the first look are still found. They
+    end by themselves within seconds: the sessions of the hot paths have time limits.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ async def wait_for_accepting(db: Database, account_ids: Iterable[str]) -> None:
     """Waits for all who may be accepting texts of these accounts (raw ids) without having seen the
     opt-outs that are committed now.
     """
-    beside = _Beside()
+    beside = _StillAccepting()
 
     async def are_done() -> bool:
         async with db.hot() as tx:
@@ -90,7 +90,7 @@ async def cancel_accepted_meanwhile(
 
 def cancel_accepted_beside(db: Database, unwanted: UnwantedTexts, since_ms: int) -> None:
     """Does what `cancel_accepted_meanwhile` does, in ordinary transactions."""
-    beside = _Beside()
+    beside = _StillAccepting()
     while not beside.are_done(db.transact(lambda tx: run_in(tx, _accepting))):
         time.sleep(AGAIN_S)
     db.transact(lambda tx: run_in(tx, lambda hot: lock_wallets(hot, [unwanted.account_id])))

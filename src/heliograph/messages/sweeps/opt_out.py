@@ -173,8 +173,8 @@ async def fail_blocked(
     """Fails what is queued for these people that no carrier has: it is `blocked` and refunded. Of
     single sends that is what is older than the opt-out, if it still holds. Of campaigns it is all,
     or for `of_senders` what falls under an opt-out that still holds. It is to be called again for
-    whom it answers: a carrier has something for them, or is just taking it, and it may come back.
-    `people` are few enough for one transaction.
+    the people whom it returns: a carrier has something for them, or is taking it now, and it may
+    come back. `people` are few enough for one transaction.
     """
     noted = await _NOTED.rows_with(tx, people, _SinceId(first_id_of(now_ms - _SPAN_MS)))
     queued = [
@@ -231,9 +231,9 @@ class _Queued:
     """Looks for what is queued of texts that nobody wants any more, until it has all that no
     carrier has.
 
-    A turn may be taking some of a run just now, and put its rest back: the run is waited for, and
-    what is left is looked for again. A turn may be giving a message back that it had: its lock is
-    waited for, and either the turn has seen the opt-out (`carrier/unwanted.py`), or the message is
+    A turn may be taking a part of a run now, and will put the rest back: this waits for the run,
+    and then looks for what is left. A turn may be giving back a message that it had: this waits for
+    its lock, and either the turn has seen the opt-out (`carrier/unwanted.py`), or the message is
     found now.
     """
 

@@ -36,7 +36,7 @@ _OF_GROUP: Final = f"{_QUEUED} AND s.group_id = :group_id"
 
 
 def _locked(given: type[GivenT], sql: str) -> Statement[GivenT, QueuedRun]:
-    """Selects and locks runs that nobody else is just taking."""
+    """Selects and locks runs that nobody else is taking now."""
     return Statement(
         given,
         QueuedRun,
@@ -61,7 +61,7 @@ async def hold(db: Database, group_id: int) -> int:
 
 
 async def release(db: Database, group_id: int) -> int:
-    """Lets them go again, each to where it stood."""
+    """Puts held runs of a group back, each to its former place in the queue."""
     return await _move(db, group_id, _TO_RELEASE, -HELD_FROM_US)
 
 
@@ -78,7 +78,7 @@ async def _move(
 
 async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
     """Fails messages of a canceled group that no carrier has: they are `canceled` and refunded.
-    Answers how many.
+    Returns how many.
     """
     async with db.hot() as tx:
         runs = await _TO_FAIL.rows(tx, OfGroup(group_id, BATCH_MAX))
@@ -87,7 +87,7 @@ async def fail_canceled(db: Database, group_id: int, now_ms: int) -> int:
 
 async def fail_queued(db: Database, account_id: str, now_ms: int) -> int:
     """Fails messages of an account (raw id), of both modes, that no carrier has: they are
-    `canceled` and refunded. Answers how many; 0: there are no more.
+    `canceled` and refunded. Returns how many; 0 means that there are no more.
     """
     async with db.hot() as tx:
         runs = await _OF_ACCOUNT.rows(tx, QueuedOfAccount(account_id, BATCH_MAX))

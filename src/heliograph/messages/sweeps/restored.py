@@ -161,8 +161,9 @@ def newest_queued(tx: Connection) -> str | None:
 
 
 async def keep_some(db: Database, until: str, now_ms: int) -> int:
-    """Keeps what is queued or on the wire of messages below the id `until` (raw), at most so much
-    as one transaction takes. Returns how many runs and segments that were; 0: there is no more.
+    """Keeps what is queued or on the wire of messages below the id `until` (raw), at most as much
+    as one transaction takes. Returns how many runs and segments it kept; 0 means that there are no
+    more.
     """
     async with db.hot() as tx:
         runs = await _TO_KEEP.rows(tx, _MessagesBefore(until))

@@ -296,12 +296,13 @@ async def _move(
 
 
 async def take_over(db: Database, worker: int, now_ms: int, of_carrier: int | None = None) -> int:
-    """Takes over what processes held that have no row any more: at the start, and again for what
-    one claimed in its last moment.
+    """Takes over the submissions of processes that have no row any more: at the start, and again
+    for those that such a process claimed in its last moment.
 
-    With `of_carrier`, it also takes what this process, `worker`, holds of a carrier whose turn has
-    ended. What was claimed but not written goes back to the queue. What was written becomes in
-    doubt, but for what the simulator had: that was nowhere but in the process that is gone.
+    With `of_carrier`, it also takes over those that this process, `worker`, holds of a carrier
+    whose turn has ended. A submission that was claimed and not written goes back to the queue. One
+    that was written is in doubt from now on. The simulator's go back, too, because they existed
+    only in the process that is gone.
     """
     taken = 0
     async with db.hot() as tx:

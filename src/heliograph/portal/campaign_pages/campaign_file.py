@@ -17,7 +17,7 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.campaign_pages.campaign_new import lines_of
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import forget_once, once
+from heliograph.portal.once import forget_once, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
@@ -100,7 +100,7 @@ def store(asking: PageRequest) -> Response:
     )
 
 
-def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.Listed, tuple[str, ...]]:
+def _stored(asking: PageRequest, visit: Visit) -> tuple[campaigns.FileResult, tuple[str, ...]]:
     """Returns what became of the file's lines, and its columns. Raises InvalidRequest and
     StorageQuotaReached.
     """
@@ -156,7 +156,7 @@ def _made_once(
         made.append(make(tx))
         return Answer({"id": campaigns.text_id(made[0])})
 
-    answer = once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    answer = run_form_once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
     if not made:
         assert answer.raw is not None
         raise _SentBefore(decode_object(answer.raw)["id"])

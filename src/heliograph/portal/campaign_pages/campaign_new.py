@@ -13,9 +13,9 @@ from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.campaigns import Campaign, SampleText
 from heliograph.portal.campaign_pages.campaigns import of_account
 from heliograph.portal.filled_form import body_of, choice_of
-from heliograph.portal.once import leads_once
+from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import led_on, page
+from heliograph.portal.rendering import page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -93,7 +93,7 @@ def write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """
     if asking.sent.form.get("do") == "preview":
         return new(tx, asking, visit)
-    return leads_once(_write_down)(tx, asking, visit)
+    return redirects_once(_write_down)(tx, asking, visit)
 
 
 def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -103,7 +103,7 @@ def _write_down(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         tx, visit.account.id, wanted, sandbox=mode == "sandbox", now_ms=asking.now_ms
     )
     visit.audit(tx, asking, "campaign.write", campaigns.text_id(campaign), campaign.name)
-    return led_on(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
+    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
 
 
 def _typed(asking: PageRequest, visit: Visit) -> tuple[str, dict[str, Any]]:

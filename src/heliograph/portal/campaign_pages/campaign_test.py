@@ -14,7 +14,7 @@ from heliograph.portal import send
 from heliograph.portal.campaign_pages.campaigns import of_account, show
 from heliograph.portal.once import CHANGED, changed_since, send_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on
+from heliograph.portal.rendering import DoneNotice, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import parse_phone
 from heliograph.users import Right
@@ -33,7 +33,7 @@ def send_test(asking: PageRequest) -> Response:
         message_id = _sent(asking, visit)
     except ServiceError as refusal:
         return show(asking, visit, refusal)
-    return led_on(f"{visit.home}/messages/{message_id}", Said.ON_ITS_WAY)
+    return redirect(f"{visit.home}/messages/{message_id}", DoneNotice.ON_ITS_WAY)
 
 
 def _sent(asking: PageRequest, visit: Visit) -> str:

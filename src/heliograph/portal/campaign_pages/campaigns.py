@@ -27,9 +27,9 @@ from heliograph.portal.campaign_pages.campaign_reasons import REASONS
 from heliograph.portal.languages.formats import start_time
 from heliograph.portal.list_page import list_page
 from heliograph.portal.message_pages.failure_advice import ADVICE
-from heliograph.portal.once import leads_once
+from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import led_on, page
+from heliograph.portal.rendering import page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.users import Right
 
@@ -111,7 +111,7 @@ def launch(asking: PageRequest) -> Response:
                 visit.audit(tx, asking, "campaign.launch", about, campaign.name)
     except (Conflict, InvalidRequest, InsufficientCredits) as refusal:
         return _shown_launch(asking, visit, refusal)
-    return _to(visit, campaign)
+    return _redirect_to(visit, campaign)
 
 
 def change(asking: PageRequest) -> Response:
@@ -119,7 +119,7 @@ def change(asking: PageRequest) -> Response:
     try:
         with asking.db.write() as tx:
             visit = _require(tx, asking)
-            return leads_once(_change)(tx, asking, visit)
+            return redirects_once(_change)(tx, asking, visit)
     except (Conflict, InvalidRequest) as refusal:
         return show(asking, visit, refusal)
 
@@ -130,7 +130,7 @@ def _change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     _move(tx, asking, visit, campaign)
     action = f"campaign.{asking.sent.form['do']}"
     visit.audit(tx, asking, action, campaigns.text_id(campaign), campaign.name)
-    return _to(visit, campaign)
+    return _redirect_to(visit, campaign)
 
 
 def _move(tx: Connection, asking: PageRequest, visit: Visit, campaign: Campaign) -> None:
@@ -283,12 +283,12 @@ def _starts(campaign: Campaign) -> str:
 
 
 def _starts_in_form(campaign: Campaign, visit: Visit) -> str:
-    """Returns the same as a form has it."""
+    """Returns when a campaign starts, as a form has it."""
     if campaign.scheduled_at_ms is None:
         return ""
     zone = ZoneInfo(visit.account.time_zone)
     return datetime.fromtimestamp(campaign.scheduled_at_ms / 1_000, zone).strftime("%Y-%m-%dT%H:%M")
 
 
-def _to(visit: Visit, campaign: Campaign) -> Response:
-    return led_on(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")
+def _redirect_to(visit: Visit, campaign: Campaign) -> Response:
+    return redirect(f"{visit.home}/campaigns/{campaigns.text_id(campaign)}")

@@ -17,7 +17,7 @@ from heliograph.base.short_texts import refused
 from heliograph.connect import NEEDLE_MAX, Customer
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
 from heliograph.portal.list_page import ListPage, asked_page, list_page
-from heliograph.portal.once import once
+from heliograph.portal.once import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import MODES, Visit
@@ -118,7 +118,7 @@ def move(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         return Answer({})
 
     place = f"POST {visit.home}/connect/{text_id(customer)}"
-    once(tx, asking, visit, place, sandbox=customer.sandbox, effect=effect)
+    run_form_once(tx, asking, visit, place, sandbox=customer.sandbox, effect=effect)
     shown = f"{visit.home}/connect/{text_id(customer)}"
     return RedirectResponse(shown, SEE_OTHER, HEADERS)
 

@@ -12,7 +12,7 @@ from heliograph.base.json import decode_object
 from heliograph.base.short_texts import refused
 from heliograph.portal.connect_pages.customers import require_partner, text_id
 from heliograph.portal.filled_form import body_of, choice_of, with_numbers
-from heliograph.portal.once import once
+from heliograph.portal.once import run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -86,7 +86,7 @@ def provision(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             visit.audit(tx, asking, "customer.provision", text_id(made.customer))
         return Answer({"id": text_id(made.customer)})
 
-    answer = once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
+    answer = run_form_once(tx, asking, visit, PATH, sandbox=sandbox, effect=effect)
     assert answer.raw is not None
     made = decode_object(answer.raw)["id"]
     return RedirectResponse(f"{visit.home}/connect/{made}", SEE_OTHER, HEADERS)

@@ -18,9 +18,9 @@ from heliograph.contacts import ContactOwner, stored_import
 from heliograph.contacts.csv_file import Sheet
 from heliograph.contacts.stored_import import FileToImport
 from heliograph.portal.contact_pages.contacts import read_owner
-from heliograph.portal.once import leads_once
+from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import led_on, page
+from heliograph.portal.rendering import page, redirect
 from heliograph.portal.uploaded_form import UPLOAD_OCTETS_MAX
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.text import read_country
@@ -71,10 +71,10 @@ def store(asking: PageRequest) -> Response:
         by = visit.session.user.email
         import_id = stored_import.begin(tx, owner, file, by, now_ms=asking.now_ms)
         visit.audit(tx, asking, "contact.import", import_id, f"{file.rows} rows of a file")
-        return led_on(f"{visit.home}/contacts/imports/{import_id}")
+        return redirect(f"{visit.home}/contacts/imports/{import_id}")
 
     # again, if a button of another import was in its way
-    return asking.db.transact(lambda tx: leads_once(begin)(tx, asking, visit))
+    return asking.db.transact(lambda tx: redirects_once(begin)(tx, asking, visit))
 
 
 def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -106,7 +106,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if is_changed:
         visit.audit(tx, asking, f"contact.import_{asking.sent.form['do']}", found.text_id)
     path = f"{visit.home}/contacts/imports/{found.text_id}"
-    return led_on(path)
+    return redirect(path)
 
 
 def _read(asking: PageRequest, visit: Visit) -> tuple[ContactOwner, FileToImport]:

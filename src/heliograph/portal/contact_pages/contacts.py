@@ -27,7 +27,7 @@ from heliograph.portal.contact_pages import contact_form
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import ListPage, list_page
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.users import Right
 
@@ -126,7 +126,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         phone_required=True,
         home=visit.account.country_code,
     )
-    with _typed_stays():
+    with _quota_as_field_error():
         [stored] = contacts.upsert(
             tx, owner, [asked.change], by=changer_of(visit), now_ms=asking.now_ms
         )
@@ -134,7 +134,7 @@ def add(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         "custom fields of a form are replaced whole, so they are never too many"
     )
     visit.audit(tx, asking, "contact.save", contacts.text_id(stored.contact))
-    return _lead_to(visit, stored.contact)
+    return _redirect_to(visit, stored.contact)
 
 
 def one(
@@ -180,13 +180,13 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         case unknown:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     contact_id = contacts.text_id(found.contact)
-    with _typed_stays():
+    with _quota_as_field_error():
         after = contacts.update(
             tx, found.owner, contact_id, patch, by=changer_of(visit), now_ms=asking.now_ms
         )
     if after != found.contact:
         visit.audit(tx, asking, f"contact.{form['do']}", contact_id)
-    return _lead_to(visit, found.contact)
+    return _redirect_to(visit, found.contact)
 
 
 def ask_remove(
@@ -205,7 +205,7 @@ def remove(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     contact_id = contacts.text_id(found.contact)
     contacts.delete(tx, found.owner, contact_id)
     visit.audit(tx, asking, "contact.remove", contact_id)
-    return led_on(f"{visit.home}/contacts?mode={found.mode}", Said.REMOVED)
+    return redirect(f"{visit.home}/contacts?mode={found.mode}", DoneNotice.REMOVED)
 
 
 def _selected(tx: Connection, asking: PageRequest, visit: Visit) -> ListPage[Contact]:
@@ -231,7 +231,7 @@ def _of_account(tx: Connection, asking: PageRequest, visit: Visit) -> OwnContact
 
 
 @contextmanager
-def _typed_stays() -> Iterator[None]:
+def _quota_as_field_error() -> Iterator[None]:
     """Makes an error of the form of what the account may not store today, so that the form is shown
     again.
     """
@@ -243,6 +243,6 @@ def _typed_stays() -> Iterator[None]:
         ) from error
 
 
-def _lead_to(visit: Visit, contact: Contact) -> Response:
+def _redirect_to(visit: Visit, contact: Contact) -> Response:
     path = f"{visit.home}/contacts/{contacts.text_id(contact)}"
-    return led_on(path, Said.SAVED)
+    return redirect(path, DoneNotice.SAVED)

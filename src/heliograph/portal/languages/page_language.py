@@ -1,8 +1,8 @@
 """Keeps which language a page is written in, and finds its texts.
 
 English texts stand in the code, and name their translations. A language's catalog is read once by
-a process (docs/decisions/portal.md, U100). Each request says which language is spoken (`speak`)
-before anything of its page is made.
+a process (docs/decisions/portal.md, U100). Each request says which language is spoken
+(`use_language`) before anything of its page is made.
 """
 
 from contextvars import ContextVar
@@ -20,20 +20,20 @@ ACCEPTED_OCTETS_MAX: Final = 200  # of Accept-Language, which is read with every
 TRANSLATIONS: Traversable = resources.files("heliograph.portal").joinpath("translations")
 
 
-class Spoken(NamedTuple):
+class PageLanguage(NamedTuple):
     """Says in which language, and by whose clocks, a page is written."""
 
     language: str
     zone: str
 
 
-_AT_FIRST: Final = Spoken(USUAL, "UTC")
-_spoken: ContextVar[Spoken] = ContextVar("spoken")
+_AT_FIRST: Final = PageLanguage(USUAL, "UTC")
+_spoken: ContextVar[PageLanguage] = ContextVar("spoken")
 
 
-def speak(language: str, zone: str = "UTC") -> None:
+def use_language(language: str, zone: str = "UTC") -> None:
     """Lets all texts of this request be written in a language, and its times in a time zone."""
-    _spoken.set(Spoken(language, zone))
+    _spoken.set(PageLanguage(language, zone))
 
 
 def language() -> str:
@@ -46,17 +46,17 @@ def zone() -> ZoneInfo:
     return ZoneInfo(_spoken.get(_AT_FIRST).zone)
 
 
-def known(language: str | None) -> str | None:
+def known_language(language: str | None) -> str | None:
     """Returns the language, if there is one of this name."""
     return language if language in LANGUAGES else None
 
 
-def asked_for(accept_language: str) -> str:
+def preferred_language(accept_language: str) -> str:
     """Returns the language that an Accept-Language prefers among ours (RFC 9110, 12.5.4)."""
     best, best_weight = USUAL, 0.0
     for each in accept_language[:ACCEPTED_OCTETS_MAX].split(","):
         tag, _, weight = each.partition(";")
-        found = known(tag.strip().partition("-")[0].lower())
+        found = known_language(tag.strip().partition("-")[0].lower())
         if found is not None and _weight(weight) > best_weight:
             best, best_weight = found, _weight(weight)
     return best
@@ -84,20 +84,20 @@ def catalog(language: str) -> NullTranslations:
     return GNUTranslations(compiled)
 
 
-def said_in(language: str, text: str) -> str:
+def translated_to(language: str, text: str) -> str:
     """Returns a text in a language. Without a translation, it is the text itself."""
     # gettext answers an empty text with the head of its catalog
     return catalog(language).gettext(text) if text else text
 
 
-def said(text: str) -> str:
+def translated(text: str) -> str:
     """Returns a text in the language that is spoken: one that was `marked`, or a word."""
-    return said_in(language(), text)
+    return translated_to(language(), text)
 
 
 def _(text: str, **values: object) -> str:
     """Returns a text in the language that is spoken, with its values filled in."""
-    return said(text) % values if values else said(text)
+    return translated(text) % values if values else translated(text)
 
 
 def ngettext(one: str, many: str, count: int, **values: object) -> str:

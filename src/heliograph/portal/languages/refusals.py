@@ -15,7 +15,7 @@ from markupsafe import Markup
 from heliograph.base.errors import ServiceError
 from heliograph.base.forms import SHOWN_MAX
 from heliograph.portal.languages import formats
-from heliograph.portal.languages.page_language import USUAL, language, said
+from heliograph.portal.languages.page_language import USUAL, language, translated
 from heliograph.portal.languages.refusal_sentences import BY_REASON, SENTENCES
 
 PLACE: Final = re.compile(r"%\((\w+)\)s")
@@ -61,7 +61,7 @@ class Sentence(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def told(words: object, marks: bool = True) -> str:
+def translated_refusal(words: object, marks: bool = True) -> str:
     """Returns what was said, in the language that is spoken. What nobody has translated is marked
     as English; without `marks`, as for what people have written, it stays as it is.
     """
@@ -81,7 +81,7 @@ def _by_reason(error: ServiceError) -> str | None:
     sentence = BY_REASON.get(error.reason)
     if sentence is None or not set(PLACE.findall(sentence)) <= set(error.extra):
         return None
-    return said(sentence) % error.extra
+    return translated(sentence) % error.extra
 
 
 def _translated(text: str, depth: int = 0) -> str | None:
@@ -99,7 +99,7 @@ def _sentence(text: str, depth: int) -> str | None:
     for sentence in _sentences():
         match = sentence.pattern.fullmatch(text)
         if match is not None:
-            return said(sentence.text) % _filled(match.groupdict(), depth)
+            return translated(sentence.text) % _filled(match.groupdict(), depth)
     return None
 
 
@@ -112,12 +112,12 @@ def _value(place: str, value: str, depth: int) -> str:
     lists of them, numbers and amounts of money.
     """
     if place.startswith(WORDS):
-        return _translated(value, depth + 1) or said(value)
+        return _translated(value, depth + 1) or translated(value)
     if place.startswith(LISTS):
         names = BETWEEN_NAMES.split(value)
         ends = BETWEEN_NAMES.findall(value)
-        shown = [said(name) if place.startswith(CHOICES) else name for name in names]
-        return "".join(name + said(end) for name, end in zip(shown, [*ends, ""], strict=True))
+        shown = [translated(name) if place.startswith(CHOICES) else name for name in names]
+        return "".join(name + translated(end) for name, end in zip(shown, [*ends, ""], strict=True))
     return value if place.startswith(TYPED) else formats.number_in(value)
 
 
@@ -133,7 +133,7 @@ def _of_fields(text: str, depth: int) -> str | None:
             words = BETWEEN.join(pieces[start : start + count])
             one = (_sentence(words, depth) if start else None) or _of_field(words, depth)
             if one is not None and rest is not None:
-                found = f"{one}{said(BETWEEN)}{rest}" if rest else one
+                found = f"{one}{translated(BETWEEN)}{rest}" if rest else one
                 break
         rests.insert(0, found)
     return rests[0]
@@ -163,7 +163,7 @@ def _naming(found: Mapping[str, str | None]) -> str:
     """Returns how the field is called in the language that is spoken."""
     for group, words in NAMINGS.items():
         if found.get(group):
-            return said(words) % found
+            return translated(words) % found
     return str(found["field"])
 
 

@@ -29,7 +29,7 @@ from heliograph.portal.filled_form import choice_of
 from heliograph.portal.list_page import older_query
 from heliograph.portal.message_pages.messages import row
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import HEADERS, SEE_OTHER, Download, Said, led_on, page
+from heliograph.portal.rendering import HEADERS, SEE_OTHER, DoneNotice, Download, page, redirect
 from heliograph.portal.send import Counted
 from heliograph.portal.visit import MODES, Visit
 from heliograph.text import parse_phone
@@ -148,7 +148,7 @@ def answer(asking: PageRequest) -> Response:
             return _conversation(tx, asking, visit, tried.error, tried.counted)
     mode = "sandbox" if tried.sandbox else "live"
     path = f"{visit.home}/conversations/{asking.path['phone']}?mode={mode}"
-    return led_on(path, Said.ON_ITS_WAY)
+    return redirect(path, DoneNotice.ON_ITS_WAY)
 
 
 def _answered(tx: Connection, visit: Visit, phone: str, *, sandbox: bool) -> AnsweredText | None:
@@ -198,7 +198,7 @@ def opt_out(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             raise refused("do", f"must be a button of this page, not {shown(unknown or '')}")
     if changed:
         visit.audit(tx, asking, f"opt_out.{asking.sent.form['do']}")
-    return led_on(f"{visit.home}/conversations/{phone}?mode={mode}", Said.SAVED)
+    return redirect(f"{visit.home}/conversations/{phone}?mode={mode}", DoneNotice.SAVED)
 
 
 def not_opted_out(
@@ -226,7 +226,7 @@ def _conversation(
     contact = _contact(tx, owner, number)
     can_be_answered = number is not None and parse_phone(phone) is not None
     opted_out = _opted_out(tx, visit, phone, sandbox=asked.sandbox) if can_be_answered else None
-    errors, why = send.told_at(error, FIELDS)
+    errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "conversation.html",
         asking,

@@ -103,7 +103,7 @@ def write(asking: PageRequest) -> Response:
 async def _take(asking: PageRequest, text: HandsetText) -> None:
     """Stores a text that the phone wrote, and answers it if it is a keyword."""
     replier = Replier.beside(asking.service.acceptor)
-    taken = await inbound.take(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
+    taken = await inbound.receive_texts(asking.db, SIMULATOR_ID, SIMULATOR, [text], replier)
     replier.wake(set(taken.replied))
 
 
@@ -135,7 +135,7 @@ def _one(
 ) -> Response:
     phone = _phone(asking)
     texts = _texts(tx, visit, phone)
-    errors, why = send.told_at(error, FIELDS)
+    errors, why = send.errors_at_fields(error, FIELDS)
     return page(
         "handset.html",
         asking,

@@ -104,7 +104,7 @@ def one(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         paid=paid(tx, message, visit.account.id),
         told=[
             (each, endpoints.text_id(each.endpoint_id))
-            for each in history.told(tx, visit.account.id, event_ids(message))
+            for each in history.deliveries_of(tx, visit.account.id, event_ids(message))
         ],
     )
 
@@ -195,7 +195,7 @@ def _listed(mode: str, field: str, value: str) -> str:
 def _event(tx: Connection, account_id: str, event_id: str) -> str | None:
     """Returns the page of an event at the first endpoint of the account that is told of it."""
     raw_id = ids.raw_of_text(EVENT_PREFIX, event_id)
-    told = history.told(tx, account_id, [raw_id]) if raw_id is not None else []
+    told = history.deliveries_of(tx, account_id, [raw_id]) if raw_id is not None else []
     if not told:
         return None
     return f"/webhooks/{endpoints.text_id(told[0].endpoint_id)}/events/{event_id}"

@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from heliograph import senders
 from heliograph.base.errors import FieldError, InvalidRequest
-from heliograph.portal.once import leads_once
+from heliograph.portal.once import redirects_once
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, kept_file, led_on, page
+from heliograph.portal.rendering import DoneNotice, kept_file, page, redirect
 from heliograph.portal.visit import Visit, visit_of
 from heliograph.senders import SUBMITTED
 from heliograph.users import Right
@@ -54,7 +54,7 @@ def attach(asking: PageRequest) -> Response:
     def effect(tx: Connection) -> Response:
         visit = visit_of(tx, asking)
         visit.require(tx, Right.SENDERS)
-        return leads_once(_attach)(tx, asking, visit)
+        return redirects_once(_attach)(tx, asking, visit)
 
     try:
         return asking.db.transact(effect)
@@ -75,14 +75,14 @@ def _attach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         now_ms=asking.now_ms,
     )
     visit.audit(tx, asking, "sender.attach", asking.path["sender"], document.name)
-    return led_on(_list_of(asking, visit), Said.SAVED)
+    return redirect(_list_of(asking, visit), DoneNotice.SAVED)
 
 
 def detach(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     """Removes a document of a sender ID that waits, and shows the list."""
     document = senders.detach(tx, visit.account.id, asking.path["sender"], asking.path["document"])
     visit.audit(tx, asking, "sender.detach", asking.path["sender"], document.name)
-    return led_on(_list_of(asking, visit), Said.REMOVED)
+    return redirect(_list_of(asking, visit), DoneNotice.REMOVED)
 
 
 def file(tx: Connection, asking: PageRequest, visit: Visit) -> Response:

@@ -13,7 +13,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.paging import PageWanted
 from heliograph.portal.filled_form import body_of, choice_of
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import MODES, Visit
 from heliograph.senders import APPROVED, REJECTED, SUBMITTED, Sender
 from heliograph.senders.api import read_registration
@@ -102,7 +102,7 @@ def register(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             now_ms=asking.now_ms,
         )
         visit.audit(tx, asking, "sender.attach", senders.text_id(sender), document.name)
-    return led_on(f"{visit.home}/senders")
+    return redirect(f"{visit.home}/senders")
 
 
 def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
@@ -112,4 +112,4 @@ def make_default(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     sender = senders.make_default(tx, visit.account.id, asking.path["sender"])
     for action in senders.changes(before, sender):
         visit.audit(tx, asking, action, senders.text_id(sender), sender.sender)
-    return led_on(f"{visit.home}/senders", Said.SAVED)
+    return redirect(f"{visit.home}/senders", DoneNotice.SAVED)

@@ -18,7 +18,7 @@ from heliograph.base.errors import FieldError
 from heliograph.base.short_texts import cut
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
 
@@ -60,9 +60,9 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
         countries=asked.countries,
         daily_credits=asked.daily_credits,
     )
-    for told in _told(before, after):  # each by itself, so that none hides another
+    for told in _changes_in_words(before, after):  # each by itself, so that none hides another
         visit.audit(tx, asking, "settings.change", detail=told)
-    return led_on(f"{visit.home}/settings", Said.SAVED)
+    return redirect(f"{visit.home}/settings", DoneNotice.SAVED)
 
 
 def _body(asking: PageRequest) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _filled_with(account: Account) -> dict[str, str]:
     }
 
 
-def _told(before: Account, after: Account) -> list[str]:
+def _changes_in_words(before: Account, after: Account) -> list[str]:
     """Returns what was changed, such as `time_zone: UTC → Africa/Accra`."""
     old: dict[str, Any] = before._asdict()
     new: dict[str, Any] = after._asdict()

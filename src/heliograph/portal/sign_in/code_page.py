@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from heliograph import users
 from heliograph.portal.page_request import PageRequest, path_of_page
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.sign_in.coming_in import welcome
+from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.users import Guesser, NotSignedIn, TooManyCodes, WrongCode
 
 
@@ -17,7 +17,7 @@ def ask(asking: PageRequest) -> Response:
     back = path_of_page(dict(asking.sent.query).get("back", ""))
     try:
         with asking.db.read() as tx:
-            users.who_waits(tx, asking.waiting, now_ms=asking.now_ms)
+            users.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
     except NotSignedIn:
         return RedirectResponse("/portal/sign-in", SEE_OTHER, HEADERS)
     return form(asking, 200, back)
@@ -37,7 +37,7 @@ def judge(asking: PageRequest) -> Response:
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
-    return welcome(session, back, browser)
+    return finish_sign_in(session, back, browser)
 
 
 def form(
@@ -62,7 +62,7 @@ def _finish(asking: PageRequest, code: str) -> tuple[str, str]:
     """
     now_ms = asking.now_ms
     with asking.db.write() as tx:
-        user = users.who_waits(tx, asking.waiting, now_ms=now_ms)
+        user = users.user_waiting_for_code(tx, asking.waiting, now_ms=now_ms)
         guesser = Guesser(user.email, asking.address, asking.browser)
         if not users.two_step.is_recovery_code(code):
             users.count_code(tx, guesser, now_ms=now_ms)

@@ -25,7 +25,7 @@ def choose(asking: PageRequest) -> Response:
     """Keeps a language for this browser, and leads back. It is a link, so that it works before
     there is any form; who follows a stranger's reads a page in another language, and no more.
     """
-    wanted = languages.known(asking.path["language"])
+    wanted = languages.known_language(asking.path["language"])
     if wanted is None:
         raise NotFound("There is no such page.")
     return _kept(wanted, path_of_page(dict(asking.sent.query).get("back", "")))

@@ -106,7 +106,7 @@ class Mailer:
             users.sign_ups.mailed(tx, due)
 
     def _to_signed_up(self, due: DueSignUp, link: str) -> EmailMessage:
-        languages.speak(languages.known(due.language) or languages.USUAL)
+        languages.use_language(languages.known_language(due.language) or languages.USUAL)
         text, path = (HAS_USER_TEXT, SIGN_IN) if due.is_user else (SIGN_UP_TEXT, SIGN_UP)
         return self._made(
             due.email, _("Your account on Heliograph"), _(text, link=self._base_url + path + link)
@@ -139,7 +139,7 @@ class Mailer:
             users.sent(tx, mail)
 
     def _message(self, mail: TakenMail) -> EmailMessage:
-        languages.speak(languages.known(mail.due.language) or languages.USUAL)
+        languages.use_language(languages.known_language(mail.due.language) or languages.USUAL)
         if mail.inviting is None:
             link = self._base_url + SIGN_IN + mail.due.link
             return self._made(mail.due.email, _("Your link to Heliograph"), _(LINK_TEXT, link=link))

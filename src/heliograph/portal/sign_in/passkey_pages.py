@@ -11,9 +11,9 @@ from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest, NotFound
 from heliograph.portal.filled_form import choice_of
 from heliograph.portal.page_request import PageRequest, path_of_page
-from heliograph.portal.rendering import HEADERS, Said, led_on
+from heliograph.portal.rendering import HEADERS, DoneNotice, redirect
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
-from heliograph.portal.sign_in.coming_in import welcome
+from heliograph.portal.sign_in.finish_sign_in import finish_sign_in
 from heliograph.portal.visit import OwnVisit
 from heliograph.users import passkeys
 from heliograph.users.passkeys import Asker, PasskeyRefused
@@ -23,9 +23,9 @@ PATH_SHOWN: Final = f"{user_page.PATH}#passkeys"
 CHOICES: Final = ("make", "rename", "remove")
 
 
-def how_to_sign_in(asking: PageRequest) -> Response:
+def authentication_options(asking: PageRequest) -> Response:
     """Answers what a passkey has to sign, for the script of the sign-in page."""
-    options = passkeys.how_to_sign_in(_asker(asking), now_ms=asking.now_ms)
+    options = passkeys.authentication_options(_asker(asking), now_ms=asking.now_ms)
     return JSONResponse(options, headers=HEADERS)
 
 
@@ -39,7 +39,11 @@ def sign_in(asking: PageRequest) -> Response:
     is_second = "is_second" in form
     try:
         with asking.db.write() as tx:
-            only = users.who_waits(tx, asking.waiting, now_ms=asking.now_ms) if is_second else None
+            only = (
+                users.user_waiting_for_code(tx, asking.waiting, now_ms=asking.now_ms)
+                if is_second
+                else None
+            )
             user_id, session = passkeys.sign_in(
                 tx,
                 _asker(asking),
@@ -54,13 +58,15 @@ def sign_in(asking: PageRequest) -> Response:
         if is_second:
             return code_page.form(asking, refused.status, back, passkey_why=str(refused))
         return sign_in_pages.form(asking, refused.status, back=back, passkey_why=str(refused))
-    return welcome(session, back, browser)
+    return finish_sign_in(session, back, browser)
 
 
-def how_to_make(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
+def registration_options(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
     """Answers what a browser has to know to make a passkey, for the script of the user's page."""
     visit.require_proof(tx, asking.now_ms)
-    options = passkeys.how_to_make(tx, _asker(asking), visit.session.user, now_ms=asking.now_ms)
+    options = passkeys.registration_options(
+        tx, _asker(asking), visit.session.user, now_ms=asking.now_ms
+    )
     return JSONResponse(options, headers=HEADERS)
 
 
@@ -87,7 +93,7 @@ def change(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Response:
         passkeys.remove(tx, user.id, passkey_id)
     if wanted != "rename":
         users.end_others(tx, visit.session)
-    return led_on(PATH_SHOWN, Said.REMOVED if wanted == "remove" else Said.SAVED)
+    return redirect(PATH_SHOWN, DoneNotice.REMOVED if wanted == "remove" else DoneNotice.SAVED)
 
 
 def _asker(asking: PageRequest) -> Asker:

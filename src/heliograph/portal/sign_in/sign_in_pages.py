@@ -21,7 +21,7 @@ from heliograph.portal.page_request import (
     path_of_page,
 )
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
-from heliograph.portal.sign_in.coming_in import came_in, welcome
+from heliograph.portal.sign_in.finish_sign_in import continue_sign_in, finish_sign_in
 from heliograph.portal.visit import NotFresh, WeakSession, home_of
 from heliograph.users import Guesser, NotSignedIn, SignIn, SignInFirst, TooManyTries
 
@@ -79,7 +79,7 @@ def with_password(asking: PageRequest) -> Response:
         if refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
-    return came_in(begun, back, browser)
+    return continue_sign_in(begun, back, browser)
 
 
 def mail_link(asking: PageRequest) -> Response:
@@ -135,7 +135,7 @@ def accept_invitation(asking: PageRequest) -> Response:
         return page("link_used.html", asking, status=refused.status)
     if secret is None:
         return RedirectResponse(home, SEE_OTHER, HEADERS)
-    return welcome(secret, home)
+    return finish_sign_in(secret, home)
 
 
 def _signed_in(tx: Connection, asking: PageRequest) -> str | None:
@@ -164,7 +164,7 @@ def sign_in(asking: PageRequest) -> Response:
                 users.end(tx, asking.session)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
-    response = came_in(begun, path_of_page(asking.back))
+    response = continue_sign_in(begun, path_of_page(asking.back))
     drop_cookie(response, BACK_COOKIE)
     return response
 

@@ -16,7 +16,7 @@ from heliograph.portal import languages
 from heliograph.portal.filled_form import body_of
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import page
-from heliograph.portal.sign_in.coming_in import came_in
+from heliograph.portal.sign_in.finish_sign_in import continue_sign_in
 from heliograph.portal.visit import home_of
 from heliograph.text import country_codes
 from heliograph.users import Guesser, NotSignedIn, Role, SignIn
@@ -84,7 +84,7 @@ def make(asking: PageRequest) -> Response:
             begun, home = _made(tx, asking, wanted)
     except NotSignedIn as refused:
         return page("link_used.html", asking, status=refused.status)
-    return came_in(begun, home)
+    return continue_sign_in(begun, home)
 
 
 def _made(tx: Connection, asking: PageRequest, wanted: SignUp) -> tuple[SignIn, str]:

@@ -9,9 +9,9 @@ from heliograph import users
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.portal.cookies import set_cookie
 from heliograph.portal.page_request import BROWSER_COOKIE, PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.sign_in.browser_names import browser_named
-from heliograph.portal.sign_in.coming_in import BROWSER_KEPT_S
+from heliograph.portal.sign_in.finish_sign_in import BROWSER_KEPT_S
 from heliograph.portal.visit import OwnVisit, own_visit_of
 
 PATH = "/portal/you"
@@ -59,7 +59,7 @@ def set_password(asking: PageRequest) -> Response:
         users.end_others(tx, visit.session)
         users.forget_browsers(tx, user.id)
         browser = users.know_browser(tx, user.id, asking.browser, now_ms=asking.now_ms)
-    response = led_on(PATH, Said.SAVED)
+    response = redirect(PATH, DoneNotice.SAVED)
     set_cookie(response, BROWSER_COOKIE, browser, kept_s=BROWSER_KEPT_S)
     return response
 
@@ -71,4 +71,4 @@ def end_session(tx: Connection, asking: PageRequest, visit: OwnVisit) -> Respons
         users.end_others(tx, visit.session)
     else:
         users.end_one(tx, visit.session.user.id, wanted)
-    return led_on(PATH, Said.ENDED)
+    return redirect(PATH, DoneNotice.ENDED)

@@ -12,7 +12,7 @@ from heliograph.base.forms import REQUIRED
 from heliograph.base.short_texts import refused
 from heliograph.portal.filled_form import body_of, with_numbers
 from heliograph.portal.page_request import PageRequest
-from heliograph.portal.rendering import Said, led_on, page
+from heliograph.portal.rendering import DoneNotice, page, redirect
 from heliograph.portal.visit import Visit
 from heliograph.users import Right
 from heliograph.wallet import Wallet
@@ -53,7 +53,7 @@ def change(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
     if _stored(wallet.wallet_of(tx, visit.account.id)) != _stored(held):
         told = "; ".join(f"{name}: {value}" for name, value in given.items())
         visit.audit(tx, asking, "low_balance.change", detail=told or "both: never")
-    return led_on(f"{visit.home}/money", Said.SAVED)
+    return redirect(f"{visit.home}/money", DoneNotice.SAVED)
 
 
 def _stored(held: Wallet) -> dict[str, str]:

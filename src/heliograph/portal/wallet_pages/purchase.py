@@ -10,7 +10,7 @@ from heliograph import wallet
 from heliograph.base.errors import FieldError, InsufficientCredits, InvalidRequest
 from heliograph.base.short_texts import refused
 from heliograph.portal.filled_form import body_of, with_numbers
-from heliograph.portal.once import once, once_of
+from heliograph.portal.once import once_of, run_form_once
 from heliograph.portal.page_request import PageRequest
 from heliograph.portal.rendering import HEADERS, SEE_OTHER, page
 from heliograph.portal.visit import Visit
@@ -80,7 +80,7 @@ def buy(tx: Connection, asking: PageRequest, visit: Visit) -> Response:
             visit.audit(tx, asking, "credits.buy", detail=bought.entry.description)
         return Answer({})
 
-    once(tx, asking, visit, PATH, sandbox=False, effect=effect)
+    run_form_once(tx, asking, visit, PATH, sandbox=False, effect=effect)
     return RedirectResponse(f"{visit.home}/money", SEE_OTHER, HEADERS)
 
 

@@ -15,7 +15,7 @@ from heliograph.monitoring import CheckResult
 
 
 def writable(db: Database) -> Iterator[CheckResult]:
-    """Finds out whether it stores anything, by storing something that changes nothing, as
+    """Finds out whether the database stores anything, by storing something that changes nothing, as
     `/readyz` does.
     """
     try:
@@ -100,7 +100,7 @@ def durability(tx: sa.Connection, wanted: str) -> Iterator[CheckResult]:
 def hosts(db: Database) -> Iterator[CheckResult]:
     """Tells of the hosts, where there are several. A standby is as it should be."""
     if db.hosts is not None and len(db.hosts.all) > 1:
-        for host, found in db.hosts.told().items():
+        for host, found in db.hosts.described().items():
             is_well = found in (WRITTEN_TO, STANDBY)
             yield CheckResult(
                 f"database host {host.shown}",

@@ -24,7 +24,7 @@ from heliograph.carriers import (
 from heliograph.database import migrate, restored_copy
 from heliograph.database.database import Database
 from heliograph.database.leases import workers
-from heliograph.database.outage import why
+from heliograph.database.outage import error_in_words
 from heliograph.database.sessions import sqlite_path
 from heliograph.messages.sweeps import restored
 from heliograph.monitoring import CheckResult, carrier_checks, work_checks
@@ -51,7 +51,10 @@ def examine(settings: Settings) -> Iterator[CheckResult]:
         yield from _database(db, settings)
     except ServiceError as error:
         yield CheckResult(
-            "database", "failure", why(error), "check DATABASE_URL, and that the database runs"
+            "database",
+            "failure",
+            error_in_words(error),
+            "check DATABASE_URL, and that the database runs",
         )
     finally:
         db.close()
@@ -219,7 +222,7 @@ def _carriers(tx: sa.Connection, settings: Settings) -> Iterator[CheckResult]:
 
 
 def _restored(db: Database, settings: Settings, tx: sa.Connection) -> Iterator[CheckResult]:
-    """Finds out whether it is a copy, and what was kept of one."""
+    """Finds out whether the database is a restored copy, and what was kept of one."""
     if restored_copy.is_elsewhere(db, settings.data_dir):
         yield CheckResult(
             "restored copy",

@@ -17,7 +17,7 @@ from heliograph.campaigns import Stopped, stop_all
 from heliograph.database import restored_copy
 from heliograph.database.database import Database
 from heliograph.database.postgresql.advisory_lock import AdvisoryLock
-from heliograph.database.processes import others
+from heliograph.database.processes import other_processes
 from heliograph.messages.sweeps import restored
 from heliograph.processes.exclusive import DATABASE_LOCK, AlreadyServed, only_server_in
 from heliograph.processes.shared_limits import API_LOCK
@@ -34,7 +34,9 @@ class Done(NamedTuple):
     campaigns: list[Stopped]
 
 
-async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: bool) -> Done:
+async def keep_from_carriers(
+    db: Database, settings: Settings, since_ms: int, *, leave_later: bool
+) -> Done:
     """Keeps all that was accepted until `since_ms` and has not left, as far as the database knows;
     may be repeated.
 
@@ -42,13 +44,13 @@ async def keep(db: Database, settings: Settings, since_ms: int, *, leave_later: 
     (`leave_later`) that this was after the restore, Unavailable.
     """
     until = first_id_of(since_ms + 1)
-    async with nobody_else(db, settings):
+    async with excluding_other_processes(db, settings):
         await asyncio.to_thread(_require_all_before, db, since_ms, until, leave_later=leave_later)
         while await restored.keep_some(db, until, clock.now_ms()):
             pass
         campaigns = await asyncio.to_thread(db.transact, lambda tx: stop_all(tx, clock.now_ms()))
         await asyncio.to_thread(
-            restored_copy.settle, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
+            restored_copy.mark_as_home, db, settings.data_dir, checked_s=clock.now_ms() // 1_000
         )
         with db.read() as tx:
             return Done(restored.kept(tx), campaigns)
@@ -68,7 +70,7 @@ def _require_all_before(db: Database, since_ms: int, until: str, *, leave_later:
 
 
 @asynccontextmanager
-async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
+async def excluding_other_processes(db: Database, settings: Settings) -> AsyncIterator[None]:
     """Keeps every process from beginning that accepts or sends, for as long as this lasts.
     Raises ProcessesRun.
     """
@@ -95,7 +97,7 @@ async def nobody_else(db: Database, settings: Settings) -> AsyncIterator[None]:
 
 def _named(db: Database) -> str:
     with db.read() as tx:
-        found = [str(process) for process in others(tx) if process.kind is not None]
+        found = [str(process) for process in other_processes(tx) if process.kind is not None]
     return ", ".join(found) or "this role may not see which"
 
 

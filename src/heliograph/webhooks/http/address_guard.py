@@ -43,14 +43,14 @@ _NUMERIC: Final = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)
 _LOOPBACK: Final = "loopback"
 
 
-class _Closed(NamedTuple):
+class _ClosedNetwork(NamedTuple):
     network: Network
     kind: str
     openable: bool  # the operator may let webhooks into it
 
 
-def _closed(kind: str, *networks: str, openable: bool = False) -> list[_Closed]:
-    return [_Closed(ip_network(network), kind, openable) for network in networks]
+def _closed(kind: str, *networks: str, openable: bool = False) -> list[_ClosedNetwork]:
+    return [_ClosedNetwork(ip_network(network), kind, openable) for network in networks]
 
 
 _CLOSED: Final = (
@@ -208,7 +208,7 @@ def check_url(url: str, allow: AllowedNetworks = CLOSED) -> None:
 
 
 def _check_host(host: str, allow: AllowedNetworks) -> bool:
-    """Returns whether it is this machine's own loopback. Raises InvalidRequest."""
+    """Returns whether a host is this machine's own loopback. Raises InvalidRequest."""
     address = _literal(host)
     if address is not None:
         kind = judge(address, allow)

@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from heliograph.webhooks.http.http_answer import AnswerReader, BadAnswer
-from heliograph.webhooks.http.tls import CountedTls, TooMuch
+from heliograph.webhooks.http.tls import CountedTls, TooManyTlsOctets
 
 
 class PostConnection(ResponseHandler):
@@ -71,7 +71,9 @@ class PostConnection(ResponseHandler):
         if self._reader is not None and self._reader.ended():
             self._settle()
         else:
-            self._settle(exc if isinstance(exc, TooMuch) else aiohttp.ServerDisconnectedError())
+            self._settle(
+                exc if isinstance(exc, TooManyTlsOctets) else aiohttp.ServerDisconnectedError()
+            )
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -88,8 +90,8 @@ class PostConnection(ResponseHandler):
             self._settle()
 
     def is_connected(self) -> bool:
-        """Returns whether another request may be written: what stands in the socket's
-        buffer by now is the end, or came unasked.
+        """Returns whether another request may be written: if something is in the socket's buffer by
+        now, it is the connection's end, or came unasked.
         """
         return super().is_connected() and not self._has_something()
 

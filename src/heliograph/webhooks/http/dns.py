@@ -44,7 +44,7 @@ def system_look_up(host: str, port: int) -> Sequence[AddressInfo]:
     return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
 
-class _Places:
+class _NameSlots:
     """Holds the slots of one kind of names. Accounts take turns, so an account never delays others
     by more than its own slots.
     """
@@ -70,9 +70,9 @@ class Resolver(AbstractResolver):
     def __init__(self, look_up: LookUp = system_look_up) -> None:
         self._look_up = look_up
         self._good, self._new, self._slow = (
-            _Places(GOOD_AT_ONCE),
-            _Places(NEW_AT_ONCE),
-            _Places(SLOW_AT_ONCE),
+            _NameSlots(GOOD_AT_ONCE),
+            _NameSlots(NEW_AT_ONCE),
+            _NameSlots(SLOW_AT_ONCE),
         )
         self._good_names: dict[str, None] = {}  # in the order in which they were found last
         self._slow_until_s: dict[str, float] = {}  # by name, in order
@@ -142,7 +142,7 @@ class Resolver(AbstractResolver):
         threading.Thread(target=ask, name="webhook-dns", daemon=True).start()
         return answer
 
-    def _places(self, host: str) -> _Places:
+    def _places(self, host: str) -> _NameSlots:
         if self._slow_until_s.get(host, 0.0) > time.monotonic():
             return self._slow
         return self._good if host in self._good_names else self._new

@@ -26,7 +26,7 @@ from heliograph.webhooks.http.attempt import NO_FILES, Answered, Failed, Reason
 from heliograph.webhooks.http.connection import PostConnection
 from heliograph.webhooks.http.dns import LookUp, Resolver, of_account, system_look_up
 from heliograph.webhooks.http.http_answer import RETRY_AFTER_MAX, BadAnswer
-from heliograph.webhooks.http.tls import TooMuch, strangers_tls
+from heliograph.webhooks.http.tls import TooManyTlsOctets, strangers_tls
 
 # for all of it: name server, connecting, TLS, answer (docs/webhooks.md, "What counts as received")
 TIMEOUT_S: Final = 15.0
@@ -118,7 +118,7 @@ class Poster:
             )
             return Answered(answer.status, time.perf_counter() - began, answer.text, retry_after)
         except (TimeoutError, InvalidRequest, aiohttp.ClientError, BadAnswer, OSError) as error:
-            reason, detail = _told(error)
+            reason, detail = _reason_and_words(error)
             if (reason == "connect" and self._ran_out_s >= began) or (
                 reason == "dns" and not open_files.are_left()
             ):
@@ -150,7 +150,7 @@ class _ReceiverAddress(NamedTuple):
     head: str
 
 
-class _OfAccount(aiohttp.ClientRequest):
+class _AccountRequest(aiohttp.ClientRequest):
     """Is a request that never leaves over a connection that another account's endpoint was posted
     to, on a host that both use too: what one of them makes a server say late is no answer to the
     other's.
@@ -169,7 +169,7 @@ class _OfAccount(aiohttp.ClientRequest):
 def _target(url: str, account_id: str, allow: AllowedNetworks) -> _ReceiverAddress:
     check_url(url, allow)
     as_given = URL(url, encoded=True)  # and as it was judged
-    where = _OfAccount("POST", as_given, loop=asyncio.get_running_loop())
+    where = _AccountRequest("POST", as_given, loop=asyncio.get_running_loop())
     where.account_id = account_id
     return _ReceiverAddress(
         where,
@@ -189,7 +189,7 @@ def _line(text: str, most: int) -> str:
     )
 
 
-def _told(error: Exception) -> tuple[Reason, str]:
+def _reason_and_words(error: Exception) -> tuple[Reason, str]:
     """Returns why a POST failed, and the words for it. The errors are tried in the order in
     which one class of error is a part of another.
     """
@@ -215,7 +215,7 @@ def _told(error: Exception) -> tuple[Reason, str]:
             return "connect", (
                 os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
             )
-        case TooMuch():
+        case TooManyTlsOctets():
             return "bad_answer", error.reason
         case BadAnswer():
             return "bad_answer", "the answer is not HTTP"

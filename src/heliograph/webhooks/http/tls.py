@@ -20,15 +20,15 @@ BESIDE_MAX: Final = 16 * 1_024
 RECORD_MAX: Final = 5 + 16 * 1_024 + 256
 
 
-class TooMuch(ssl.SSLError):
+class TooManyTlsOctets(ssl.SSLError):
     """The other side sends more than an answer needs."""
 
     reason = "too much came beside the answer"
 
 
 class CountedTls(ssl.SSLObject):
-    """Is one side of a TLS connection. It fails with TooMuch if too many octets come in that are
-    not plain text. `count_anew` starts the count again for another POST.
+    """Is one side of a TLS connection. It fails with TooManyTlsOctets if too many octets come in
+    that are not plain text. `count_anew` starts the count again for another POST.
     """
 
     incoming: ssl.MemoryBIO
@@ -39,18 +39,18 @@ class CountedTls(ssl.SSLObject):
         self._beside = 0
 
     def do_handshake(self) -> None:
-        """Raises TooMuch."""
+        """Raises TooManyTlsOctets."""
         waiting = self.incoming.pending
         try:
             super().do_handshake()
         finally:
             self._handshake += waiting - self.incoming.pending
             if self._handshake > HANDSHAKE_MAX:
-                raise TooMuch(ssl.SSL_ERROR_SSL, TooMuch.reason)
+                raise TooManyTlsOctets(ssl.SSL_ERROR_SSL, TooManyTlsOctets.reason)
 
     # the name that the standard library gave it
     def read(self, len: int = 1024, buffer: Any = None) -> Any:  # noqa: A002
-        """Raises TooMuch."""
+        """Raises TooManyTlsOctets."""
         waiting, plain = self.incoming.pending, 0
         try:
             got = super().read(len, buffer)
@@ -59,7 +59,7 @@ class CountedTls(ssl.SSLObject):
         finally:
             self._beside += waiting - self.incoming.pending - plain
             if self._beside > BESIDE_MAX + RECORD_MAX:
-                raise TooMuch(ssl.SSL_ERROR_SSL, TooMuch.reason)
+                raise TooManyTlsOctets(ssl.SSL_ERROR_SSL, TooManyTlsOctets.reason)
 
 
 class StrangersTls(ssl.SSLContext):

@@ -20,13 +20,13 @@ from heliograph.webhooks.http.address_guard import CLOSED, check_url
 
 @pytest.fixture(autouse=True)
 def _in_french() -> Iterator[None]:
-    languages.speak("fr")
+    languages.use_language("fr")
     yield
-    languages.speak(languages.USUAL)
+    languages.use_language(languages.USUAL)
 
 
 def is_english(words: object) -> bool:
-    return 'lang="en"' in str(refusals.told(words))
+    return 'lang="en"' in str(refusals.translated_refusal(words))
 
 
 @pytest.mark.parametrize("sheet", ['phone\n"233201234567\n', 'phone\n"' + "x\n" * 40_000 + '"\n'])
@@ -34,7 +34,7 @@ def test_what_is_wrong_with_a_quoted_cell(sheet: str) -> None:
     with pytest.raises(InvalidRequest) as wrong:
         list(Sheet(text_of(BytesIO(sheet.encode())), None, "GH", {}).rows())
     assert not is_english(wrong.value)
-    assert "quote" not in str(refusals.told(wrong.value))
+    assert "quote" not in str(refusals.translated_refusal(wrong.value))
 
 
 def test_a_campaign_for_no_tag() -> None:
@@ -49,7 +49,7 @@ def test_why_a_webhook_may_not_go_to_an_address(host: str) -> None:
         check_url(f"https://{host}/", CLOSED)
     [field] = wrong.value.fields
     english = field.message.rpartition(" is ")[2]
-    assert english not in str(refusals.told(field.message))
+    assert english not in str(refusals.translated_refusal(field.message))
 
 
 @pytest.mark.parametrize("of_partner", [False, True])
@@ -73,7 +73,7 @@ def test_why_a_sender_is_reserved(db: Database, sender: str, french: str) -> Non
     with pytest.raises(InvalidRequest) as wrong, db.read() as tx:
         refuse_reserved(tx, sender, "heliograph")
     [field] = wrong.value.fields
-    assert refusals.told(field.message) == (
+    assert refusals.translated_refusal(field.message) == (
         f"doit être un autre\u00a0: '{sender}' est réservé, car c’est ou semble être {french}"
     )
 
@@ -88,9 +88,9 @@ def test_why_a_sender_is_reserved(db: Database, sender: str, french: str) -> Non
 def test_why_a_line_of_a_file_is_no_csv(row: str, french: str) -> None:
     [bad] = Sheet(StringIO(f"phone,name\n{row}\n", newline="\n"), None, "GH", {}).rows()
     assert isinstance(bad, BadContactRow)
-    assert str(refusals.told(bad.why)).startswith(f"n’est pas du CSV\u00a0: {french}")
+    assert str(refusals.translated_refusal(bad.why)).startswith(f"n’est pas du CSV\u00a0: {french}")
     with pytest.raises(InvalidRequest) as wrong:
         Sheet(StringIO(f"{row}\n", newline="\n"), None, "GH", {})
-    assert str(refusals.told(wrong.value)).startswith(
+    assert str(refusals.translated_refusal(wrong.value)).startswith(
         f"La ligne 1 n’est pas du CSV\u00a0: {french}"
     )

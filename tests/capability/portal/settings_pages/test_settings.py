@@ -11,7 +11,7 @@ from heliograph.accounts import Account, AuditEntry, Author, AuthorKind
 from heliograph.base import clock
 from heliograph.base.paging import PageWanted
 from heliograph.database.database import Database
-from heliograph.portal.page_request import SAID_COOKIE
+from heliograph.portal.page_request import DONE_COOKIE
 from heliograph.users import Role
 from heliograph.users.sign_in import FRESH_MS
 from tests.support.factories import open_account
@@ -72,7 +72,7 @@ def test_what_was_done_is_said_once_on_the_page_that_follows(visitor: Visitor, h
     assert said("Saved") in visitor.get(led.headers["location"]).text
     assert said("") in visitor.get(led.headers["location"]).text
     # a browser may be made to say anything
-    visitor.cookies.set(SAID_COOKIE, "<script>", domain="heliograph.test")
+    visitor.cookies.set(DONE_COOKIE, "<script>", domain="heliograph.test")
     assert said("") in visitor.get(f"{home}/settings").text
 
 

@@ -1,16 +1,16 @@
-"""Tells recipients what waits for them, by mail and by webhooks, in no transaction."""
+"""Sends the notifications of alerts, by mail and by webhooks, in no transaction."""
 
 import asyncio
 from typing import TYPE_CHECKING
 
 from heliograph.alerts.letters import body_of, event_id_of, event_of, mail_of
-from heliograph.alerts.tellings import (
+from heliograph.alerts.notifications import (
     NO_MAIL_SERVER,
     TOLD_AT_ONCE,
-    DueTelling,
+    DueNotification,
     any_due,
-    note_failure,
-    note_told,
+    record_failure,
+    record_sent,
     take_due,
 )
 from heliograph.base import cancelling, clock
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 log = Log(__name__)
 
 
-class AlertTeller:
-    """Tells what is due. Several processes may do so beside each other."""
+class AlertNotifier:
+    """Sends the notifications that are due. Several processes may do so at the same time."""
 
     def __init__(self, db: Database, settings: Settings) -> None:
         self._db = db
@@ -43,16 +43,18 @@ class AlertTeller:
         self._poster: Poster | None = None  # it is not made where no webhook is told
 
     async def once(self) -> int:
-        """Tells all that is due now, at most TOLD_AT_ONCE, and returns how many were told."""
-        due = await asyncio.to_thread(self._taken)
-        return sum(await asyncio.gather(*(self._tell(telling) for telling in due)))
+        """Sends all notifications that are due, at most TOLD_AT_ONCE, and returns how many were
+        sent.
+        """
+        due = await asyncio.to_thread(self._take_due)
+        return sum(await asyncio.gather(*(self._send(notification) for notification in due)))
 
     async def close(self) -> None:
         """Cuts all connections."""
         if self._poster is not None:
             await self._poster.close()
 
-    def _taken(self) -> list[DueTelling]:
+    def _take_due(self) -> list[DueNotification]:
         now_ms = clock.now_ms()
         with self._db.read() as tx:
             if not any_due(tx, now_ms):
@@ -60,33 +62,37 @@ class AlertTeller:
         with self._db.write() as tx:
             return take_due(tx, self._keys, now_ms)
 
-    async def _tell(self, telling: DueTelling) -> bool:
+    async def _send(self, notification: DueNotification) -> bool:
         try:
-            failure = await self._failure_to_tell(telling)
+            failure = await self._failure_to_send(notification)
         # whatever it was, as with a mail server that says what nobody expects: it is tried again
         except Exception as error:  # noqa: BLE001
-            cancelling.obey(error)
+            cancelling.raise_if_cancelled(error)
             failure = f"{type(error).__name__}: {error}"
-        await asyncio.to_thread(self._noted, telling, failure)
+        await asyncio.to_thread(self._record, notification, failure)
         if failure is not None:
-            log.warning("alert_not_told", event_id=event_id_of(telling), kind=event_of(telling))
+            log.warning(
+                "alert_not_told", event_id=event_id_of(notification), kind=event_of(notification)
+            )
         return failure is None
 
-    async def _failure_to_tell(self, telling: DueTelling) -> str | None:
-        """Tells one recipient, and returns why that failed, or None."""
-        if telling.secret is not None:
-            return await self._post(telling, telling.secret)
+    async def _failure_to_send(self, notification: DueNotification) -> str | None:
+        """Sends one notification, and returns why that failed, or None."""
+        if notification.secret is not None:
+            return await self._post(notification, notification.secret)
         if self._deliver is None:
             return NO_MAIL_SERVER
-        await self._deliver(mail_of(telling, self._sender, self._base_url))
+        await self._deliver(mail_of(notification, self._sender, self._base_url))
         return None
 
-    async def _post(self, telling: DueTelling, secret: str) -> str | None:
+    async def _post(self, notification: DueNotification, secret: str) -> str | None:
         poster = await self._one_poster()
         now_ms = clock.now_ms()
-        body = body_of(telling, now_ms)
-        signed = headers(event_id_of(telling), event_of(telling), body, now_ms // 1_000, secret)
-        outcome = await poster.post(telling.address, signed, body)
+        body = body_of(notification, now_ms)
+        signed = headers(
+            event_id_of(notification), event_of(notification), body, now_ms // 1_000, secret
+        )
+        outcome = await poster.post(notification.address, signed, body)
         if not isinstance(outcome, Answered):
             return f"{outcome.reason}: {outcome.detail}"
         return None if outcome.ok else f"It answered with status {outcome.status}."
@@ -97,9 +103,9 @@ class AlertTeller:
                 self._poster = await make_poster(self._allow, TOLD_AT_ONCE)
             return self._poster
 
-    def _noted(self, telling: DueTelling, failure: str | None) -> None:
+    def _record(self, notification: DueNotification, failure: str | None) -> None:
         with self._db.write() as tx:
             if failure is None:
-                note_told(tx, telling.id, clock.now_ms())
+                record_sent(tx, notification.id, clock.now_ms())
             else:
-                note_failure(tx, telling.id, failure)
+                record_failure(tx, notification.id, failure)

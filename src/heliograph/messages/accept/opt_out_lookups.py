@@ -4,4 +4,4 @@ wallets. By this, whoever stores an opt-out knows for whom to wait (`sweeps/acce
 
 from typing import Final
 
-LOOKS_BEFORE_LOCK: Final = "/* looks for opt-outs */"
+LOOKUPS_BEFORE_LOCK: Final = "/* looks for opt-outs */"

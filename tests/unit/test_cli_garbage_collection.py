@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli import garbage, main
+from heliograph.cli import garbage_collection, main
 from heliograph.cli.command import Command
 
 USUAL = gc.get_threshold()
@@ -53,17 +53,17 @@ def test_a_command_that_is_called_inside_of_a_program_freezes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prints_record", "after"), [(True, garbage.COLLECT_AFTER), (False, USUAL[0])]
+    ("prints_record", "after"), [(True, garbage_collection.COLLECT_AFTER), (False, USUAL[0])]
 )
 def test_a_process_that_goes_on_collects_garbage_as_usual(prints_record: bool, after: int) -> None:
     found = []
     command = Command(
         "work",
         prints_record=prints_record,
-        callback=lambda session: found.append(gc.get_threshold()[0]),
+        callback=lambda run: found.append(gc.get_threshold()[0]),
     )
     frozen = gc.get_freeze_count()
-    with garbage.left_by_a_program():
+    with garbage_collection.rare_collection():
         command.main([], standalone_mode=False)
     assert found == [after]
     assert (gc.get_freeze_count() > frozen) == prints_record

@@ -1,4 +1,4 @@
-"""Runs a link and a taker: what a carrier brings of handsets' texts is stored and answered."""
+"""Runs a link and a receiver: what a carrier brings of handsets' texts is stored and answered."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from heliograph.base import clock
 from heliograph.carriers.smpp import SmppSettings
 from heliograph.carriers.smpp.link import SmppLink
 from heliograph.database.database import Database
-from heliograph.inbound import OwnNumber, Taker, add_number
+from heliograph.inbound import InboundReceiver, OwnNumber, add_number
 from heliograph.inbound.tables import inbound
 from tests.support.factories import open_account, open_carrier
 from tests.support.wire.handset_texts import SHORT_CODE
@@ -29,12 +29,14 @@ class StoredText(NamedTuple):
 
 
 class Taking(NamedTuple):
-    """Holds a carrier's running link and taker, and an account whose number its texts come to."""
+    """Holds a carrier's running link and receiver, and an account whose number its texts come
+    to.
+    """
 
     db: Database
     number: OwnNumber
     account_id: str
-    taker: Taker
+    receiver: InboundReceiver
 
     def texts(self) -> list[StoredText]:
         """Returns what is stored, in its order."""
@@ -60,12 +62,12 @@ async def taking(database_url: str, settings: SmppSettings) -> AsyncIterator[Tak
     carrier_id = open_carrier(db, settings.name, port=settings.port)
     with db.write() as tx:
         number = add_number(tx, SHORT_CODE, settings.name, account_id, now_ms=clock.now_ms())
-    taker = Taker(db, carrier_id, settings.name)
-    link = taker.link = SmppLink(settings, Recorder(), texts=taker)
-    running = asyncio.create_task(taker.run())
+    receiver = InboundReceiver(db, carrier_id, settings.name)
+    link = receiver.link = SmppLink(settings, Recorder(), texts=receiver)
+    running = asyncio.create_task(receiver.run())
     await link.start()
     try:
-        yield Taking(db, number, account_id, taker)
+        yield Taking(db, number, account_id, receiver)
     finally:
         await link.close(0)
         running.cancel()

@@ -9,27 +9,27 @@ from heliograph.base import clock
 from heliograph.base.periodic import repeat
 
 
-class Counter(Protocol):
+class QuarterCounter(Protocol):
     """Counts the quarters of an hour that are due."""
 
-    def once(self, now_ms: int, goes_on: Callable[[], bool]) -> None:
-        """Counts for a moment, and ends with the quarter at hand when `goes_on` says no."""
+    def once(self, now_ms: int, may_go_on: Callable[[], bool]) -> None:
+        """Counts for a moment, and ends with the quarter at hand when `may_go_on` says no."""
 
 
-async def count_again(
-    counter: Counter, is_ours: Callable[[], bool], *, every_s: float, fault: str
+async def count_periodically(
+    counter: QuarterCounter, is_ours: Callable[[], bool], *, every_s: float, fault: str
 ) -> NoReturn:
     """Runs until it is cancelled. `is_ours` returns whether it is for this process to do. What goes
     wrong is logged as the event `fault`.
     """
     ended = Event()
 
-    def goes_on() -> bool:
+    def may_go_on() -> bool:
         return is_ours() and not ended.is_set()
 
     async def once() -> None:
         if is_ours():
-            await asyncio.to_thread(counter.once, clock.now_ms(), goes_on)
+            await asyncio.to_thread(counter.once, clock.now_ms(), may_go_on)
 
     try:
         await repeat(once, wait=every_s, fault=fault)

@@ -1,4 +1,4 @@
-"""Keeps what is to be told to whom, until it was told or no try is left."""
+"""Keeps the notifications of alerts, until they were sent or no try is left."""
 
 from typing import Final, NamedTuple
 
@@ -19,8 +19,8 @@ TOLD_AGAIN_MS: Final = 60_000
 NO_MAIL_SERVER: Final = "HELIOGRAPH_SMTP_URL is not set, so no mail is sent."
 
 
-class ToldAlert(NamedTuple):
-    """Holds what is told of an alert. `id` is raw, and so it is in DueTelling."""
+class AlertToSend(NamedTuple):
+    """Holds what a notification says of an alert. `id` is raw, and so it is in DueNotification."""
 
     id: str
     kind: str
@@ -32,24 +32,25 @@ class ToldAlert(NamedTuple):
     over_at_ms: int | None
 
 
-class DueTelling(NamedTuple):
-    """Says what is to be told to whom now. `alert` is None for a test, and `secret` for a mail."""
+class DueNotification(NamedTuple):
+    """Describes a notification that is due. `alert` is None for a test, and `secret` for a mail."""
 
     id: str
     address: str
     secret: str | None
     event: str
-    alert: ToldAlert | None
+    alert: AlertToSend | None
 
 
 def any_due(tx: Connection, now_ms: int) -> bool:
-    """Returns whether anything is to be told now. It is asked every second, by index."""
+    """Returns whether any notification is due. It is asked every second, by index."""
     return tx.execute(_due(now_ms).limit(1)).first() is not None
 
 
-def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueTelling]:
-    """Returns what is to be told now. Nobody else gets it for a while, and it comes again unless
-    `note_told` says that it was told. One whose secret cannot be read is noted as a failure.
+def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueNotification]:
+    """Returns the notifications that are due. Nobody else gets them for a while, and they are due
+    again unless `record_sent` notes that they were sent. One whose secret cannot be read is
+    recorded as a failure.
     """
     columns = alert_tellings.c
     query = _due(now_ms).order_by(columns.due_at_ms, columns.id).limit(TOLD_AT_ONCE)
@@ -65,29 +66,31 @@ def take_due(tx: Connection, keys: Keys, now_ms: int) -> list[DueTelling]:
         try:
             secret = secret_of(tx, row.recipient_id, keys)
         except SecretUnreadable as error:  # the others are told all the same
-            note_failure(tx, row.id, str(error))
+            record_failure(tx, row.id, str(error))
             continue
         alert = None if row.alert_id is None else _alert(tx, row.alert_id)
-        taken.append(DueTelling(row.id, row.address, secret, row.event, alert))
+        taken.append(DueNotification(row.id, row.address, secret, row.event, alert))
     return taken
 
 
-def note_told(tx: Connection, telling_id: str, now_ms: int) -> None:
-    """Stores that somebody was told."""
-    _note(tx, telling_id, due_at_ms=None, told_at_ms=now_ms, failure=None)
+def record_sent(tx: Connection, notification_id: str, now_ms: int) -> None:
+    """Stores that a notification was sent."""
+    _note(tx, notification_id, due_at_ms=None, told_at_ms=now_ms, failure=None)
 
 
-def note_failure(tx: Connection, telling_id: str, why: str) -> None:
-    """Stores why somebody could not be told this time."""
-    _note(tx, telling_id, failure=cut(printable(why), FAILURE_MAX - 1))
+def record_failure(tx: Connection, notification_id: str, why: str) -> None:
+    """Stores why a notification could not be sent this time."""
+    _note(tx, notification_id, failure=cut(printable(why), FAILURE_MAX - 1))
 
 
-def _note(tx: Connection, telling_id: str, **values: int | str | None) -> None:
-    tx.execute(alert_tellings.update().where(alert_tellings.c.id == telling_id).values(**values))
+def _note(tx: Connection, notification_id: str, **values: int | str | None) -> None:
+    tx.execute(
+        alert_tellings.update().where(alert_tellings.c.id == notification_id).values(**values)
+    )
 
 
 def _due(now_ms: int) -> "sa.Select[tuple[object, ...]]":
-    """Selects what is to be told now. That an alert is over is told to nobody who is still to be
+    """Selects the notifications that are due. Nobody is told that an alert is over before they were
     told that it began.
     """
     columns, before = alert_tellings.c, alert_tellings.alias("before")
@@ -102,7 +105,7 @@ def _due(now_ms: int) -> "sa.Select[tuple[object, ...]]":
     )
 
 
-def _alert(tx: Connection, alert_id: str) -> ToldAlert:
-    columns = [alerts.c[name] for name in ToldAlert._fields]
+def _alert(tx: Connection, alert_id: str) -> AlertToSend:
+    columns = [alerts.c[name] for name in AlertToSend._fields]
     row = tx.execute(sa.select(*columns).where(alerts.c.id == alert_id)).one()
-    return ToldAlert(**row._asdict())
+    return AlertToSend(**row._asdict())

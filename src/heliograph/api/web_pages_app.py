@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from heliograph.api.api import Send
-from heliograph.api.app import OK, TEXT, PagesBeside, acceptor_for
+from heliograph.api.app import OK, TEXT, WebPages, acceptor_for
 from heliograph.api.bodies import Receive, Scope
 from heliograph.api.client_address import Proxies
-from heliograph.api.nearest_path import Meant
-from heliograph.api.pages import Page, Shown, answer_page
+from heliograph.api.nearest_path import PathSuggestions
+from heliograph.api.pages import Page, PageAnswer, answer_page
 from heliograph.api.ready import Readiness, has_schema
 from heliograph.base.errors import Unavailable
 from heliograph.base.settings import Settings
@@ -18,10 +18,10 @@ from heliograph.messages.accept import Acceptor
 from heliograph.messages.queue import FairQueue
 from heliograph.text import numbering_plans
 
-MakeAlone: TypeAlias = Callable[[Callable[[Scope], object | None], Acceptor], PagesBeside]
+MakeAlone: TypeAlias = Callable[[Callable[[Scope], object | None], Acceptor], WebPages]
 
 
-class PagesAlone:
+class WebPagesApp:
     """Answers the pages that `make` makes from what finds a client's address and what accepts
     sends, and /healthz and /readyz. At all other paths there is no page. Call `stop` after the
     last request.
@@ -36,8 +36,8 @@ class PagesAlone:
         # pages are made of parts that want one, also those of which none sends anything
         acceptor = acceptor_for(db, self._cache, _queue_nothing, FairQueue())
         self._alone = make(self.proxies.client_of, acceptor)
-        self._readiness = Readiness(at_once=[self._require_going_on], checks=[has_schema(db)])
-        self._meant = Meant({})
+        self._readiness = Readiness(at_once=[self._require_not_stopping], checks=[has_schema(db)])
+        self._meant = PathSuggestions({})
         self._pages: dict[str, Page] = {"/healthz": self._health, "/readyz": self._ready}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,16 +53,16 @@ class PagesAlone:
         await self._readiness.close()
         await self._cache.close()
 
-    async def _health(self, scope: Scope) -> Shown:
+    async def _health(self, scope: Scope) -> PageAnswer:
         """Answers that the process is there."""
-        return Shown(OK, [TEXT])
+        return PageAnswer(OK, [TEXT])
 
-    async def _ready(self, scope: Scope) -> Shown:
+    async def _ready(self, scope: Scope) -> PageAnswer:
         """Says whether the pages can be shown: the database answers with this version's schema."""
         await self._readiness.require()
-        return Shown(OK, [TEXT])
+        return PageAnswer(OK, [TEXT])
 
-    def _require_going_on(self) -> None:
+    def _require_not_stopping(self) -> None:
         if self.stopping:
             raise Unavailable("This server is stopping.", reason="stopping")
 

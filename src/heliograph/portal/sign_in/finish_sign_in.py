@@ -20,19 +20,19 @@ BROWSER_KEPT_S: Final = 180 * 86_400
 CODE_PATH: Final = "/portal/sign-in/code"
 
 
-def came_in(begun: SignIn, back: str, browser: str | None = None) -> Response:
+def continue_sign_in(begun: SignIn, back: str, browser: str | None = None) -> Response:
     """Leads who has begun a sign-in to the page `back`, or to the form for a code, which leads
     there. `browser` is the secret by which the browser is known from now on.
     """
     if not begun.waits:
-        return welcome(begun.secret, back, browser)
+        return finish_sign_in(begun.secret, back, browser)
     response = RedirectResponse(f"{CODE_PATH}?{urlencode({'back': back})}", SEE_OTHER, HEADERS)
     set_cookie(response, WAITING_COOKIE, begun.secret)
     set_cookie(response, FORM_COOKIE, new_form_secret())
     return response
 
 
-def welcome(session: str, back: str, browser: str | None = None) -> Response:
+def finish_sign_in(session: str, back: str, browser: str | None = None) -> Response:
     """Leads who is signed in now to the page `back`."""
     response = RedirectResponse(back, SEE_OTHER, HEADERS)
     set_cookie(response, SESSION_COOKIE, session)

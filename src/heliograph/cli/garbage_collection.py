@@ -15,10 +15,10 @@ _USUAL: Final = gc.get_threshold()
 
 
 @contextmanager
-def left_by_a_program() -> Iterator[None]:
+def rare_collection() -> Iterator[None]:
     """Collects garbage rarely inside of the block, and not at all after it, unless the block has
-    called `collect_as_usual`. It is only for a block that is the last thing that this process does:
-    what lives at its end is never looked through again.
+    called `resume_collection`. It is only for a block that is the last thing that this process
+    does: what lives at its end is never looked through again.
     """
     gc.set_threshold(COLLECT_AFTER, *_USUAL[1:])
     try:
@@ -28,6 +28,6 @@ def left_by_a_program() -> Iterator[None]:
             gc.freeze()
 
 
-def collect_as_usual() -> None:
+def resume_collection() -> None:
     """Collects garbage from now on as Python does by itself."""
     gc.set_threshold(*_USUAL)

@@ -33,7 +33,7 @@ class _WaitingText(NamedTuple):
     came_s: float  # monotonic
 
 
-class Taker:
+class InboundReceiver:
     """Is the TextInbox of a carrier's Link, and runs the loop that stores. There is one for each
     carrier in a process.
     """
@@ -57,7 +57,7 @@ class Taker:
         self._wake.set()
 
     async def run(self) -> None:
-        """Stores until it is cancelled. What is left then was not acknowledged."""
+        """Stores texts until it is cancelled. What is left then was not acknowledged."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -65,14 +65,14 @@ class Taker:
                 try:
                     await self.once()
                 except Exception as error:  # noqa: BLE001  whatever it was, this carrier must go on
-                    cancelling.obey(error)
+                    cancelling.raise_if_cancelled(error)
                     await self._after_fault(error)
 
     async def once(self) -> None:
         """Stores one batch and acknowledges it. If it fails, everything still waits."""
         batch = [self._waiting[place] for place in range(min(len(self._waiting), self._most))]
         texts = [each.text for each in batch]
-        recorded = await take(self._db, self._carrier_id, self._name, texts, self._replier)
+        recorded = await receive_texts(self._db, self._carrier_id, self._name, texts, self._replier)
         for _ in batch:
             self._waiting.popleft()
         self._answer(texts, stored=True)
@@ -110,7 +110,7 @@ class Taker:
         self.link.answer_texts(texts, stored=stored)
 
 
-async def take(
+async def receive_texts(
     db: Database,
     carrier_id: int,
     carrier_name: str,

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 from heliograph.api.bodies import Headers
 
 
-async def answer_in_one_piece(
+async def write_whole_answer(
     cycle: RequestResponseCycle, status: int, headers: Headers, body: bytes
 ) -> None:
     """Answers a request as two messages to `cycle.send` would. `headers` have the length of the

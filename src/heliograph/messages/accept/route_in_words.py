@@ -8,7 +8,7 @@ from heliograph.messages.accept.which_way import WhichWay
 from heliograph.text import Phone
 
 
-def way_in_words(
+def route_in_words(
     phone: Phone, account: Account | None, found: WhichWay, carriers: Sequence[Carrier]
 ) -> list[str]:
     """Returns the sentences, what will be done first."""

@@ -1,5 +1,6 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
+from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
@@ -31,10 +32,12 @@ __all__ = [
     "OptOutOwner",
     "OptOutScope",
     "OptOutSource",
+    "OptedOutPhone",
     "Suppression",
     "api",
     "as_suppression_record",
     "delete_opt_outs",
+    "due_notes",
     "is_suppressed",
     "lift",
     "of_phone",

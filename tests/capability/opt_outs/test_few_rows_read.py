@@ -22,6 +22,7 @@ from heliograph.messages.carrier import unwanted
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
 from heliograph.opt_outs import (
+    OptedOutPhone,
     OptOutOwner,
     OptOutSource,
     of_phone,
@@ -66,7 +67,7 @@ async def _coming_back(tx: HotTx, house: House, send_id: str) -> Sequence[Any]:
 
 
 async def _noted(tx: HotTx, house: House, _: str) -> Sequence[Any]:
-    people = [opt_out.OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
+    people = [OptedOutPhone(house.amina, False, int(phone)) for phone in ASKED]
     found = await opt_out._NOTED.rows_with(tx, people, opt_out._SinceId("0" * 32))
     return [each for each in found if each.opt_out_id is not None]
 

@@ -34,6 +34,7 @@ from heliograph.accounts.audit_log import (
     audit_counted,
     audited,
 )
+from heliograph.accounts.customers import CustomerDetails, store_details
 from heliograph.accounts.history import StatusChange, last_status, record_status
 from heliograph.accounts.idempotency_key_count import (
     NO_BOUND,
@@ -67,12 +68,12 @@ from heliograph.accounts.quotas import (
     counted_with,
     octets_of,
     quotas_of,
-    refusal_of,
     reset_quotas,
     set_quotas,
     used_today,
 )
 from heliograph.accounts.states import CLOSED
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 
 KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
@@ -91,9 +92,12 @@ __all__ = [
     "AuditEntry",
     "Author",
     "AuthorKind",
+    "CustomerDetails",
     "KeyCount",
     "StatusChange",
+    "StoragePlace",
     "StorageQuotaReached",
+    "StorageRoom",
     "StoredEntry",
     "StoredKind",
     "account_name",
@@ -105,6 +109,7 @@ __all__ = [
     "change",
     "charge",
     "close",
+    "count_unpaid",
     "counted_with",
     "create",
     "customer_of",
@@ -127,7 +132,6 @@ __all__ = [
     "quotas_of",
     "read_owner_settings",
     "record_status",
-    "refusal_of",
     "rename",
     "require_mode",
     "require_open",
@@ -135,6 +139,7 @@ __all__ = [
     "resume",
     "set_quotas",
     "states",
+    "store_details",
     "suspend",
     "text_id",
     "text_of_id",

@@ -40,6 +40,12 @@ from heliograph.wallet.prices import (
 )
 from heliograph.wallet.request import read_purchase, read_thresholds
 from heliograph.wallet.statement import read_month, statement, statement_file
+from heliograph.wallet.store_figures import (
+    CountedKeys,
+    RefundedWallet,
+    store_counted_keys,
+    store_refunded,
+)
 from heliograph.wallet.tables import ENTRY_TYPES
 from heliograph.wallet.transfer import change_sandbox_credits, transfer
 from heliograph.wallet.verify import (
@@ -76,6 +82,7 @@ __all__ = [
     "SALES_ID",
     "TRANSACTIONS_LIMIT_MAX",
     "Alarm",
+    "CountedKeys",
     "CreditsOffer",
     "DailyCapReached",
     "DaySums",
@@ -84,6 +91,7 @@ __all__ = [
     "Figures",
     "Posted",
     "Price",
+    "RefundedWallet",
     "Thresholds",
     "Wallet",
     "adjust_credits",
@@ -123,7 +131,9 @@ __all__ = [
     "size",
     "statement",
     "statement_file",
+    "store_counted_keys",
     "store_hour",
+    "store_refunded",
     "summed_days",
     "sums_of_hour",
     "to_minor",

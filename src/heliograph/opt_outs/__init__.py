@@ -18,7 +18,6 @@ from heliograph.opt_outs.suppression import (
     OptOutScope,
     Suppression,
     as_suppression_record,
-    of_phone,
     scope_of_sender,
 )
 from heliograph.opt_outs.tables import SUPPRESSED_SENDER_MAX, OptOutSource
@@ -40,7 +39,6 @@ __all__ = [
     "due_notes",
     "is_suppressed",
     "lift",
-    "of_phone",
     "opt_out_page",
     "opt_outs_of",
     "read_opt_out",

@@ -25,11 +25,11 @@ from heliograph.opt_outs import (
     OptedOutPhone,
     OptOutOwner,
     OptOutSource,
-    of_phone,
     opt_out_page,
     suppress,
     suppressed_among,
 )
+from heliograph.opt_outs.tables import of_phone
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones
 

@@ -26,7 +26,8 @@ from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
-from heliograph.opt_outs import OptedOutPhone, of_phone
+from heliograph.opt_outs import OptedOutPhone
+from heliograph.opt_outs.tables import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over
 _SPAN_MS: Final = VALIDITY_S[1] * 1_000

@@ -34,7 +34,6 @@ from heliograph.accounts.audit_log import (
     audit_counted,
     audited,
 )
-from heliograph.accounts.customers import CustomerDetails, store_details
 from heliograph.accounts.history import StatusChange, last_status, record_status
 from heliograph.accounts.idempotency_key_count import (
     NO_BOUND,
@@ -65,15 +64,9 @@ from heliograph.accounts.quotas import (
     StorageQuotaReached,
     StoredKind,
     charge,
-    counted_with,
     octets_of,
-    quotas_of,
-    reset_quotas,
-    set_quotas,
-    used_today,
 )
 from heliograph.accounts.states import CLOSED
-from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 
 KEPT: Final = (*STORAGE_KEPT, *AUDIT_KEPT)
 
@@ -92,12 +85,9 @@ __all__ = [
     "AuditEntry",
     "Author",
     "AuthorKind",
-    "CustomerDetails",
     "KeyCount",
     "StatusChange",
-    "StoragePlace",
     "StorageQuotaReached",
-    "StorageRoom",
     "StoredEntry",
     "StoredKind",
     "account_name",
@@ -109,10 +99,9 @@ __all__ = [
     "change",
     "charge",
     "close",
-    "count_unpaid",
-    "counted_with",
     "create",
     "customer_of",
+    "customers",
     "find",
     "found_by_name",
     "go_live",
@@ -129,21 +118,18 @@ __all__ = [
     "octets_of",
     "page",
     "quota_told",
-    "quotas_of",
+    "quotas",
     "read_owner_settings",
     "record_status",
     "rename",
     "require_mode",
     "require_open",
-    "reset_quotas",
     "resume",
-    "set_quotas",
     "states",
-    "store_details",
+    "storage_of_sends",
     "suspend",
     "text_id",
     "text_of_id",
-    "used_today",
     "waiting_to_go_live",
     "with_text_id",
 ]

@@ -26,7 +26,8 @@ from heliograph.database.statements import (
     same,
 )
 from heliograph.messages.sweeps import fail_blocked
-from heliograph.opt_outs import OptedOutPhone, due_notes
+from heliograph.opt_outs import due_notes
+from heliograph.opt_outs.due_notes import OptedOutPhone
 
 AT_ONCE_MAX: Final = 500  # notes in one transaction, as of what else fails in one
 # what comes back throttled waits half a second, what is tried again two: it is found before it

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from heliograph import accounts, wallet
+from heliograph.accounts import customers
 from heliograph.base.errors import FieldError, InvalidRequest
 from heliograph.connect.customer import Customer, by_id, with_ref
 from heliograph.connect.request import CustomerRequest
@@ -58,9 +59,9 @@ def provision(
         now_ms=now_ms,
     )
     wallet.open_wallet(tx, account.id, currency, sandbox=given if sandbox else None)
-    accounts.store_details(
+    customers.store_details(
         tx,
-        accounts.CustomerDetails(
+        customers.CustomerDetails(
             account.id,
             partner_id,
             sandbox,

@@ -1,6 +1,5 @@
 """Keeps who wants no texts of an account, or of one of its senders. It outlives contacts."""
 
-from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.events import ChangedOptOut, KeywordText, tell_opt_outs
 from heliograph.opt_outs.read import is_suppressed, opt_out_page, opt_outs_of, suppressed_among
 from heliograph.opt_outs.request import read_opt_out
@@ -31,7 +30,6 @@ __all__ = [
     "OptOutOwner",
     "OptOutScope",
     "OptOutSource",
-    "OptedOutPhone",
     "Suppression",
     "api",
     "as_suppression_record",

@@ -33,7 +33,7 @@ from heliograph.otp.verify_sql import (
     PhoneKey,
 )
 from heliograph.requests import INSERT_KEYS, KeyPlace, StoredKey, UsedKeys, find_keys
-from heliograph.wallet import CountedKeys, store_counted_keys
+from heliograph.wallet.store_figures import CountedKeys, store_counted_keys
 
 VERIFY_PATH: Final = "POST /otp/verify"
 BATCH_MAX: Final = 1_000  # in one transaction: around 50 ms

@@ -21,14 +21,8 @@ from heliograph.messages.accept import read_sql
 from heliograph.messages.carrier import unwanted
 from heliograph.messages.sweeps import opt_out
 from heliograph.messages.tables import sends
-from heliograph.opt_outs import (
-    OptedOutPhone,
-    OptOutOwner,
-    OptOutSource,
-    opt_out_page,
-    suppress,
-    suppressed_among,
-)
+from heliograph.opt_outs import OptOutOwner, OptOutSource, opt_out_page, suppress, suppressed_among
+from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.tables import of_phone
 from tests.support.capability.sending import House
 from tests.support.factories import awaited, phones

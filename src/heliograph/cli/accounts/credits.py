@@ -64,6 +64,6 @@ def buy(session: CommandRun, account: str, amount: int, reference: str | None) -
     """Buy credits with the money of the account's wallet, at the price of its currency
     (`price list`).
     """
-    from heliograph import wallet
+    from heliograph.wallet import prices
 
-    post_entry(session, wallet.buy_credits, account, amount, reference)
+    post_entry(session, prices.buy_credits, account, amount, reference)

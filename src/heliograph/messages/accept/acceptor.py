@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from heliograph.accounts import StoragePlace, StorageRoom, count_unpaid, keys_quotas
+from heliograph.accounts import keys_quotas
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom, count_unpaid
 from heliograph.accounts.tables import accounts
 from heliograph.base import clock, ids, metrics
 from heliograph.base.errors import ServiceError

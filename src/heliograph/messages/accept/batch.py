@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from heliograph.accounts import AccountClosed, KeyCount, StoragePlace, StorageRoom, key_octets
+from heliograph.accounts import AccountClosed, KeyCount, key_octets
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.base import ids, metrics
 from heliograph.base.errors import Conflict, ServiceError
 from heliograph.database.hot import HotTx

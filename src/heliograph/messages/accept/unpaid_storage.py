@@ -9,7 +9,8 @@ locked.
 from collections.abc import Mapping
 from typing import Final
 
-from heliograph.accounts import MEASURES, StoragePlace, StorageRoom, StoredKind, octets_of
+from heliograph.accounts import MEASURES, StoredKind, octets_of
+from heliograph.accounts.storage_of_sends import StoragePlace, StorageRoom
 from heliograph.messages.accept.answer import Send
 from heliograph.messages.accept.request import SendRequest
 

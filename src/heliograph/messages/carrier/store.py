@@ -19,14 +19,8 @@ from heliograph.messages.queue.rank import HELD_FROM_US
 from heliograph.messages.queue.sql import QUEUE_AGAIN
 from heliograph.messages.read import CAMPAIGN_PREFIX
 from heliograph.messages.states import FAILED
-from heliograph.wallet import (
-    INSERT_ENTRIES,
-    SALES_ID,
-    Entry,
-    RefundedWallet,
-    judge_alarm,
-    store_refunded,
-)
+from heliograph.wallet import INSERT_ENTRIES, SALES_ID, Entry, judge_alarm
+from heliograph.wallet.store_figures import RefundedWallet, store_refunded
 from heliograph.webhooks import emit_rows, rows_of
 
 

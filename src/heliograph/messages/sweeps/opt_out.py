@@ -26,7 +26,7 @@ from heliograph.messages.queue.rank import FAIR_SPACING_US
 from heliograph.messages.queue.sql import QueuedRun, RunKey, queue_columns
 from heliograph.messages.states import MESSAGE, QUEUED
 from heliograph.messages.sweeps.sweep import fail_taken
-from heliograph.opt_outs import OptedOutPhone
+from heliograph.opt_outs.due_notes import OptedOutPhone
 from heliograph.opt_outs.tables import of_phone
 
 # of what is queued: what is older has failed, or is about to, for its validity is over

@@ -15,7 +15,7 @@ from heliograph.portal.rendering import HEADERS, Said, led_on
 from heliograph.portal.sign_in import code_page, sign_in_pages, user_page
 from heliograph.portal.sign_in.coming_in import welcome
 from heliograph.portal.visit import OwnVisit
-from heliograph.users import passkeys
+from heliograph.users import passkeys, password_tries
 from heliograph.users.passkeys import Asker, PasskeyRefused
 
 PATH: Final = f"{user_page.PATH}/passkeys"
@@ -49,7 +49,7 @@ def sign_in(asking: PageRequest) -> Response:
                 now_ms=asking.now_ms,
             )
             users.end(tx, asking.session)
-            browser = users.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
+            browser = password_tries.know_browser(tx, user_id, asking.browser, now_ms=asking.now_ms)
     except PasskeyRefused as refused:
         if is_second:
             return code_page.form(asking, refused.status, back, passkey_why=str(refused))
